@@ -64,10 +64,10 @@ bool ft_cgroup_find(const char *proc, pid_t pid, struct ft_cgroup *out)
       !find_cgroup_path(proc, "self", mounts.v1, stepd, sizeof stepd) ||
       !find_cgroup_path(proc, number, mounts.v1, task, sizeof task) ||
       !ft_cgroup_job_of(stepd, task, mounts.v1, job, sizeof job) ||
-      !ft_cgroup_folder_of(&mounts, job, full + 1, sizeof full - 1))
+      !ft_cgroup_directory_of(&mounts, job, full + 1, sizeof full - 1))
     return false;
   out->job_length = strlen(full);
-  if (!ft_cgroup_folder_of(&mounts, task, full + 1, sizeof full - 1))
+  if (!ft_cgroup_directory_of(&mounts, task, full + 1, sizeof full - 1))
     return false;
   out->unified = !mounts.v1;
   out->path = strdup(full);

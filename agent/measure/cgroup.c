@@ -137,7 +137,7 @@ static double least_limit(const struct ft_measure *measure, const char *path)
 
   ft_string_copy(path, at, sizeof at);
   for (char *slash; (slash = strrchr(at, '/')) && at[1]; slash[slash == at] = '\0')
-    if (ft_cgroup_folder_of(measure->mounts, at, folder, sizeof folder) &&
+    if (ft_cgroup_directory_of(measure->mounts, at, folder, sizeof folder) &&
         ft_cgroup_read_number(measure, folder, name, &value) && value >= 0 &&
         value < UNLIMITED_BYTES && (least < 0 || value < least))
       least = value;
@@ -184,7 +184,7 @@ static void search(struct ft_tree *tree, struct cgroup *cgroup)
   ft_string_copy(own, path, sizeof path);
   job = !tree->command && ft_cgroup_find_job(tree, path, sizeof path);
   if ((!job && !ft_cgroup_cut_at_own(tree, path, sizeof path)) ||
-      !ft_cgroup_folder_of(measure->mounts, path, folder, sizeof folder) ||
+      !ft_cgroup_directory_of(measure->mounts, path, folder, sizeof folder) ||
       (strcmp(own, path) && !ft_cgroup_is_hierarchical(measure, folder))) {
     leave(tree, cgroup);
     return;

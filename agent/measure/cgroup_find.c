@@ -262,7 +262,7 @@ bool ft_cgroup_cut_at_own(const struct ft_tree *tree, char *path, size_t size)
   for (;;) {
     char *slash = strrchr(at, '/');
 
-    if (!ft_cgroup_folder_of(measure->mounts, at, folder, sizeof folder))
+    if (!ft_cgroup_directory_of(measure->mounts, at, folder, sizeof folder))
       return found;
     if (ft_cgroup_read_number(measure, folder, ft_cgroup_usage_name(measure->mounts), &usage)) {
       if (!is_own_cgroup(tree, at, folder))

@@ -118,16 +118,17 @@ bool ft_cgroup_job_of(const char *stepd, const char *task, bool v1, char *job, s
   return length && ft_text_copy(ft_text_of(task, length), job, size);
 }
 
-bool ft_cgroup_folder_of(const struct ft_cgroup_mounts *mounts, const char *path, char *folder,
-                         size_t size)
+bool ft_cgroup_directory_of(const struct ft_cgroup_mounts *mounts, const char *path,
+                            char *directory, size_t size)
 {
   size_t length = strlen(mounts->root);
-  int put;
+  int written;
 
   if (length == 1)
     length = 0;
   else if (strncmp(path, mounts->root, length) != 0 || (path[length] && path[length] != '/'))
     return false;
-  put = snprintf(folder, size, "%s%s", mounts->point, strcmp(path, "/") ? path + length : "");
-  return put > 0 && (size_t)put < size;
+  written =
+      snprintf(directory, size, "%s%s", mounts->point, strcmp(path, "/") ? path + length : "");
+  return written > 0 && (size_t)written < size;
 }

@@ -45,7 +45,7 @@ bool ft_cgroup_job_of(const char *stepd, const char *task, bool v1, char *job, s
 
 /* Copies the directory of the cgroup PATH to FOLDER, of SIZE bytes. Returns false for a cgroup
  * outside the mount. */
-bool ft_cgroup_folder_of(const struct ft_cgroup_mounts *mounts, const char *path, char *folder,
-                         size_t size);
+bool ft_cgroup_directory_of(const struct ft_cgroup_mounts *mounts, const char *path,
+                            char *directory, size_t size);
 
 #endif

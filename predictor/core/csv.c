@@ -169,8 +169,9 @@ static int check_quoted(const struct ft_csv *csv, size_t *at, size_t stop, struc
 
 static int grow_fields(struct ft_csv *csv, struct ft_error *err)
 {
-  size_t room = csv->capacity;
-  char **field = ft_array_grow(csv->field, &room, csv->count, sizeof *field, csv->max_fields);
+  size_t field_capacity = csv->capacity;
+  char **field =
+      ft_array_grow(csv->field, &field_capacity, csv->count, sizeof *field, csv->max_fields);
   size_t *at = field
                    ? ft_array_grow(csv->at, &csv->capacity, csv->count, sizeof *at, csv->max_fields)
                    : NULL;
@@ -325,7 +326,7 @@ static int read_first_bytes(struct ft_csv *csv, struct ft_error *err)
  * occurs. */
 static char most_frequent(const char *list, const char *line, size_t length)
 {
-  size_t most = 0;
+  size_t largest = 0;
   char best = *list;
 
   for (const char *c = list; *c; c++) {
@@ -336,8 +337,8 @@ static char most_frequent(const char *list, const char *line, size_t length)
       inside ^= line[i] == '"';
       count += !inside && line[i] == *c;
     }
-    if (count > most) {
-      most = count;
+    if (count > largest) {
+      largest = count;
       best = *c;
     }
   }

@@ -49,7 +49,7 @@ static double median_of_three(double a, double b, double c)
 }
 
 /* Moves the values above PIVOT (ABOVE) or below it to the front. Returns their number. */
-static size_t keep_side(double *value, size_t count, double pivot, bool above)
+static size_t keep_one_side(double *value, size_t count, double pivot, bool above)
 {
   size_t kept = 0;
 
@@ -81,18 +81,18 @@ double ft_sort_select_median(double *value, size_t count)
     if (rank >= below && rank - below < same) {
       if (!even || rank > below)
         return pivot;
-      count = keep_side(value, count, pivot, false);
+      count = keep_one_side(value, count, pivot, false);
       for (size_t i = 0; i < count; i++)
         before = i && value[i] < before ? before : value[i];
       return (before + pivot) / 2;
     }
     if (rank < below) {
-      count = keep_side(value, count, pivot, false);
+      count = keep_one_side(value, count, pivot, false);
       continue;
     }
     rank -= below + same;
     before = pivot;
-    count = keep_side(value, count, pivot, true);
+    count = keep_one_side(value, count, pivot, true);
     if (rank >= count)
       return pivot; /* only NaN compares so */
   }

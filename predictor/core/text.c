@@ -214,14 +214,14 @@ bool ft_text_is_double(struct ft_text text, double *value)
 
 bool ft_text_copy(struct ft_text text, char *out, size_t size)
 {
-  size_t length = ft_text_left(&text), take = length < size ? length : size - 1;
+  size_t length = ft_text_left(&text), copied = length < size ? length : size - 1;
 
   if (!size)
     return false;
-  if (take)
-    memcpy(out, text.at, take);
-  out[take] = '\0';
-  return take == length;
+  if (copied)
+    memcpy(out, text.at, copied);
+  out[copied] = '\0';
+  return copied == length;
 }
 
 bool ft_string_copy(const char *string, char *out, size_t size)
@@ -231,9 +231,9 @@ bool ft_string_copy(const char *string, char *out, size_t size)
 
 bool ft_string_ends(const char *string, const char *tail)
 {
-  size_t length = strlen(string), least = strlen(tail);
+  size_t length = strlen(string), tail_length = strlen(tail);
 
-  return length >= least && strcmp(string + length - least, tail) == 0;
+  return length >= tail_length && strcmp(string + length - tail_length, tail) == 0;
 }
 
 bool ft_string_has_control(const char *string)

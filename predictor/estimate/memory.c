@@ -92,8 +92,8 @@ static void use_rank_quantiles(const ft_evaluator *e, double quantile[FT_ESTIMAT
   double count = (double)e->residuals_count;
 
   for (int i = LEAST_BANDED; i <= MOST_BANDED; i++)
-    quantile[i] = ft_residual_between(e->residuals, e->residuals_count,
-                                      (ft_estimate_levels[i] * (count + 1) - 1) / (count - 1));
+    quantile[i] = ft_residual_interpolate(e->residuals, e->residuals_count,
+                                          (ft_estimate_levels[i] * (count + 1) - 1) / (count - 1));
   for (int i = LEAST_BANDED; i > 0; i--)
     quantile[i - 1] = fmin(quantile[i - 1], quantile[i]);
   for (int i = MOST_BANDED + 1; i < FT_ESTIMATE_LEVELS; i++)

@@ -12,7 +12,6 @@
 #include "predictor/core/io.h"
 #include "predictor/core/text.h"
 #include "predictor/estimate/relative.h"
-#include "predictor/learn/number_stream.h"
 
 static const char magic[] = "foretell-relative 1";
 
@@ -179,12 +178,11 @@ int ft_relative_save(const struct ft_relative_model *m, const char *path, mode_t
                      struct ft_error *err)
 {
   struct ft_buf file, data;
-  struct ft_number_stream numbers = { &data };
   int status = -1;
 
   ft_buf_init(&file, FT_LIMIT_RELATIVE);
   ft_buf_init(&data, FT_LIMIT_RELATIVE);
-  ft_speedup_save(&m->ratios, &numbers);
+  ft_speedup_save(&m->ratios, &data);
   (void)ft_buf_printf(&file, "%s\n", magic);
   for (size_t p = 0; p < m->platforms; p++)
     (void)ft_buf_printf(&file, "platform %s\n", m->platform[p]);
@@ -216,7 +214,6 @@ static int parse_relative_model(struct ft_text text, struct ft_relative_model *m
                                 struct ft_error *err)
 {
   struct ft_text line;
-  struct ft_number_reader in;
   struct ft_error what;
   uint64_t count = 0, crc = 0;
 
@@ -243,8 +240,7 @@ static int parse_relative_model(struct ft_text text, struct ft_relative_model *m
   if (ft_text_left(&text) != count * sizeof(double) ||
       ft_crc32(text.at, ft_text_left(&text)) != crc)
     return ft_error_set(err, "%s: cut short or damaged", path);
-  in = (struct ft_number_reader){ (const unsigned char *)text.at, count, false };
-  if (ft_speedup_load(&in, &m->ratios, &what) < 0)
+  if (ft_speedup_load(text.at, count, &m->ratios, &what) < 0)
     return ft_error_set(err, "%s: %s", path, what.text);
   if (m->ratios.outputs + 1 != m->platforms || m->ratios.encode.raw != m->features + 1)
     return ft_error_set(err, "%s: its names do not fit its numbers", path);

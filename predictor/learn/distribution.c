@@ -10,13 +10,13 @@ double ft_normal_probability(double x)
   return 0.5 * erfc(-x * M_SQRT1_2);
 }
 
-static double rational_polynomial(const double top[8], const double bottom[8], double r)
+static double rational_polynomial(const double numerator[8], const double denominator[8], double r)
 {
-  double above = top[7], below = bottom[7];
+  double above = numerator[7], below = denominator[7];
 
   for (int i = 6; i >= 0; i--) {
-    above = above * r + top[i];
-    below = below * r + bottom[i];
+    above = above * r + numerator[i];
+    below = below * r + denominator[i];
   }
   return above / below;
 }
@@ -69,15 +69,15 @@ double ft_normal_quantile(double probability)
 }
 
 /* Hill's expansion for the two-sided probability BOTH, N >= 3. Names are as in algorithm 396. */
-static double student_tail_hill(double both, double n)
+static double student_tail_hill(double two_sided, double n)
 {
   double a = 1 / (n - 0.5), b = 48 / (a * a);
   double c = ((20700 * a / b - 98) * a - 16) * a + 96.36;
   double d = ((94.5 / (b + c) - 3) / b + 1) * sqrt(a * M_PI_2) * n;
-  double x, y = pow(d * both, 2 / n);
+  double x, y = pow(d * two_sided, 2 / n);
 
   if (y > 0.05 + a) {
-    x = ft_normal_quantile(both / 2);
+    x = ft_normal_quantile(two_sided / 2);
     y = x * x;
     if (n < 5)
       c += 0.3 * (n - 4.5) * (x + 0.6);
@@ -94,16 +94,16 @@ static double student_tail_hill(double both, double n)
 
 double ft_student_quantile(double probability, unsigned degrees)
 {
-  double both = 2 * fmin(probability, 1 - probability), t;
+  double two_sided = 2 * fmin(probability, 1 - probability), t;
 
-  if (both >= 1)
+  if (two_sided >= 1)
     return 0;
-  both = fmax(both, 1e-300);
+  two_sided = fmax(two_sided, 1e-300);
   if (degrees <= 1)
-    t = 1 / tan(both * M_PI_2);
+    t = 1 / tan(two_sided * M_PI_2);
   else if (degrees == 2)
-    t = sqrt(2 / (both * (2 - both)) - 2);
+    t = sqrt(2 / (two_sided * (2 - two_sided)) - 2);
   else
-    t = student_tail_hill(both, degrees);
+    t = student_tail_hill(two_sided, degrees);
   return probability < 0.5 ? -t : t;
 }

@@ -9,13 +9,13 @@
 
 /* Ratio of the largest to the smallest positive value from which a column is a logarithm. Chosen by
  * judgement. */
-#define SPAN 10
+#define MIN_SPAN 10
 /* Clamp of an encoded value, in standard deviations. Chosen by judgement. */
-#define FAR 6
+#define MAX_DEVIATIONS 6
 
 static double raw_or_log(const struct ft_feature_encoder_column *c, double x)
 {
-  if (isnan(x) || !c->logs)
+  if (isnan(x) || !c->log_scale)
     return x;
   return x + c->offset > 0 ? log(x + c->offset) : NAN;
 }
@@ -24,7 +24,7 @@ static double standardise_clamped(double value, double mean, double deviation)
 {
   if (isnan(value) || !(deviation > 0))
     return 0;
-  return fmin(fmax((value - mean) / deviation, -FAR), FAR);
+  return fmin(fmax((value - mean) / deviation, -MAX_DEVIATIONS), MAX_DEVIATIONS);
 }
 
 struct moments {
@@ -54,20 +54,20 @@ static void finish_moments(const struct moments *m, double *mean, double *deviat
 static void fit_encoder_column(const double *x, size_t rows, size_t raw,
                                struct ft_feature_encoder_column *c)
 {
-  double least = INFINITY, low = INFINITY, high = -INFINITY;
+  double smallest = INFINITY, low = INFINITY, high = -INFINITY;
   struct moments m = { 0 };
 
   for (size_t r = 0; r < rows; r++) {
     double v = x[r * raw];
 
-    c->indicates |= isnan(v);
+    c->indicator |= isnan(v);
     low = fmin(low, v); /* fmin ignores NAN */
     high = fmax(high, v);
     if (v > 0)
-      least = fmin(least, v);
+      smallest = fmin(smallest, v);
   }
-  c->logs = low >= 0 && high > SPAN * least;
-  c->offset = c->logs && low < least ? least : 0;
+  c->log_scale = low >= 0 && high > MIN_SPAN * smallest;
+  c->offset = c->log_scale && low < smallest ? smallest : 0;
   for (size_t r = 0; r < rows; r++)
     add_moment(&m, raw_or_log(c, x[r * raw]));
   finish_moments(&m, &c->mean, &c->deviation);
@@ -82,7 +82,7 @@ int ft_feature_encoder_fit(const double *x, size_t rows, size_t raw, struct ft_f
     return ft_error_set(err, "features: out of memory");
   for (size_t c = 0; c < raw; c++) {
     fit_encoder_column(x + c, rows, raw, &e->column[c]);
-    e->plain += e->column[c].indicates;
+    e->plain += e->column[c].indicator;
   }
   e->columns = e->plain;
   return 0;
@@ -108,8 +108,8 @@ static void add_difference(struct ft_feature_encoder *e, const double *x, size_t
   e->columns++;
 }
 
-void ft_feature_encoder_differ(struct ft_feature_encoder *e, const double *x, size_t rows,
-                               const uint32_t *column, size_t count)
+void ft_feature_encoder_add_pairs(struct ft_feature_encoder *e, const double *x, size_t rows,
+                                  const uint32_t *column, size_t count)
 {
   for (size_t i = 0; i < count; i++)
     for (size_t j = 0; j < i && e->pairs < FT_FEATURE_ENCODER_PAIRS; j++) {
@@ -118,10 +118,11 @@ void ft_feature_encoder_differ(struct ft_feature_encoder *e, const double *x, si
     }
 }
 
-void ft_feature_encoder_rate(struct ft_feature_encoder *e, const double *x, size_t rows)
+void ft_feature_encoder_add_rates(struct ft_feature_encoder *e, const double *x, size_t rows)
 {
-  for (uint32_t c = 1; e->column[0].logs && c < e->raw && e->rates < FT_FEATURE_ENCODER_RATES; c++)
-    if (e->column[c].logs) {
+  for (uint32_t c = 1; e->column[0].log_scale && c < e->raw && e->rates < FT_FEATURE_ENCODER_RATES;
+       c++)
+    if (e->column[c].log_scale) {
       add_difference(e, x, rows, 0, c);
       e->rates++;
     }
@@ -135,7 +136,7 @@ void ft_feature_encoder_row(const struct ft_feature_encoder *e, const double *ro
     const struct ft_feature_encoder_column *column = &e->column[c];
 
     out[c] = standardise_clamped(raw_or_log(column, row[c]), column->mean, column->deviation);
-    if (column->indicates)
+    if (column->indicator)
       out[next++] = isnan(row[c]) ? 1 : 0;
   }
   for (size_t p = 0; p < e->pairs + e->rates; p++)
@@ -143,54 +144,34 @@ void ft_feature_encoder_row(const struct ft_feature_encoder *e, const double *ro
                                       e->pair[p].deviation);
 }
 
-void ft_feature_encoder_save(const struct ft_feature_encoder *e, struct ft_number_stream *out)
+int ft_feature_encoder_serialise(struct ft_number_stream *s, size_t raw,
+                                 struct ft_feature_encoder *e, struct ft_error *err)
 {
-  for (size_t c = 0; c < e->raw; c++) {
-    const struct ft_feature_encoder_column *column = &e->column[c];
-
-    ft_number_stream_write(out, column->logs);
-    ft_number_stream_write(out, column->indicates);
-    ft_number_stream_write(out, column->offset);
-    ft_number_stream_write(out, column->mean);
-    ft_number_stream_write(out, column->deviation);
-  }
-  ft_number_stream_write(out, (double)e->pairs);
-  ft_number_stream_write(out, (double)e->rates);
-  for (size_t p = 0; p < e->pairs + e->rates; p++) {
-    ft_number_stream_write(out, e->pair[p].a);
-    ft_number_stream_write(out, e->pair[p].b);
-    ft_number_stream_write(out, e->pair[p].mean);
-    ft_number_stream_write(out, e->pair[p].deviation);
-  }
-}
-
-int ft_feature_encoder_load(struct ft_number_reader *in, size_t raw, struct ft_feature_encoder *e,
-                            struct ft_error *err)
-{
-  *e = (struct ft_feature_encoder){ .raw = raw, .plain = raw };
-  e->column = calloc(raw ? raw : 1, sizeof *e->column);
+  if (!s->out)
+    e->column = calloc(raw ? raw : 1, sizeof *e->column);
   if (!e->column || !raw)
     return ft_error_set(err, "features: none, or out of memory");
+  e->raw = e->plain = raw;
   for (size_t c = 0; c < raw; c++) {
     struct ft_feature_encoder_column *column = &e->column[c];
 
-    column->logs = ft_number_reader_read_count(in, 0, 1);
-    column->indicates = ft_number_reader_read_count(in, 0, 1);
-    column->offset = ft_number_reader_read(in);
-    column->mean = ft_number_reader_read(in);
-    column->deviation = ft_number_reader_read(in);
-    e->plain += column->indicates;
+    ft_number_stream_bool(s, &column->log_scale);
+    ft_number_stream_bool(s, &column->indicator);
+    ft_number_stream_double(s, &column->offset);
+    ft_number_stream_double(s, &column->mean);
+    ft_number_stream_double(s, &column->deviation);
+    e->plain += column->indicator;
   }
-  e->pairs = ft_number_reader_read_count(in, 0, FT_FEATURE_ENCODER_PAIRS);
-  e->rates = ft_number_reader_read_count(in, 0, FT_FEATURE_ENCODER_RATES);
+  ft_number_stream_count(s, &e->pairs, 0, FT_FEATURE_ENCODER_PAIRS);
+  ft_number_stream_count(s, &e->rates, 0, FT_FEATURE_ENCODER_RATES);
   for (size_t p = 0; p < e->pairs + e->rates; p++) {
-    e->pair[p].a = (uint32_t)ft_number_reader_read_count(in, 0, raw - 1);
-    e->pair[p].b = (uint32_t)ft_number_reader_read_count(in, 0, raw - 1);
-    e->pair[p].mean = ft_number_reader_read(in);
-    e->pair[p].deviation = ft_number_reader_read(in);
+    ft_number_stream_index(s, &e->pair[p].a, 0, raw - 1);
+    ft_number_stream_index(s, &e->pair[p].b, 0, raw - 1);
+    ft_number_stream_double(s, &e->pair[p].mean);
+    ft_number_stream_double(s, &e->pair[p].deviation);
   }
   e->columns = e->plain + e->pairs + e->rates;
-  return in->failed ? ft_error_set(err, "features: cut short or out of range") : 0;
+  return s->failed ? ft_error_set(err, "features: cut short or out of range") : 0;
 }
 
 void ft_feature_encoder_free(struct ft_feature_encoder *e)

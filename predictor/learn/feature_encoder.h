@@ -15,20 +15,19 @@
 #include "predictor/core/error.h"
 
 struct ft_number_stream;
-struct ft_number_reader;
 
 enum {
   FT_FEATURE_ENCODER_COLUMNS = 512, /* raw columns; bounds memory */
   FT_FEATURE_ENCODER_PAIRS = 6,     /* differences: all pairs of 4 columns */
   FT_FEATURE_ENCODER_RATES = 64,    /* rates; bounds time, chosen by judgement */
-  FT_FEATURE_ENCODER_MOST = 2 * FT_FEATURE_ENCODER_COLUMNS + FT_FEATURE_ENCODER_PAIRS +
-                            FT_FEATURE_ENCODER_RATES /* columns out */
+  FT_FEATURE_ENCODER_MAX = 2 * FT_FEATURE_ENCODER_COLUMNS + FT_FEATURE_ENCODER_PAIRS +
+                           FT_FEATURE_ENCODER_RATES /* columns out */
 };
 
 /* Encoding of one raw column. */
 struct ft_feature_encoder_column {
-  bool logs;                      /* log(x + offset) */
-  bool indicates;                 /* an indicator column for missing numbers follows */
+  bool log_scale;                 /* log(x + offset) */
+  bool indicator;                 /* an indicator column for missing numbers follows */
   double offset, mean, deviation; /* deviation 0: the column is constant and encoded as 0 */
 };
 
@@ -53,23 +52,22 @@ int ft_feature_encoder_fit(const double *x, size_t rows, size_t raw,
                            struct ft_feature_encoder *encode, struct ft_error *err);
 
 /* Adds the differences of the logarithms of all pairs of COUNT raw columns COLUMN. */
-void ft_feature_encoder_differ(struct ft_feature_encoder *encode, const double *x, size_t rows,
-                               const uint32_t *column, size_t count);
+void ft_feature_encoder_add_pairs(struct ft_feature_encoder *encode, const double *x, size_t rows,
+                                  const uint32_t *column, size_t count);
 
 /* Adds the differences of the logarithms of raw column 0 and each other one. Called last. */
-void ft_feature_encoder_rate(struct ft_feature_encoder *encode, const double *x, size_t rows);
+void ft_feature_encoder_add_rates(struct ft_feature_encoder *encode, const double *x, size_t rows);
 
 /* Encodes ROW, of encode->raw numbers, into OUT, of encode->columns finite numbers. */
 void ft_feature_encoder_row(const struct ft_feature_encoder *encode, const double *row,
                             double *out);
 
-/* Writes ENCODE to OUT. */
-void ft_feature_encoder_save(const struct ft_feature_encoder *encode, struct ft_number_stream *out);
-
-/* Reads ENCODE, of RAW columns, from IN. The caller frees ENCODE in either case. Returns 0; -1 on
- * error and fills ERR. */
-int ft_feature_encoder_load(struct ft_number_reader *in, size_t raw,
-                            struct ft_feature_encoder *encode, struct ft_error *err);
+/*
+ * Writes ENCODE, of RAW columns, to STREAM, or reads it into an all-0 one that the caller frees in
+ * either case. Returns 0; -1 on error and fills ERR.
+ */
+int ft_feature_encoder_serialise(struct ft_number_stream *stream, size_t raw,
+                                 struct ft_feature_encoder *encode, struct ft_error *err);
 void ft_feature_encoder_free(struct ft_feature_encoder *encode);
 
 #endif

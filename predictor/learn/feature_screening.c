@@ -8,15 +8,15 @@
 
 struct item {
   double value;
-  size_t at;
+  size_t index;
 };
 
-static int by_item_value(const void *a, const void *b)
+static int compare_items(const void *a, const void *b)
 {
   const struct item *x = a, *y = b;
 
   return x->value != y->value ? (x->value > y->value) - (x->value < y->value)
-                              : (x->at > y->at) - (x->at < y->at);
+                              : (x->index > y->index) - (x->index < y->index);
 }
 
 /* Writes the centred ranks of VALUE to OUT; ties share a rank. Leaves ITEM sorted. */
@@ -24,12 +24,12 @@ static void rank_values(const double *value, size_t rows, struct item *item, dou
 {
   for (size_t r = 0; r < rows; r++)
     item[r] = (struct item){ value[r], r };
-  qsort(item, rows, sizeof *item, by_item_value);
+  qsort(item, rows, sizeof *item, compare_items);
   for (size_t i = 0, end; i < rows; i = end) {
     for (end = i + 1; end < rows && item[end].value == item[i].value;)
       end++;
     for (size_t k = i; k < end; k++)
-      out[item[k].at] = ((double)(i + end) - (double)rows) / 2;
+      out[item[k].index] = ((double)(i + end) - (double)rows) / 2;
   }
 }
 
@@ -48,50 +48,51 @@ static double correlation(const double *a, const double *b, size_t rows)
 
 /* Score of a column against the target's ranks Y. RANKS holds the values and is overwritten. */
 static double screening_score(double *ranks, const double *y, size_t rows, struct item *item,
-                              double *room)
+                              double *scratch)
 {
   double plain;
 
-  rank_values(ranks, rows, item, room);
-  plain = correlation(room, y, rows);
+  rank_values(ranks, rows, item, scratch);
+  plain = correlation(scratch, y, rows);
   for (size_t r = 0; r < rows; r++)
-    room[r] = fabs(room[r]);
-  rank_values(room, rows, item, ranks);
+    scratch[r] = fabs(scratch[r]);
+  rank_values(scratch, rows, item, ranks);
   return fmax(plain, correlation(ranks, y, rows));
 }
 
-static int by_index(const void *a, const void *b)
+static int compare_column_indices(const void *a, const void *b)
 {
   size_t x = *(const size_t *)a, y = *(const size_t *)b;
 
   return (x > y) - (x < y);
 }
 
-int ft_feature_screening(const double *x, const double *y, size_t rows, size_t columns, size_t most,
-                         size_t *chosen)
+int ft_feature_screening(const double *x, const double *y, size_t rows, size_t columns,
+                         size_t count, size_t *chosen)
 {
   struct item *item = malloc(rows * sizeof *item);
   struct item *column = malloc(columns * sizeof *column);
-  double *room = malloc(3 * rows * sizeof *room);
+  double *scratch = malloc(3 * rows * sizeof *scratch);
   int status = -1;
 
-  if (!item || !column || !room)
+  if (!item || !column || !scratch)
     goto out;
-  rank_values(y, rows, item, room);
+  rank_values(y, rows, item, scratch);
   for (size_t c = 0; c < columns; c++) {
-    double *values = room + rows;
+    double *values = scratch + rows;
 
     for (size_t r = 0; r < rows; r++)
       values[r] = x[r * columns + c];
-    column[c] = (struct item){ -screening_score(values, room, rows, item, room + 2 * rows), c };
+    column[c] =
+        (struct item){ -screening_score(values, scratch, rows, item, scratch + 2 * rows), c };
   }
-  qsort(column, columns, sizeof *column, by_item_value);
-  for (size_t i = 0; i < most; i++)
-    chosen[i] = column[i].at;
-  qsort(chosen, most, sizeof *chosen, by_index);
+  qsort(column, columns, sizeof *column, compare_items);
+  for (size_t i = 0; i < count; i++)
+    chosen[i] = column[i].index;
+  qsort(chosen, count, sizeof *chosen, compare_column_indices);
   status = 0;
 out:
-  free(room);
+  free(scratch);
   free(column);
   free(item);
   return status;

@@ -13,7 +13,7 @@
  * ROWS rows. CHOSEN gets their indices in ascending order. MOST is at most COLUMNS. Returns 0; -1
  * with errno set if out of memory.
  */
-int ft_feature_screening(const double *x, const double *y, size_t rows, size_t columns, size_t most,
-                         size_t *chosen);
+int ft_feature_screening(const double *x, const double *y, size_t rows, size_t columns,
+                         size_t count, size_t *chosen);
 
 #endif

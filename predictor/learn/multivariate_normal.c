@@ -11,14 +11,14 @@
 #include "predictor/learn/multivariate_normal.h"
 
 enum {
-  LEAST_ROUNDS = 3,  /* of expectation-maximisation, whatever the work; chosen by judgement */
-  MOST_ROUNDS = 1000 /* a column known in 1 % of the rows converges by 1 % per round */
+  MIN_ROUNDS = 3,   /* of expectation-maximisation, whatever the work; chosen by judgement */
+  MAX_ROUNDS = 1000 /* a column known in 1 % of the rows converges by 1 % per round */
 };
 /* Multiplications of a fit at most: a few seconds. Chosen by judgement. */
-static const double work = 4e9;
+static const double max_multiplications = 4e9;
 /* Convergence: largest change of a number or covariance in a round, in standard deviations. Chosen
  * by judgement. */
-static const double settled = 1e-5;
+static const double tolerance = 1e-5;
 
 /* Added to every variance in each round, so that constant and unknown columns stay invertible.
  * Chosen by judgement. */
@@ -30,17 +30,19 @@ struct completion {
   double *out;     /* rows x outputs, gaps filled */
   uint64_t *gaps;  /* by row: a bit for each missing output */
   size_t *order;   /* row indices, sorted by gaps */
-  double *spread;  /* outputs x outputs: conditional covariance of the gaps, summed over rows */
+  double
+      *gap_covariance; /* outputs x outputs: conditional covariance of the gaps, summed over rows */
   double *weights; /* outputs x outputs: regression weights of one pattern of gaps */
-  double *before;  /* previous round: rows x outputs numbers, then outputs x outputs covariances */
+  double *previous; /* previous round: rows x outputs numbers, then outputs x outputs covariances */
 };
 
 /*
  * Regresses all outputs on the COUNT outputs SEEN, which have measurement variances NOISE.
  * weights[i * outputs + o] is the weight of seen[i] for output o.
  */
-static int regress_on_seen(const struct ft_multivariate_normal *g, const size_t *seen, size_t count,
-                           const double *noise, double *weights, struct ft_error *err)
+static int regress_on_observed(const struct ft_multivariate_normal *g, const size_t *observed,
+                               size_t count, const double *noise, double *weights,
+                               struct ft_error *err)
 {
   size_t n = g->outputs;
   double *a = calloc(count * count + 1, sizeof *a);
@@ -50,9 +52,9 @@ static int regress_on_seen(const struct ft_multivariate_normal *g, const size_t 
     return ft_error_set(err, "normal distribution: out of memory");
   for (size_t i = 0; i < count; i++) {
     for (size_t j = 0; j < count; j++)
-      a[i * count + j] = g->covariance[seen[i] * n + seen[j]];
-    a[i * count + i] += noise[seen[i]] + 1e-12;
-    memcpy(weights + i * n, g->covariance + seen[i] * n, n * sizeof *weights);
+      a[i * count + j] = g->covariance[observed[i] * n + observed[j]];
+    a[i * count + i] += noise[observed[i]] + 1e-12;
+    memcpy(weights + i * n, g->covariance + observed[i] * n, n * sizeof *weights);
   }
   status = ft_dense_solve(a, count, weights, n, NULL, err);
   free(a);
@@ -60,13 +62,13 @@ static int regress_on_seen(const struct ft_multivariate_normal *g, const size_t 
 }
 
 /* Conditional covariance of outputs A and B given SEEN, whose regression weights are WEIGHTS. */
-static double conditional_covariance(const struct ft_multivariate_normal *g, const size_t *seen,
+static double conditional_covariance(const struct ft_multivariate_normal *g, const size_t *observed,
                                      size_t count, const double *weights, size_t a, size_t b)
 {
   double covariance = g->covariance[a * g->outputs + b];
 
   for (size_t i = 0; i < count; i++)
-    covariance -= g->covariance[a * g->outputs + seen[i]] * weights[i * g->outputs + b];
+    covariance -= g->covariance[a * g->outputs + observed[i]] * weights[i * g->outputs + b];
   return covariance;
 }
 
@@ -74,25 +76,25 @@ int ft_multivariate_normal_condition(const struct ft_multivariate_normal *g, con
                                      const double *noise, double *expected, double *variance,
                                      struct ft_error *err)
 {
-  size_t seen[FT_MULTIVARIATE_NORMAL_OUTPUTS], count = 0, n = g->outputs;
+  size_t observed[FT_MULTIVARIATE_NORMAL_OUTPUTS], count = 0, n = g->outputs;
   double *weights;
 
   for (size_t o = 0; o < n; o++)
     if (!isnan(known[o]))
-      seen[count++] = o;
+      observed[count++] = o;
   weights = calloc(count * n + 1, sizeof *weights);
   if (!weights)
     return ft_error_set(err, "normal distribution: out of memory");
-  if (regress_on_seen(g, seen, count, noise, weights, err) < 0) {
+  if (regress_on_observed(g, observed, count, noise, weights, err) < 0) {
     free(weights);
     return -1;
   }
   for (size_t o = 0; o < n; o++) {
     expected[o] = 0;
     for (size_t i = 0; i < count; i++)
-      expected[o] += weights[i * n + o] * known[seen[i]];
+      expected[o] += weights[i * n + o] * known[observed[i]];
     if (variance)
-      variance[o] = fmax(conditional_covariance(g, seen, count, weights, o, o), 0);
+      variance[o] = fmax(conditional_covariance(g, observed, count, weights, o, o), 0);
   }
   free(weights);
   return 0;
@@ -102,10 +104,10 @@ int ft_multivariate_normal_condition(const struct ft_multivariate_normal *g, con
 static void maximise(const struct completion *c, struct ft_multivariate_normal *g)
 {
   size_t n = g->outputs, rows = c->rows;
-  double keep = (double)rows / (double)(rows + n), m = (double)(rows ? rows : 1);
+  double shrinkage = (double)rows / (double)(rows + n), m = (double)(rows ? rows : 1);
 
   memset(g->mean, 0, n * sizeof *g->mean);
-  memcpy(g->covariance, c->spread, n * n * sizeof *g->covariance);
+  memcpy(g->covariance, c->gap_covariance, n * n * sizeof *g->covariance);
   for (size_t r = 0; r < rows; r++)
     for (size_t o = 0; o < n; o++)
       g->mean[o] += c->out[r * n + o] / m;
@@ -116,13 +118,13 @@ static void maximise(const struct completion *c, struct ft_multivariate_normal *
             (c->out[r * n + i] - g->mean[i]) * (c->out[r * n + j] - g->mean[j]);
   for (size_t i = 0; i < n; i++)
     for (size_t j = 0; j < n; j++)
-      g->covariance[i * n + j] *= (i == j ? 1 : keep) / m;
+      g->covariance[i * n + j] *= (i == j ? 1 : shrinkage) / m;
   for (size_t o = 0; o < n; o++)
     g->covariance[o * n + o] += RIDGE;
 }
 
 /* Fills the gaps of ROW from its numbers SEEN by WEIGHTS. */
-static void fill_row(const struct ft_multivariate_normal *g, const size_t *seen, size_t count,
+static void fill_row(const struct ft_multivariate_normal *g, const size_t *observed, size_t count,
                      const double *weights, uint64_t gaps, double *row)
 {
   for (size_t o = 0; o < g->outputs; o++) {
@@ -130,7 +132,7 @@ static void fill_row(const struct ft_multivariate_normal *g, const size_t *seen,
       continue;
     row[o] = g->mean[o];
     for (size_t i = 0; i < count; i++)
-      row[o] += weights[i * g->outputs + o] * (row[seen[i]] - g->mean[seen[i]]);
+      row[o] += weights[i * g->outputs + o] * (row[observed[i]] - g->mean[observed[i]]);
   }
 }
 
@@ -139,23 +141,23 @@ static int fill_pattern(struct completion *c, const struct ft_multivariate_norma
                         const size_t *row, size_t count, struct ft_error *err)
 {
   static const double noise[FT_MULTIVARIATE_NORMAL_OUTPUTS] = { 0 };
-  size_t seen[FT_MULTIVARIATE_NORMAL_OUTPUTS], seen_count = 0, n = g->outputs;
+  size_t observed[FT_MULTIVARIATE_NORMAL_OUTPUTS], observed_count = 0, n = g->outputs;
   uint64_t gaps = c->gaps[row[0]];
 
   for (size_t o = 0; o < n; o++)
     if (!(gaps >> o & 1))
-      seen[seen_count++] = o;
-  if (seen_count == n)
+      observed[observed_count++] = o;
+  if (observed_count == n)
     return 0;
-  if (regress_on_seen(g, seen, seen_count, noise, c->weights, err) < 0)
+  if (regress_on_observed(g, observed, observed_count, noise, c->weights, err) < 0)
     return -1;
   for (size_t r = 0; r < count; r++)
-    fill_row(g, seen, seen_count, c->weights, gaps, c->out + row[r] * n);
+    fill_row(g, observed, observed_count, c->weights, gaps, c->out + row[r] * n);
   for (size_t a = 0; a < n; a++)
     for (size_t b = 0; b < n; b++)
       if (gaps >> a & 1 && gaps >> b & 1)
-        c->spread[a * n + b] +=
-            (double)count * conditional_covariance(g, seen, seen_count, c->weights, a, b);
+        c->gap_covariance[a * n + b] +=
+            (double)count * conditional_covariance(g, observed, observed_count, c->weights, a, b);
   return 0;
 }
 
@@ -172,7 +174,7 @@ static size_t count_same_pattern(const struct completion *c, size_t at)
 static int fill_all_gaps(struct completion *c, const struct ft_multivariate_normal *g,
                          struct ft_error *err)
 {
-  memset(c->spread, 0, g->outputs * g->outputs * sizeof *c->spread);
+  memset(c->gap_covariance, 0, g->outputs * g->outputs * sizeof *c->gap_covariance);
   for (size_t at = 0, count; at < c->rows; at += count) {
     count = count_same_pattern(c, at);
     if (fill_pattern(c, g, c->order + at, count, err) < 0)
@@ -192,25 +194,25 @@ static int count_em_rounds(const struct completion *c, size_t outputs)
       gaps = true;
       each += n * n * n;
     }
-  return gaps ? (int)fmin(fmax(work / each, LEAST_ROUNDS), MOST_ROUNDS) : 0;
+  return gaps ? (int)fmin(fmax(max_multiplications / each, MIN_ROUNDS), MAX_ROUNDS) : 0;
 }
 
 /* Largest change of a number or covariance since the previous round, in standard deviations. */
 static double largest_change(struct completion *c, const struct ft_multivariate_normal *g)
 {
   size_t n = g->outputs, cells = c->rows * n;
-  double most = 0, deviation[FT_MULTIVARIATE_NORMAL_OUTPUTS], *before = c->before + cells;
+  double largest = 0, deviation[FT_MULTIVARIATE_NORMAL_OUTPUTS], *previous = c->previous + cells;
 
   for (size_t o = 0; o < n; o++)
     deviation[o] = sqrt(g->covariance[o * n + o]);
   for (size_t i = 0; i < cells; i++)
-    most = fmax(most, fabs(c->out[i] - c->before[i]) / deviation[i % n]);
+    largest = fmax(largest, fabs(c->out[i] - c->previous[i]) / deviation[i % n]);
   for (size_t i = 0; i < n * n; i++)
-    most = fmax(most, (fabs(g->covariance[i] - before[i]) - 2 * RIDGE) /
-                          (deviation[i / n] * deviation[i % n]));
-  memcpy(c->before, c->out, cells * sizeof *c->before);
-  memcpy(before, g->covariance, n * n * sizeof *before);
-  return most;
+    largest = fmax(largest, (fabs(g->covariance[i] - previous[i]) - 2 * RIDGE) /
+                                (deviation[i / n] * deviation[i % n]));
+  memcpy(c->previous, c->out, cells * sizeof *c->previous);
+  memcpy(previous, g->covariance, n * n * sizeof *previous);
+  return largest;
 }
 
 /* Fills the gaps with the means of their columns. */
@@ -233,7 +235,7 @@ static void fill_with_means(const double *y, size_t outputs, struct completion *
   }
 }
 
-static int by_gaps(const void *a, const void *b, void *data)
+static int compare_gaps(const void *a, const void *b, void *data)
 {
   const struct completion *c = data;
   const size_t *p = a, *q = b;
@@ -254,17 +256,17 @@ int ft_multivariate_normal_fit(const double *y, size_t rows, size_t outputs, dou
   g->outputs = outputs;
   c.gaps = calloc(rows + 1, sizeof *c.gaps);
   c.order = calloc(rows + 1, sizeof *c.order);
-  c.spread = calloc(outputs * outputs, sizeof *c.spread);
+  c.gap_covariance = calloc(outputs * outputs, sizeof *c.gap_covariance);
   c.weights = calloc(outputs * outputs, sizeof *c.weights);
-  c.before = calloc(rows * outputs + outputs * outputs, sizeof *c.before);
-  if (!c.gaps || !c.order || !c.spread || !c.weights || !c.before) {
+  c.previous = calloc(rows * outputs + outputs * outputs, sizeof *c.previous);
+  if (!c.gaps || !c.order || !c.gap_covariance || !c.weights || !c.previous) {
     ft_error_set(err, "normal distribution: out of memory");
     goto out;
   }
   fill_with_means(y, outputs, &c);
   for (size_t r = 0; r < rows; r++)
     c.order[r] = r;
-  qsort_r(c.order, rows, sizeof *c.order, by_gaps, &c);
+  qsort_r(c.order, rows, sizeof *c.order, compare_gaps, &c);
   maximise(&c, g);
   (void)largest_change(&c, g);
   rounds = count_em_rounds(&c, outputs);
@@ -272,14 +274,14 @@ int ft_multivariate_normal_fit(const double *y, size_t rows, size_t outputs, dou
   for (int round = 0; status == 0 && round < rounds; round++) {
     status = fill_all_gaps(&c, g, err);
     maximise(&c, g);
-    if (largest_change(&c, g) < settled)
+    if (largest_change(&c, g) < tolerance)
       break;
   }
 out:
   free(c.gaps);
   free(c.order);
-  free(c.spread);
+  free(c.gap_covariance);
   free(c.weights);
-  free(c.before);
+  free(c.previous);
   return status;
 }

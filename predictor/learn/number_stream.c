@@ -2,114 +2,122 @@
 #include "config.h"
 
 #include <math.h>
-#include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "predictor/learn/number_stream.h"
 
-void ft_number_stream_write(struct ft_number_stream *out, double value)
+/* Appends the SIZE low bytes of BITS in little-endian order. */
+static void append_little_endian(struct ft_buf *out, uint64_t bits, size_t size)
 {
-  unsigned char bytes[FT_NUMBER_STREAM_SIZE];
-  uint64_t bits;
+  unsigned char bytes[sizeof bits];
 
-  memcpy(&bits, &value, sizeof bits);
-  for (size_t i = 0; i < sizeof bytes; i++)
+  for (size_t i = 0; i < size; i++)
     bytes[i] = (unsigned char)(bits >> 8 * i);
-  (void)ft_buf_add(out->buf, bytes, sizeof bytes);
+  (void)ft_buf_add(out, bytes, size);
 }
 
-void ft_number_stream_write_all(struct ft_number_stream *out, const double *value, size_t count)
-{
-  for (size_t i = 0; i < count; i++)
-    ft_number_stream_write(out, value[i]);
-}
-
-void ft_number_stream_write_floats(struct ft_number_stream *out, const float *value, size_t count)
-{
-  unsigned char bytes[sizeof(float)];
-  uint32_t bits;
-
-  for (size_t i = 0; i < (count + 1) / 2 * 2; i++) {
-    float v = i < count ? value[i] : 0;
-
-    memcpy(&bits, &v, sizeof bits);
-    for (size_t k = 0; k < sizeof bytes; k++)
-      bytes[k] = (unsigned char)(bits >> 8 * k);
-    (void)ft_buf_add(out->buf, bytes, sizeof bytes);
-  }
-}
-
-double ft_number_reader_read(struct ft_number_reader *in)
+static uint64_t parse_little_endian(const unsigned char *at, size_t size)
 {
   uint64_t bits = 0;
-  double value;
 
-  if (in->failed || !in->left) {
-    in->failed = true;
-    return 0;
-  }
-  for (size_t i = 0; i < FT_NUMBER_STREAM_SIZE; i++)
-    bits |= (uint64_t)in->at[i] << 8 * i;
-  memcpy(&value, &bits, sizeof value);
-  in->at += FT_NUMBER_STREAM_SIZE;
-  in->left--;
-  if (!isfinite(value)) {
-    in->failed = true;
-    return 0;
-  }
-  return value;
+  for (size_t i = 0; i < size; i++)
+    bits |= (uint64_t)at[i] << 8 * i;
+  return bits;
 }
 
-size_t ft_number_reader_read_count(struct ft_number_reader *in, size_t least, size_t most)
+void ft_number_stream_double(struct ft_number_stream *s, double *value)
 {
-  double value = ft_number_reader_read(in);
+  uint64_t bits;
 
-  if (in->failed || !(value >= (double)least && value <= (double)most) || value != floor(value)) {
-    in->failed = true;
-    return least;
+  if (s->out) {
+    memcpy(&bits, value, sizeof bits);
+    append_little_endian(s->out, bits, sizeof bits);
+    return;
   }
-  return (size_t)value;
+  *value = 0;
+  s->failed |= !s->left;
+  if (s->failed)
+    return;
+  bits = parse_little_endian(s->at, sizeof bits);
+  memcpy(value, &bits, sizeof bits);
+  s->at += FT_NUMBER_STREAM_SIZE;
+  s->left--;
+  if (!isfinite(*value)) {
+    s->failed = true;
+    *value = 0;
+  }
 }
 
-double *ft_number_reader_read_all(struct ft_number_reader *in, size_t count)
+void ft_number_stream_doubles(struct ft_number_stream *s, double *value, size_t count)
 {
-  double *value = NULL;
-
-  if (in->failed || count > in->left || !(value = malloc((count ? count : 1) * sizeof *value))) {
-    in->failed = true;
-    return NULL;
-  }
   for (size_t i = 0; i < count; i++)
-    value[i] = ft_number_reader_read(in);
-  if (in->failed) {
-    free(value);
-    value = NULL;
-  }
-  return value;
+    ft_number_stream_double(s, &value[i]);
 }
 
-float *ft_number_reader_read_floats(struct ft_number_reader *in, size_t count)
+void ft_number_stream_count(struct ft_number_stream *s, size_t *value, size_t min, size_t max)
 {
-  size_t places = count / 2 + count % 2;
-  float *value = NULL;
+  double number = (double)*value;
 
-  if (in->failed || places > in->left || !(value = malloc((count ? count : 1) * sizeof *value)))
-    in->failed = true;
-  for (size_t i = 0; !in->failed && i < count; i++) {
-    const unsigned char *at = in->at + i * sizeof(float);
-    uint32_t bits = 0;
+  ft_number_stream_double(s, &number);
+  if (s->out)
+    return;
+  s->failed |= !(number >= (double)min && number <= (double)max) || number != floor(number);
+  *value = s->failed ? min : (size_t)number;
+}
 
-    for (size_t k = 0; k < sizeof bits; k++)
-      bits |= (uint32_t)at[k] << 8 * k;
-    memcpy(&value[i], &bits, sizeof bits);
-    in->failed = !isfinite(value[i]);
+void ft_number_stream_index(struct ft_number_stream *s, uint32_t *value, size_t min, size_t max)
+{
+  size_t wide = *value;
+
+  ft_number_stream_count(s, &wide, min, max);
+  *value = (uint32_t)wide;
+}
+
+void ft_number_stream_bool(struct ft_number_stream *s, bool *value)
+{
+  size_t wide = *value;
+
+  ft_number_stream_count(s, &wide, 0, 1);
+  *value = wide;
+}
+
+void *ft_number_stream_array(struct ft_number_stream *s, void *array, size_t count, size_t size,
+                             size_t numbers)
+{
+  if (s->out)
+    return array;
+  array = s->failed || count > s->left / numbers ? NULL : calloc(count ? count : 1, size);
+  s->failed |= !array;
+  return array;
+}
+
+void ft_number_stream_vector(struct ft_number_stream *s, double **value, size_t count)
+{
+  *value = ft_number_stream_array(s, *value, count, sizeof **value, 1);
+  if (*value)
+    ft_number_stream_doubles(s, *value, count);
+}
+
+void ft_number_stream_floats(struct ft_number_stream *s, float **value, size_t count)
+{
+  size_t padded = count + count % 2;
+  uint32_t bits;
+
+  *value = ft_number_stream_array(s, *value, padded / 2, 2 * sizeof **value, 1);
+  for (size_t i = 0; *value && s->out && i < padded; i++) {
+    bits = 0;
+    if (i < count)
+      memcpy(&bits, &(*value)[i], sizeof bits);
+    append_little_endian(s->out, bits, sizeof bits);
   }
-  if (in->failed) {
-    free(value);
-    return NULL;
+  if (s->out || !*value)
+    return;
+  for (size_t i = 0; i < count; i++) {
+    bits = (uint32_t)parse_little_endian(s->at + i * sizeof bits, sizeof bits);
+    memcpy(&(*value)[i], &bits, sizeof bits);
+    s->failed |= !isfinite((*value)[i]);
   }
-  in->at += places * FT_NUMBER_STREAM_SIZE;
-  in->left -= places;
-  return value;
+  s->at += padded / 2 * FT_NUMBER_STREAM_SIZE;
+  s->left -= padded / 2;
 }

@@ -1,51 +1,55 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /*
  * Serialises fitted models as a stream of numbers, each an IEEE 754 double in little-endian order
- * on every machine. Reading checks the length at every step.
+ * on every machine. As with xdr(3), one function writes and reads: a model's serialise function
+ * visits its fields once, and the stream has the direction. Reading starts from an all-0 model,
+ * checks the length at every step, and allocates the arrays.
  */
 #ifndef FT_LEARN_NUMBER_STREAM_H
 #define FT_LEARN_NUMBER_STREAM_H
 
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdint.h>
 
 #include "predictor/core/buf.h"
 
 enum { FT_NUMBER_STREAM_SIZE = 8 }; /* bytes of a number */
 
-/* Writer: appends to BUF, which is not owned. */
 struct ft_number_stream {
-  struct ft_buf *buf;
+  struct ft_buf *out;      /* writing: numbers are appended to it; NULL: reading. Not owned */
+  const unsigned char *at; /* reading: next number. Not owned */
+  size_t left;             /* reading: numbers not yet read */
+  bool failed; /* reading: too short, not finite, or out of range; stays set, so callers may check
+                  once */
 };
 
-/* Reader. It stays failed after the first error, so callers may check once. */
-struct ft_number_reader {
-  const unsigned char *at;
-  size_t left; /* numbers not yet read */
-  bool failed; /* too short, not finite, or out of range */
-};
+/* Writes or reads VALUE, which must be finite if read; 0 once failed. */
+void ft_number_stream_double(struct ft_number_stream *s, double *value);
 
-/* Appends VALUE, or COUNT values. */
+/* Writes or reads COUNT numbers VALUE. */
+void ft_number_stream_doubles(struct ft_number_stream *s, double *value, size_t count);
 
-void ft_number_stream_write(struct ft_number_stream *out, double value);
-void ft_number_stream_write_all(struct ft_number_stream *out, const double *value, size_t count);
+/* Writes or reads VALUE, which must be an integer from MIN to MAX if read; MIN once failed. */
+void ft_number_stream_count(struct ft_number_stream *s, size_t *value, size_t min, size_t max);
 
-/* Appends COUNT floats, two per number; an odd last one is padded with 0. */
-void ft_number_stream_write_floats(struct ft_number_stream *out, const float *value, size_t count);
+/* As ft_number_stream_count, for other types. */
 
-/* Returns the next number, which must be finite; 0 once failed. */
-double ft_number_reader_read(struct ft_number_reader *in);
-
-/* Returns the next number, which must be an integer from LEAST to MOST; LEAST once failed. */
-size_t ft_number_reader_read_count(struct ft_number_reader *in, size_t least, size_t most);
+void ft_number_stream_index(struct ft_number_stream *s, uint32_t *value, size_t min, size_t max);
+void ft_number_stream_bool(struct ft_number_stream *s, bool *value);
 
 /*
- * Returns the next COUNT numbers in an array that the caller frees. Returns NULL, and sets
- * in->failed, if there are fewer or memory is exhausted.
+ * Reading: returns zeroed memory for COUNT elements of SIZE bytes, which the caller frees; NULL,
+ * and the stream fails, if fewer than COUNT * NUMBERS numbers are left or memory is exhausted.
+ * Writing: returns ARRAY.
  */
-double *ft_number_reader_read_all(struct ft_number_reader *in, size_t count);
+void *ft_number_stream_array(struct ft_number_stream *s, void *array, size_t count, size_t size,
+                             size_t numbers);
 
-/* As ft_number_reader_read_all, for COUNT floats. */
-float *ft_number_reader_read_floats(struct ft_number_reader *in, size_t count);
+/* Writes COUNT numbers, or reads them into an array that the caller frees, NULL on error. */
+void ft_number_stream_vector(struct ft_number_stream *s, double **value, size_t count);
+
+/* As ft_number_stream_vector, for COUNT floats: two per number, an odd last one padded with 0. */
+void ft_number_stream_floats(struct ft_number_stream *s, float **value, size_t count);
 
 #endif

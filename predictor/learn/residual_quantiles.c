@@ -7,9 +7,9 @@
 #include "predictor/learn/residual_quantiles.h"
 
 /* Degrees of freedom of Student's t at most: heavier than normal tails. Chosen by judgement. */
-enum { MOST_DEGREES = 8 };
+enum { MAX_DEGREES = 8 };
 
-double ft_residual_between(const double *sorted, size_t count, double position)
+double ft_residual_interpolate(const double *sorted, size_t count, double position)
 {
   double at = fmin(fmax(position, 0), 1) * (double)(count - 1);
   size_t i = (size_t)at;
@@ -24,8 +24,8 @@ static double rank_quantile(const double *sorted, size_t count, double level)
 {
   if (count < 2)
     return sorted[0];
-  return ft_residual_between(sorted, count,
-                             (level * (double)(count + 1) - 1) / (double)(count - 1));
+  return ft_residual_interpolate(sorted, count,
+                                 (level * (double)(count + 1) - 1) / (double)(count - 1));
 }
 
 /*
@@ -33,21 +33,21 @@ static double rank_quantile(const double *sorted, size_t count, double level)
  * A residual is clamped at 5.93 half interquartile ranges, four standard deviations of a normal
  * distribution, so that one outlier does not widen the whole distribution.
  */
-static double student_scale(const double *sorted, size_t count, unsigned evidence, double centre,
-                            double prior)
+static double student_scale(const double *sorted, size_t count, unsigned effective_size,
+                            double centre, double prior)
 {
-  double half =
-      count
-          ? (ft_residual_between(sorted, count, 0.75) - ft_residual_between(sorted, count, 0.25)) /
-                2
-          : 0;
-  double limit = 5.93 * fmax(half, prior), sum = 0, degrees = evidence > 1 ? evidence - 1 : 0;
+  double half = count ? (ft_residual_interpolate(sorted, count, 0.75) -
+                         ft_residual_interpolate(sorted, count, 0.25)) /
+                            2
+                      : 0;
+  double limit = 5.93 * fmax(half, prior), sum = 0,
+         degrees = effective_size > 1 ? effective_size - 1 : 0;
 
   for (size_t i = 0; i < count; i++) {
-    double away = fabs(sorted[i] - centre);
+    double distance = fabs(sorted[i] - centre);
 
-    away = away < limit ? away : limit;
-    sum += away * away;
+    distance = distance < limit ? distance : limit;
+    sum += distance * distance;
   }
   if (count)
     sum *= degrees / (double)count;
@@ -80,17 +80,20 @@ static double outer_limit(const double *sorted, size_t count, int side, double p
                           double far)
 {
   double end = sorted[side > 0 ? count - 1 : 0];
-  double inner = ft_residual_between(sorted, count, side > 0 ? 0.75 : 0.25);
+  double inner = ft_residual_interpolate(sorted, count, side > 0 ? 0.75 : 0.25);
 
   return (1 + 15 / (double)count) * (fabs(end - inner) + prior) * fmax(t / far, 1);
 }
 
-void ft_residual_quantiles(const double *sorted, size_t count, unsigned evidence, double prior,
-                           double least, const double *levels, size_t level_count, double *out)
+void ft_residual_quantiles(const double *sorted, size_t count, unsigned effective_size,
+                           double prior, double min_deviation, const double *levels,
+                           size_t level_count, double *out)
 {
   double centre = count ? rank_quantile(sorted, count, 0.5) : 0;
-  double scale = student_scale(sorted, count, evidence, centre, prior);
-  unsigned degrees = evidence < 1 ? 1 : evidence > MOST_DEGREES ? MOST_DEGREES : evidence;
+  double scale = student_scale(sorted, count, effective_size, centre, prior);
+  unsigned degrees = effective_size < 1             ? 1
+                     : effective_size > MAX_DEGREES ? MAX_DEGREES
+                                                    : effective_size;
   double tail[2] = { scale, scale };
   double far = count ? ft_student_quantile(0.99, degrees) : 0;
 
@@ -102,7 +105,7 @@ void ft_residual_quantiles(const double *sorted, size_t count, unsigned evidence
     double level = levels[i], side = level < 0.5 ? -1 : 1;
     double beyond = fmin(level, 1 - level) * (double)(count + 1);
     double weight = fmin(fmax((beyond - 1) / 4, 0), 1);
-    double away = least > 0 ? side * least * ft_normal_quantile(level) : 0;
+    double distance = min_deviation > 0 ? side * min_deviation * ft_normal_quantile(level) : 0;
 
     out[i] = weight > 0 ? weight * rank_quantile(sorted, count, level) : 0;
     if (weight < 1) {
@@ -117,8 +120,8 @@ void ft_residual_quantiles(const double *sorted, size_t count, unsigned evidence
     }
     if (count && beyond <= 0.5)
       out[i] = side > 0 ? fmax(out[i], sorted[count - 1]) : fmin(out[i], sorted[0]);
-    if (side * (out[i] - centre) < away)
-      out[i] = centre + side * away;
+    if (side * (out[i] - centre) < distance)
+      out[i] = centre + side * distance;
   }
   for (size_t i = 1; i < level_count; i++)
     out[i] = fmax(out[i], out[i - 1]);

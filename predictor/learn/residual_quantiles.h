@@ -18,10 +18,11 @@
  * follows the outer quarter. Every quantile is at least as far from the median as that of a normal
  * distribution with standard deviation LEAST. The result never decreases.
  */
-void ft_residual_quantiles(const double *sorted, size_t count, unsigned evidence, double prior,
-                           double least, const double *levels, size_t level_count, double *out);
+void ft_residual_quantiles(const double *sorted, size_t count, unsigned effective_size,
+                           double prior, double min_deviation, const double *levels,
+                           size_t level_count, double *out);
 
 /* Returns the interpolated value at POSITION, in [0, 1], of COUNT (1 or more) ascending values. */
-double ft_residual_between(const double *sorted, size_t count, double position);
+double ft_residual_interpolate(const double *sorted, size_t count, double position);
 
 #endif

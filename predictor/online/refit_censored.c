@@ -71,7 +71,7 @@ static void resample_residuals(struct ft_refit *r, size_t count)
     r->sorted[i] = r->residual[i];
   for (size_t i = 0; i < count && r->residuals; i++)
     r->residual[i] =
-        ft_residual_between(r->sorted, r->residuals, ((double)i + 0.5) / (double)count);
+        ft_residual_interpolate(r->sorted, r->residuals, ((double)i + 0.5) / (double)count);
   r->residuals = r->residuals ? count : 0;
 }
 

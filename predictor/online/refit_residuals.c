@@ -82,7 +82,7 @@ static void cover_recent_runs(struct ft_refit *r, double shift)
   for (size_t i = r->residuals / 2; i < r->residuals; i++)
     r->residual[i] =
         fmax(r->residual[i],
-             ft_residual_between(r->sorted, count, (double)i / (double)(r->residuals - 1)));
+             ft_residual_interpolate(r->sorted, count, (double)i / (double)(r->residuals - 1)));
 }
 
 void ft_refit_collect_residuals(ft_model *model, struct ft_refit *r, double shift)

@@ -60,7 +60,7 @@ static void try_mounts(struct ft_text text)
   if (!ft_cgroup_parse_mounts(text, &mounts))
     return;
   fuzz_must(strlen(mounts.point) < sizeof mounts.point && strlen(mounts.root) < sizeof mounts.root);
-  if (ft_cgroup_folder_of(&mounts, "/slurm/uid_1000/job_57", folder, sizeof folder))
+  if (ft_cgroup_directory_of(&mounts, "/slurm/uid_1000/job_57", folder, sizeof folder))
     fuzz_must(strlen(folder) < sizeof folder);
 }
 

@@ -46,10 +46,10 @@ static void check_slope(struct ft_autoencoder_work *w, enum ft_autoencoder_part 
                         size_t rows, double kl)
 {
   struct ft_mlp *n = &w->part[part];
-  struct ft_autoencoder_progress told;
+  struct ft_autoencoder_progress progress;
   struct ft_random random;
   float *kept = malloc(n->parameters * sizeof *kept), *way = malloc(n->parameters * sizeof *way);
-  double slope = 0, loss[2], h = 2e-3, length = 0;
+  double grad = 0, loss[2], h = 2e-3, length = 0;
 
   assert_non_null(kept);
   assert_non_null(way);
@@ -57,22 +57,22 @@ static void check_slope(struct ft_autoencoder_work *w, enum ft_autoencoder_part 
   memcpy(kept, n->parameter, n->parameters * sizeof *kept);
   for (size_t p = 0; p < FT_AUTOENCODER_PARTS; p++)
     memset(w->adam[p].gradient, 0, w->part[p].parameters * sizeof(float));
-  (void)ft_autoencoder_loss(w, phase, x, y, rows, kl, &told);
+  (void)ft_autoencoder_loss(w, phase, x, y, rows, kl, &progress);
   for (size_t i = 0; i < n->parameters; i++)
     length += (double)w->adam[part].gradient[i] * (double)w->adam[part].gradient[i];
   /* mostly along the gradient, where the difference is largest compared with rounding */
   for (size_t i = 0; i < n->parameters; i++) {
     way[i] = (float)((double)w->adam[part].gradient[i] / sqrt(length) +
                      0.3 * ft_random_normal(&random) / sqrt((double)n->parameters));
-    slope += (double)way[i] * (double)w->adam[part].gradient[i];
+    grad += (double)way[i] * (double)w->adam[part].gradient[i];
   }
   for (int side = 0; side < 2; side++) {
     for (size_t i = 0; i < n->parameters; i++)
       n->parameter[i] = kept[i] + (side ? 1 : -1) * (float)h * way[i];
-    loss[side] = ft_autoencoder_loss(w, phase, x, y, rows, kl, &told);
+    loss[side] = ft_autoencoder_loss(w, phase, x, y, rows, kl, &progress);
   }
   memcpy(n->parameter, kept, n->parameters * sizeof *kept);
-  assert_near((loss[1] - loss[0]) / (2 * h), slope, 0.01);
+  assert_near((loss[1] - loss[0]) / (2 * h), grad, 0.01);
   free(kept);
   free(way);
 }
@@ -136,7 +136,7 @@ static void adam_finds_the_least_squares_solution(void **state)
   for (size_t step = 0; step < 3000; step++) {
     ft_mlp_forward(&blas, &n, x, 30, &pass);
     for (size_t r = 0; r < 30; r++)
-      pass.slope[0][r] = (pass.out[0][r] - y[r]) / 30;
+      pass.grad[0][r] = (pass.out[0][r] - y[r]) / 30;
     ft_mlp_backward(&blas, &n, &pass, adam.gradient, NULL);
     ft_adam_step(&adam, &n, 1e-2F);
   }
@@ -155,19 +155,19 @@ static void adam_finds_the_least_squares_solution(void **state)
 /* Bounds and errors reported by the progress callback, summed over the first and last tenth of
  * each phase. */
 struct story {
-  size_t steps[FT_AUTOENCODER_PHASES], told[FT_AUTOENCODER_PHASES];
+  size_t steps[FT_AUTOENCODER_PHASES], progress[FT_AUTOENCODER_PHASES];
   double bound[FT_AUTOENCODER_PHASES][2], missed[FT_AUTOENCODER_PHASES][2];
 };
 
-static bool listen(void *data, const struct ft_autoencoder_progress *told)
+static bool listen(void *data, const struct ft_autoencoder_progress *progress)
 {
   struct story *s = data;
-  size_t step = s->told[told->phase]++, tenth = s->steps[told->phase] / 10;
+  size_t step = s->progress[progress->phase]++, tenth = s->steps[progress->phase] / 10;
 
   for (int end = 0; end < 2; end++)
-    if (end ? step >= s->steps[told->phase] - tenth : step < tenth) {
-      s->bound[told->phase][end] += told->bound / (double)tenth;
-      s->missed[told->phase][end] += told->missed / (double)tenth;
+    if (end ? step >= s->steps[progress->phase] - tenth : step < tenth) {
+      s->bound[progress->phase][end] += progress->elbo / (double)tenth;
+      s->missed[progress->phase][end] += progress->mse / (double)tenth;
     }
   return false;
 }
@@ -269,9 +269,9 @@ static void a_latent_structure_is_found_and_the_bound_rises(void **state)
   ft_autoencoder_free(&m);
 }
 
-static bool stop_at_once(void *data, const struct ft_autoencoder_progress *told)
+static bool stop_at_once(void *data, const struct ft_autoencoder_progress *progress)
 {
-  (void)told;
+  (void)progress;
   (*(size_t *)data)++;
   return true;
 }
@@ -299,11 +299,10 @@ static void a_stored_model_and_an_equal_seed_predict_the_same(void **state)
   static struct world w;
   struct ft_samples samples = { w.x, w.y, ROWS, COLUMNS, OUTPUTS };
   struct ft_autoencoder_settings settings = small(NULL);
-  struct ft_autoencoder m[2], back;
-  struct ft_number_reader in;
+  struct ft_autoencoder m[2], back = { 0 };
   struct ft_error err;
   struct ft_buf buf;
-  struct ft_number_stream numbers = { &buf };
+  struct ft_number_stream s = { .out = &buf };
   double said[3][OUTPUTS] = { { 0 } };
 
   (void)state;
@@ -317,16 +316,17 @@ static void a_stored_model_and_an_equal_seed_predict_the_same(void **state)
   }
   assert_memory_equal(said[0], said[1], sizeof said[0]);
   ft_buf_init(&buf, 64 << 20);
-  ft_autoencoder_save(&m[0], &numbers);
+  assert_int_equal(ft_autoencoder_serialise(&s, COLUMNS, OUTPUTS, &m[0], &err), 0);
   assert_false(buf.failed);
   for (size_t cut = 1; cut < 1000; cut *= 3) {
-    in = (struct ft_number_reader){ (const unsigned char *)buf.data, buf.length / 8 - cut, false };
-    assert_int_equal(ft_autoencoder_load(&in, COLUMNS, OUTPUTS, &back, &err), -1);
+    s = (struct ft_number_stream){ .at = (const unsigned char *)buf.data,
+                                   .left = buf.length / 8 - cut };
+    assert_int_equal(ft_autoencoder_serialise(&s, COLUMNS, OUTPUTS, &back, &err), -1);
     ft_autoencoder_free(&back);
   }
-  in = (struct ft_number_reader){ (const unsigned char *)buf.data, buf.length / 8, false };
-  assert_int_equal(ft_autoencoder_load(&in, COLUMNS, OUTPUTS, &back, &err), 0);
-  assert_int_equal(in.left, 0);
+  s = (struct ft_number_stream){ .at = (const unsigned char *)buf.data, .left = buf.length / 8 };
+  assert_int_equal(ft_autoencoder_serialise(&s, COLUMNS, OUTPUTS, &back, &err), 0);
+  assert_int_equal(s.left, 0);
   ft_autoencoder_add(&back, w.x, said[2]);
   assert_memory_equal(said[0], said[2], sizeof said[0]);
   ft_autoencoder_free(&back);

@@ -377,7 +377,7 @@ static void a_cgroup_is_found_below_its_mount_root(void **state)
 
     (void)ft_string_copy(cases[i].root, mounts.root, sizeof mounts.root);
     found = ft_cgroup_parse_path(ft_text_from(cases[i].text), cases[i].v1, path, sizeof path) &&
-            ft_cgroup_folder_of(&mounts, path, folder, sizeof folder);
+            ft_cgroup_directory_of(&mounts, path, folder, sizeof folder);
     assert_int_equal(found, cases[i].folder != NULL);
     if (found)
       assert_string_equal(folder, cases[i].folder);

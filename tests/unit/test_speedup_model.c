@@ -94,7 +94,7 @@ static void recovers_a_latent_structure(void **state)
   if (!(left < 0.35)) /* an R2 of 0.88 */
     fail_msg("%.2f of the deviation is left", left);
   /* its own error estimate holds on rows outside the training set */
-  left = m.mixed / root_mean_square(&m, &unseen);
+  left = m.mixture_error / root_mean_square(&m, &unseen);
   if (!(left > 0.5 && left < 2))
     fail_msg("it claims %.2f of its error", left);
   ft_speedup_free(&m);
@@ -145,7 +145,7 @@ static void every_learner_beats_the_mean(void **state)
   t = table_of(&learnt, ROWS);
   for (int l = FT_LEARNER_CONSTANT + 1; l < FT_LEARNERS; l++) {
     struct ft_speedup_settings alone = {
-      .trees = 60, .learners = 1u << l, .untried = true, .seed = 1
+      .trees = 60, .learners = 1u << l, .unvalidated = true, .seed = 1
     };
     struct ft_speedup_model m;
     struct ft_error err;
@@ -163,7 +163,7 @@ static void every_learner_beats_the_mean(void **state)
 static void the_work_rate_model_extrapolates(void **state)
 {
   static const struct ft_speedup_settings works = {
-    .trees = 60, .learners = 1u << FT_LEARNER_WORK_GAUSSIAN_PROCESS, .untried = true, .seed = 1
+    .trees = 60, .learners = 1u << FT_LEARNER_WORK_GAUSSIAN_PROCESS, .unvalidated = true, .seed = 1
   };
   static struct world w;
   struct ft_speedup_table t;
@@ -413,8 +413,6 @@ static void a_stored_model_predicts_the_same(void **state)
   struct ft_speedup_model m, back;
   struct ft_error err;
   struct ft_buf buf;
-  struct ft_number_stream numbers = { &buf };
-  struct ft_number_reader in;
   double a[OUTPUTS], b[OUTPUTS];
 
   (void)state;
@@ -422,17 +420,16 @@ static void a_stored_model_predicts_the_same(void **state)
   t = table_of(&w, ROWS);
   for (int l = -1; l < FT_LEARNERS; l++) {
     struct ft_speedup_settings alone = {
-      .trees = 12, .learners = 1u << (l < 0 ? 0 : l), .untried = true, .seed = 1
+      .trees = 12, .learners = 1u << (l < 0 ? 0 : l), .unvalidated = true, .seed = 1
     };
     size_t count;
 
     assert_int_equal(ft_speedup_fit(&t, l < 0 ? &usual : &alone, &m, &err), 0);
     ft_buf_init(&buf, 64 << 20);
-    ft_speedup_save(&m, &numbers);
+    ft_speedup_save(&m, &buf);
     assert_false(buf.failed);
     count = buf.length / sizeof(double);
-    in = (struct ft_number_reader){ (const unsigned char *)buf.data, count, false };
-    if (ft_speedup_load(&in, &back, &err) < 0)
+    if (ft_speedup_load(buf.data, count, &back, &err) < 0)
       fail_msg("%s", err.text);
     ft_speedup_predict(&m, w.x + COLUMNS, a);
     ft_speedup_predict(&back, w.x + COLUMNS, b);
@@ -441,8 +438,7 @@ static void a_stored_model_predicts_the_same(void **state)
 
     /* truncated data is rejected; changed data is rejected or gives a prediction */
     for (size_t cut = 0; cut < count; cut += 1 + count / 150) {
-      in = (struct ft_number_reader){ (const unsigned char *)buf.data, cut, false };
-      assert_int_equal(ft_speedup_load(&in, &back, &err), -1);
+      assert_int_equal(ft_speedup_load(buf.data, cut, &back, &err), -1);
       ft_speedup_free(&back);
     }
     for (size_t at = 0; at < count; at += 1 + count / 150) {
@@ -451,8 +447,7 @@ static void a_stored_model_predicts_the_same(void **state)
 
       for (size_t i = 0; i < COUNT_OF(wrong); i++) {
         *place = wrong[i];
-        in = (struct ft_number_reader){ (const unsigned char *)buf.data, count, false };
-        if (ft_speedup_load(&in, &back, &err) == 0 && back.encode.raw == COLUMNS &&
+        if (ft_speedup_load(buf.data, count, &back, &err) == 0 && back.encode.raw == COLUMNS &&
             back.outputs == OUTPUTS)
           ft_speedup_predict(&back, w.x, b);
         ft_speedup_free(&back);
@@ -475,26 +470,34 @@ static void numbers_are_little_endian_and_bounded(void **state)
     { 0x1.23456789abcdep+4, { 0xde, 0xbc, 0x9a, 0x78, 0x56, 0x34, 0x32, 0x40 } },
   };
   static const unsigned char infinite[] = { 0, 0, 0, 0, 0, 0, 0xf0, 0x7f };
-  struct ft_number_reader in;
+  struct ft_number_stream in;
+  double value;
+  size_t count = 0;
 
   (void)state;
   for (size_t i = 0; i < COUNT_OF(kept); i++) {
     struct ft_buf buf;
-    struct ft_number_stream numbers = { &buf };
+    struct ft_number_stream numbers = { .out = &buf };
 
+    value = kept[i].value;
     ft_buf_init(&buf, 100);
-    ft_number_stream_write_all(&numbers, &kept[i].value, 1);
+    ft_number_stream_double(&numbers, &value);
     assert_int_equal(buf.length, FT_NUMBER_STREAM_SIZE);
     assert_memory_equal(buf.data, kept[i].bytes, FT_NUMBER_STREAM_SIZE);
-    in = (struct ft_number_reader){ kept[i].bytes, 1, false };
-    assert_true(ft_number_reader_read(&in) == kept[i].value && !in.failed);
-    assert_true(ft_number_reader_read(&in) == 0 && in.failed);
+    in = (struct ft_number_stream){ .at = kept[i].bytes, .left = 1 };
+    value = 0;
+    ft_number_stream_double(&in, &value);
+    assert_true(value == kept[i].value && !in.failed);
+    ft_number_stream_double(&in, &value);
+    assert_true(value == 0 && in.failed);
     ft_buf_free(&buf);
   }
-  in = (struct ft_number_reader){ infinite, 1, false };
-  assert_true(ft_number_reader_read(&in) == 0 && in.failed);
-  in = (struct ft_number_reader){ kept[1].bytes, 1, false };
-  assert_true(ft_number_reader_read_count(&in, 3, 9) == 3 && in.failed);
+  in = (struct ft_number_stream){ .at = infinite, .left = 1 };
+  ft_number_stream_double(&in, &value);
+  assert_true(value == 0 && in.failed);
+  in = (struct ft_number_stream){ .at = kept[1].bytes, .left = 1 };
+  ft_number_stream_count(&in, &count, 3, 9);
+  assert_true(count == 3 && in.failed);
 }
 
 /* One platform has ten rows in 120 and depends on a feature and on no other platform: only its
@@ -506,8 +509,6 @@ static void a_platform_of_ten_rows_has_its_own_model(void **state)
   struct ft_speedup_model m, back;
   struct ft_error err;
   struct ft_buf buf;
-  struct ft_number_stream numbers = { &buf };
-  struct ft_number_reader in;
   size_t count;
   double missed = 0, spread = 0, said[OUTPUTS], again[OUTPUTS], truth[ROWS];
 
@@ -525,11 +526,10 @@ static void a_platform_of_ten_rows_has_its_own_model(void **state)
   assert_int_equal(m.per_output_count, 1);
   assert_int_equal(m.per_output_index[0], 0);
   ft_buf_init(&buf, 1 << 24);
-  ft_speedup_save(&m, &numbers);
+  ft_speedup_save(&m, &buf);
   assert_false(buf.failed);
   count = buf.length / sizeof(double);
-  in = (struct ft_number_reader){ (const unsigned char *)buf.data, count, false };
-  assert_int_equal(ft_speedup_load(&in, &back, &err), 0);
+  assert_int_equal(ft_speedup_load(buf.data, count, &back, &err), 0);
   for (size_t r = 0; r < ROWS; r++) {
     ft_speedup_predict(&m, w.x + r * COLUMNS, said);
     ft_speedup_predict(&back, w.x + r * COLUMNS, again);
@@ -541,8 +541,7 @@ static void a_platform_of_ten_rows_has_its_own_model(void **state)
     fail_msg("%.2f of the spread is missed", missed / spread);
   ft_speedup_free(&back);
   for (size_t cut = 0; cut < count; cut += 1 + count / 300) {
-    in = (struct ft_number_reader){ (const unsigned char *)buf.data, cut, false };
-    assert_int_equal(ft_speedup_load(&in, &back, &err), -1);
+    assert_int_equal(ft_speedup_load(buf.data, cut, &back, &err), -1);
     ft_speedup_free(&back);
   }
   ft_speedup_free(&m);
@@ -580,15 +579,13 @@ static void another_format_is_rejected(void **state)
   struct ft_speedup_model m = { .outputs = 1 };
   struct ft_error err;
   struct ft_buf buf;
-  struct ft_number_stream numbers = { &buf };
-  struct ft_number_reader in;
+  struct ft_number_stream numbers = { .out = &buf };
+  double head[] = { FT_SPEEDUP_FORMAT + 1, 1 };
 
   (void)state;
   ft_buf_init(&buf, 100);
-  ft_number_stream_write(&numbers, FT_SPEEDUP_FORMAT + 1);
-  ft_number_stream_write(&numbers, 1);
-  in = (struct ft_number_reader){ (const unsigned char *)buf.data, 2, false };
-  assert_int_equal(ft_speedup_load(&in, &m, &err), -1);
+  ft_number_stream_doubles(&numbers, head, 2);
+  assert_int_equal(ft_speedup_load(buf.data, 2, &m, &err), -1);
   assert_non_null(strstr(err.text, "another version"));
   ft_speedup_free(&m);
   ft_buf_free(&buf);

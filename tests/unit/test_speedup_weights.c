@@ -19,7 +19,7 @@ static void weigh(size_t rows, const double *missed, double wild, enum ft_learne
                   double *weight, double *error)
 {
   struct ft_speedup_table t = { NULL, y, NULL, rows, 1, 1 };
-  struct ft_speedup_held held = { &t, fold, FOLDS, place, 0 };
+  struct ft_speedup_held_out held = { &t, fold, FOLDS, place, 0 };
   struct ft_error err;
 
   for (int l = 0; l < FT_LEARNERS; l++)

@@ -393,7 +393,9 @@ static void parts_without_effect_are_pruned(void **state)
                 { "x3m", "x3m" },   { "zx1m*z+", "z1*z+" }, { "xzm2zm+", "x2zm+" },
                 { "23+x*", "7x*" }, { "2xzmm", "x" },       { "xx1m+", "x1+" } };
   static double table[2 * FT_ROW_BLOCKS_BLOCK];
-  struct ft_row_blocks rows = { .x = table, .rows = 9, .room = FT_ROW_BLOCKS_BLOCK, .columns = 2 };
+  struct ft_row_blocks rows = {
+    .x = table, .rows = 9, .padded = FT_ROW_BLOCKS_BLOCK, .columns = 2
+  };
 
   (void)state;
   for (int i = 0; i < 9; i++) {

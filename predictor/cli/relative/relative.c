@@ -65,7 +65,7 @@ static int make_settings(const struct options *o, const struct ft_relative_table
   };
   if (strcmp(o->learner, "best") != 0) {
     s->ratios.learners = 0;
-    s->ratios.untried = true;
+    s->ratios.unvalidated = true;
     for (int l = 0; l < FT_LEARNERS; l++)
       if (ft_text_lists(ft_text_from(o->learner), ft_learner_names[l]))
         s->ratios.learners |= 1u << l;
@@ -460,13 +460,13 @@ static int train_model(const struct options *o, const struct ft_relative_table *
     status = ft_json_print(json_pack(
         "{s:o, s:s, s:i, s:o, s:o}", "platforms", names_json(m.platform, m.platforms), "from",
         m.platform[0], "rows", (int)m.ratios.rows, "learners", learners_json(&m.ratios),
-        "held_out_error", ft_json_number(has_held_out_error(&m.ratios), m.ratios.mixed)));
+        "held_out_error", ft_json_number(has_held_out_error(&m.ratios), m.ratios.mixture_error)));
   } else {
     status = FT_EXIT_DONE;
     printf("%s: from %s to %zu platforms, learnt from %zu rows", o->output, m.platform[0],
            m.platforms - 1, m.ratios.rows);
     if (has_held_out_error(&m.ratios))
-      printf("; typically within a factor of %.2f on rows held out", exp(m.ratios.mixed));
+      printf("; typically within a factor of %.2f on rows held out", exp(m.ratios.mixture_error));
     printf("\n");
     for (int l = 0; l < FT_LEARNERS; l++)
       if (m.ratios.weight[l] > 0)

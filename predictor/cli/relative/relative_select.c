@@ -20,12 +20,12 @@ enum { MOST_ROWS = 2000 };
 static size_t encode_work_rates(const double *x, size_t rows, size_t raw, double *out,
                                 struct ft_error *err)
 {
-  double row[FT_FEATURE_ENCODER_MOST];
+  double row[FT_FEATURE_ENCODER_MAX];
   struct ft_feature_encoder e;
   size_t columns = 0, from;
 
   if (ft_feature_encoder_fit(x, rows, raw, &e, err) == 0) {
-    ft_feature_encoder_rate(&e, x, rows);
+    ft_feature_encoder_add_rates(&e, x, rows);
     from = e.rates ? e.plain : 0;
     columns = e.columns - from;
     for (size_t r = 0; r < rows; r++) {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Evaluates, writes and reads a fitted auto-encoder. */
+/* Evaluates and serialises a fitted auto-encoder. */
 #include "config.h"
 
 #include <stdlib.h>
@@ -12,7 +12,7 @@
 
 void ft_autoencoder_encode(const struct ft_autoencoder *m, const double *x, float *z)
 {
-  float in[FT_FEATURE_ENCODER_MOST], out[2 * FT_AUTOENCODER_LATENT];
+  float in[FT_FEATURE_ENCODER_MAX], out[2 * FT_AUTOENCODER_LATENT];
 
   for (size_t c = 0; c < m->columns; c++)
     in[c] = (float)x[c];
@@ -30,27 +30,19 @@ void ft_autoencoder_add(const struct ft_autoencoder *m, const double *x, double 
     out[o] += m->mean[o] + m->deviation[o] * (double)y[o];
 }
 
-void ft_autoencoder_save(const struct ft_autoencoder *m, struct ft_number_stream *out)
+int ft_autoencoder_serialise(struct ft_number_stream *s, size_t columns, size_t outputs,
+                             struct ft_autoencoder *m, struct ft_error *err)
 {
-  ft_number_stream_write(out, (double)m->latent);
-  ft_number_stream_write_all(out, m->mean, m->outputs);
-  ft_number_stream_write_all(out, m->deviation, m->outputs);
-  ft_mlp_save(&m->encoder, out);
-  ft_mlp_save(&m->regressor, out);
-}
-
-int ft_autoencoder_load(struct ft_number_reader *in, size_t columns, size_t outputs,
-                        struct ft_autoencoder *m, struct ft_error *err)
-{
-  *m = (struct ft_autoencoder){ .columns = columns, .outputs = outputs };
-  m->latent = ft_number_reader_read_count(in, 1, FT_AUTOENCODER_LATENT);
-  m->mean = ft_number_reader_read_all(in, outputs);
-  m->deviation = ft_number_reader_read_all(in, outputs);
-  if (in->failed)
+  m->columns = columns;
+  m->outputs = outputs;
+  ft_number_stream_count(s, &m->latent, 1, FT_AUTOENCODER_LATENT);
+  ft_number_stream_vector(s, &m->mean, outputs);
+  ft_number_stream_vector(s, &m->deviation, outputs);
+  if (s->failed)
     return ft_error_set(err, "auto-encoder: cut short or out of range");
-  if (ft_mlp_load(in, columns, 2 * m->latent, &m->encoder, err) < 0)
+  if (ft_mlp_serialise(s, columns, 2 * m->latent, &m->encoder, err) < 0)
     return -1;
-  return ft_mlp_load(in, m->latent, outputs, &m->regressor, err);
+  return ft_mlp_serialise(s, m->latent, outputs, &m->regressor, err);
 }
 
 void ft_autoencoder_free(struct ft_autoencoder *m)

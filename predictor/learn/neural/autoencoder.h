@@ -25,7 +25,7 @@ enum ft_autoencoder_phase {
 /* Progress of a step: evidence lower bound per row, and the regressor's mean squared error. */
 struct ft_autoencoder_progress {
   enum ft_autoencoder_phase phase;
-  double bound, missed; /* NAN: not part of the phase. Outputs have a standard deviation of 1 */
+  double elbo, mse; /* NAN: not part of the phase. Outputs have a standard deviation of 1 */
 };
 
 struct ft_autoencoder_settings {
@@ -33,8 +33,9 @@ struct ft_autoencoder_settings {
   size_t units;          /* of each of the regressor's three layers */
   size_t steps[FT_AUTOENCODER_PHASES]; /* mini-batches per phase */
   uint64_t seed;
-  bool (*stop)(void *data, const struct ft_autoencoder_progress *told); /* called after each step:
-                                                                           true cancels; or NULL */
+  bool (*stop)(void *data,
+               const struct ft_autoencoder_progress *progress); /* called after each step:
+                                                               true cancels; or NULL */
   void *data;
 };
 
@@ -68,9 +69,12 @@ void ft_autoencoder_encode(const struct ft_autoencoder *model, const double *x, 
 /* Adds the prediction of MODEL for row X to OUT. Allocates nothing. */
 void ft_autoencoder_add(const struct ft_autoencoder *model, const double *x, double *out);
 
-void ft_autoencoder_save(const struct ft_autoencoder *model, struct ft_number_stream *out);
-int ft_autoencoder_load(struct ft_number_reader *in, size_t columns, size_t outputs,
-                        struct ft_autoencoder *model, struct ft_error *err);
+/*
+ * Writes MODEL, of COLUMNS columns and OUTPUTS outputs, to STREAM, or reads it into an all-0 one
+ * that the caller frees in either case. Returns 0; -1 on error and fills ERR.
+ */
+int ft_autoencoder_serialise(struct ft_number_stream *stream, size_t columns, size_t outputs,
+                             struct ft_autoencoder *model, struct ft_error *err);
 void ft_autoencoder_free(struct ft_autoencoder *model);
 
 #endif

@@ -10,11 +10,11 @@
 #include "predictor/learn/neural/autoencoder_work.h"
 
 /* Adam's step size alpha (Kingma and Ba 2015, default). */
-#define RATE 1e-3F
+#define STEP_SIZE 1e-3F
 /* Smallest log standard deviation of the decoder (Rybkin et al. 2021, soft clip in their code). */
-#define LEAST_LOG_DEVIATION (-6)
+#define MIN_LOG_DEVIATION (-6)
 /* Clamp of a latent log variance; avoids overflow. Chosen by judgement. */
-#define FAR 10
+#define MAX_LOG_VARIANCE 10
 
 /*
  * The regressor's three layers of 1024 units are the paper's. The paper gives neither the sizes of
@@ -33,16 +33,16 @@ int ft_autoencoder_work_create(struct ft_autoencoder_work *w,
                                                   { s->latent, s->units, s->units, s->units,
                                                     outputs } };
   static const size_t layers[FT_AUTOENCODER_PARTS] = { 2, 2, 4 };
-  size_t places = (size_t)FT_AUTOENCODER_BATCH * (s->latent + 1);
+  size_t count = (size_t)FT_AUTOENCODER_BATCH * (s->latent + 1);
 
   *w = (struct ft_autoencoder_work){ .columns = columns, .outputs = outputs, .latent = s->latent };
   if (s->latent < 1 || s->latent > FT_AUTOENCODER_LATENT)
     return ft_error_set(err, "auto-encoder: latent dimension %zu; expected 1 to %d", s->latent,
                         FT_AUTOENCODER_LATENT);
-  w->noise = calloc(places, sizeof *w->noise);
-  w->z = calloc(places, sizeof *w->z);
-  w->slope = calloc(places, sizeof *w->slope);
-  if (!w->noise || !w->z || !w->slope)
+  w->noise = calloc(count, sizeof *w->noise);
+  w->z = calloc(count, sizeof *w->z);
+  w->grad = calloc(count, sizeof *w->grad);
+  if (!w->noise || !w->z || !w->grad)
     return ft_error_set(err, "auto-encoder: out of memory");
   if (ft_blas_open(&w->blas, err) < 0)
     return -1;
@@ -63,7 +63,7 @@ void ft_autoencoder_work_free(struct ft_autoencoder_work *w)
   }
   free(w->noise);
   free(w->z);
-  free(w->slope);
+  free(w->grad);
   ft_blas_close(&w->blas);
 }
 
@@ -72,18 +72,18 @@ void ft_autoencoder_work_free(struct ft_autoencoder_work *w)
  * mean squared error (optimal sigma, Rybkin et al. 2021). SLOPE gets its gradient, MISSED the
  * error.
  */
-static double calibrated_loss(const float *said, const float *truth, size_t rows, size_t count,
-                              float *slope, double *missed)
+static double calibrated_loss(const float *predicted, const float *truth, size_t rows, size_t count,
+                              float *grad, double *mse)
 {
   double squares = 0, variance;
 
   for (size_t i = 0; i < rows * count; i++)
-    squares += pow((double)said[i] - (double)truth[i], 2);
-  *missed = squares / (double)(rows * count);
-  variance = fmax(*missed, exp(2 * LEAST_LOG_DEVIATION));
+    squares += pow((double)predicted[i] - (double)truth[i], 2);
+  *mse = squares / (double)(rows * count);
+  variance = fmax(*mse, exp(2 * MIN_LOG_DEVIATION));
   for (size_t i = 0; i < rows * count; i++)
-    slope[i] = (said[i] - truth[i]) / (float)(variance * (double)rows);
-  return (double)count / 2 * (log(variance) + *missed / variance - 1);
+    grad[i] = (predicted[i] - truth[i]) / (float)(variance * (double)rows);
+  return (double)count / 2 * (log(variance) + *mse / variance - 1);
 }
 
 /* Encodes the rows and draws a latent sample for each from w->noise. */
@@ -95,10 +95,11 @@ static void encode_batch(struct ft_autoencoder_work *w, const float *x, size_t r
   out = w->pass[FT_ENCODER].out[1];
   for (size_t r = 0; r < rows; r++)
     for (size_t k = 0; k < w->latent; k++) {
-      float spread = fminf(fmaxf(out[(2 * r + 1) * w->latent + k], -FAR), FAR);
+      float log_variance =
+          fminf(fmaxf(out[(2 * r + 1) * w->latent + k], -MAX_LOG_VARIANCE), MAX_LOG_VARIANCE);
 
       w->z[r * w->latent + k] =
-          out[2 * r * w->latent + k] + expf(spread / 2) * w->noise[r * w->latent + k];
+          out[2 * r * w->latent + k] + expf(log_variance / 2) * w->noise[r * w->latent + k];
     }
 }
 
@@ -114,13 +115,13 @@ static double backpropagate_encoder(struct ft_autoencoder_work *w, size_t rows, 
       size_t i = 2 * r * w->latent + k, j = i + w->latent, at = r * w->latent + k;
       float mean = pass->out[1][i], log_variance = pass->out[1][j],
             part = (float)(kl / (double)rows);
-      float inside = log_variance > -FAR && log_variance < FAR ? 1 : 0;
-      float variance = expf(fminf(fmaxf(log_variance, -FAR), FAR));
+      float in_range = log_variance > -MAX_LOG_VARIANCE && log_variance < MAX_LOG_VARIANCE ? 1 : 0;
+      float variance = expf(fminf(fmaxf(log_variance, -MAX_LOG_VARIANCE), MAX_LOG_VARIANCE));
 
       divergence += ((double)mean * mean + variance - 1 - log((double)variance)) / 2;
-      pass->slope[1][i] = w->slope[at] + part * mean;
-      pass->slope[1][j] =
-          inside * (w->slope[at] * w->noise[at] * sqrtf(variance) + part * (variance - 1)) / 2;
+      pass->grad[1][i] = w->grad[at] + part * mean;
+      pass->grad[1][j] =
+          in_range * (w->grad[at] * w->noise[at] * sqrtf(variance) + part * (variance - 1)) / 2;
     }
   ft_mlp_backward(&w->blas, &w->part[FT_ENCODER], pass, w->adam[FT_ENCODER].gradient, NULL);
   return divergence / (double)rows;
@@ -128,36 +129,35 @@ static double backpropagate_encoder(struct ft_autoencoder_work *w, size_t rows, 
 
 double ft_autoencoder_loss(struct ft_autoencoder_work *w, enum ft_autoencoder_phase phase,
                            const float *x, const float *y, size_t rows, double kl,
-                           struct ft_autoencoder_progress *told)
+                           struct ft_autoencoder_progress *progress)
 {
   struct ft_mlp_pass *decoder = &w->pass[FT_DECODER], *regressor = &w->pass[FT_REGRESSOR];
-  bool regress = phase >= FT_AUTOENCODER_FEEDBACK, code = phase <= FT_AUTOENCODER_FEEDBACK;
-  float back[FT_AUTOENCODER_BATCH * FT_AUTOENCODER_LATENT];
-  double loss = 0, missed, divergence;
+  bool regress = phase >= FT_AUTOENCODER_FEEDBACK, autoencodes = phase <= FT_AUTOENCODER_FEEDBACK;
+  float regressor_grad[FT_AUTOENCODER_BATCH * FT_AUTOENCODER_LATENT];
+  double loss = 0, mse, divergence;
 
-  *told = (struct ft_autoencoder_progress){ phase, NAN, NAN };
+  *progress = (struct ft_autoencoder_progress){ phase, NAN, NAN };
   encode_batch(w, x, rows);
-  memset(w->slope, 0, rows * w->latent * sizeof *w->slope);
-  if (code) {
+  memset(w->grad, 0, rows * w->latent * sizeof *w->grad);
+  if (autoencodes) {
     ft_mlp_forward(&w->blas, &w->part[FT_DECODER], w->z, rows, decoder);
-    loss = calibrated_loss(decoder->out[1], x, rows, w->columns, decoder->slope[1], &missed);
-    ft_mlp_backward(&w->blas, &w->part[FT_DECODER], decoder, w->adam[FT_DECODER].gradient,
-                    w->slope);
-    told->bound = -loss - (double)w->columns / 2 * (1 + log(2 * acos(-1)));
+    loss = calibrated_loss(decoder->out[1], x, rows, w->columns, decoder->grad[1], &mse);
+    ft_mlp_backward(&w->blas, &w->part[FT_DECODER], decoder, w->adam[FT_DECODER].gradient, w->grad);
+    progress->elbo = -loss - (double)w->columns / 2 * (1 + log(2 * acos(-1)));
   }
   if (regress) {
     ft_mlp_forward(&w->blas, &w->part[FT_REGRESSOR], w->z, rows, regressor);
     loss +=
-        calibrated_loss(regressor->out[3], y, rows, w->outputs, regressor->slope[3], &told->missed);
+        calibrated_loss(regressor->out[3], y, rows, w->outputs, regressor->grad[3], &progress->mse);
     ft_mlp_backward(&w->blas, &w->part[FT_REGRESSOR], regressor, w->adam[FT_REGRESSOR].gradient,
-                    back);
-    for (size_t i = 0; code && i < rows * w->latent; i++)
-      w->slope[i] += back[i];
+                    regressor_grad);
+    for (size_t i = 0; autoencodes && i < rows * w->latent; i++)
+      w->grad[i] += regressor_grad[i];
   }
-  if (code) {
+  if (autoencodes) {
     divergence = backpropagate_encoder(w, rows, kl);
     loss += kl * divergence;
-    told->bound -= divergence;
+    progress->elbo -= divergence;
   }
   return loss;
 }
@@ -165,7 +165,7 @@ double ft_autoencoder_loss(struct ft_autoencoder_work *w, enum ft_autoencoder_ph
 /* Trains one phase on mini-batches of shuffled rows. */
 static int train_phase(struct ft_autoencoder_work *w, const struct ft_autoencoder_settings *s,
                        enum ft_autoencoder_phase phase, const struct ft_samples *all,
-                       const float *whole[2], size_t *order, struct ft_random *random,
+                       const float *table[2], size_t *order, struct ft_random *random,
                        float *batch[2], struct ft_error *err)
 {
   size_t at = all->rows, rows = all->rows < FT_AUTOENCODER_BATCH ? all->rows : FT_AUTOENCODER_BATCH;
@@ -175,7 +175,7 @@ static int train_phase(struct ft_autoencoder_work *w, const struct ft_autoencode
     double kl = phase == FT_AUTOENCODER_CALIBRATE ? 0
                 : phase == FT_AUTOENCODER_ANNEAL  ? (double)(step + 1) / (double)s->steps[phase]
                                                   : 1;
-    struct ft_autoencoder_progress told;
+    struct ft_autoencoder_progress progress;
 
     if (at + rows > all->rows) {
       for (size_t i = all->rows; i > 1; i--) {
@@ -188,14 +188,14 @@ static int train_phase(struct ft_autoencoder_work *w, const struct ft_autoencode
     }
     for (size_t r = 0; r < rows; r++, at++)
       for (size_t k = 0; k < 2; k++)
-        memcpy(batch[k] + r * count[k], whole[k] + order[at] * count[k], count[k] * sizeof(float));
+        memcpy(batch[k] + r * count[k], table[k] + order[at] * count[k], count[k] * sizeof(float));
     for (size_t i = 0; i < rows * w->latent; i++)
       w->noise[i] = (float)ft_random_normal(random);
-    (void)ft_autoencoder_loss(w, phase, batch[0], batch[1], rows, kl, &told);
+    (void)ft_autoencoder_loss(w, phase, batch[0], batch[1], rows, kl, &progress);
     for (size_t p = 0; p < FT_AUTOENCODER_PARTS; p++)
       if (p == FT_REGRESSOR ? phase >= FT_AUTOENCODER_FEEDBACK : phase <= FT_AUTOENCODER_FEEDBACK)
-        ft_adam_step(&w->adam[p], &w->part[p], RATE);
-    if (s->stop && s->stop(s->data, &told))
+        ft_adam_step(&w->adam[p], &w->part[p], STEP_SIZE);
+    if (s->stop && s->stop(s->data, &progress))
       return ft_error_set(err, "auto-encoder: stopped");
   }
   return 0;
@@ -231,7 +231,7 @@ int ft_autoencoder_fit(const struct ft_samples *s, const struct ft_autoencoder_s
   float *batch[2] = { calloc(FT_AUTOENCODER_BATCH * (s->columns + 1), sizeof(float)),
                       calloc(FT_AUTOENCODER_BATCH * (s->outputs + 1), sizeof(float)) };
   size_t *order = calloc(s->rows + 1, sizeof *order);
-  const float *whole[2] = { x, y };
+  const float *table[2] = { x, y };
   struct ft_autoencoder_work w = { 0 };
   struct ft_random random;
   int status = -1;
@@ -252,7 +252,7 @@ int ft_autoencoder_fit(const struct ft_samples *s, const struct ft_autoencoder_s
       ft_autoencoder_work_create(&w, settings, s->columns, s->outputs, &random, err) < 0)
     goto out;
   for (int phase = 0; phase < FT_AUTOENCODER_PHASES; phase++)
-    if (train_phase(&w, settings, (enum ft_autoencoder_phase)phase, s, whole, order, &random, batch,
+    if (train_phase(&w, settings, (enum ft_autoencoder_phase)phase, s, table, order, &random, batch,
                     err) < 0)
       goto out;
   m->encoder = w.part[FT_ENCODER];

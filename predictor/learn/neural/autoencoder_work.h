@@ -14,7 +14,7 @@ struct ft_autoencoder_work {
   struct ft_mlp_pass pass[FT_AUTOENCODER_PARTS];
   struct ft_adam adam[FT_AUTOENCODER_PARTS];
   float *noise, *z,
-      *slope; /* per batch: standard normal noise, latent samples, gradients by these */
+      *grad; /* per batch: standard normal noise, latent samples, gradients by these */
 };
 
 /* Creates WORK with randomly initialised networks. The caller frees WORK in either case. Returns 0;
@@ -30,6 +30,6 @@ void ft_autoencoder_work_free(struct ft_autoencoder_work *work);
  */
 double ft_autoencoder_loss(struct ft_autoencoder_work *work, enum ft_autoencoder_phase phase,
                            const float *x, const float *y, size_t rows, double kl,
-                           struct ft_autoencoder_progress *told);
+                           struct ft_autoencoder_progress *progress);
 
 #endif

@@ -41,13 +41,14 @@ void ft_blas_close(struct ft_blas *blas)
   *blas = (struct ft_blas){ 0 };
 }
 
-void ft_blas_multiply(const struct ft_blas *blas, const float *a, bool a_turned, const float *b,
-                      bool b_turned, size_t rows, size_t inner, size_t columns, float add, float *c)
+void ft_blas_multiply(const struct ft_blas *blas, const float *a, bool a_transposed, const float *b,
+                      bool b_transposed, size_t rows, size_t inner, size_t columns, float beta,
+                      float *c)
 {
   __typeof__(cblas_sgemm) *multiply = (__typeof__(cblas_sgemm) *)blas->sgemm;
 
-  multiply(CblasRowMajor, a_turned ? CblasTrans : CblasNoTrans,
-           b_turned ? CblasTrans : CblasNoTrans, (blasint)rows, (blasint)columns, (blasint)inner, 1,
-           a, (blasint)(a_turned ? rows : inner), b, (blasint)(b_turned ? inner : columns), add, c,
-           (blasint)columns);
+  multiply(CblasRowMajor, a_transposed ? CblasTrans : CblasNoTrans,
+           b_transposed ? CblasTrans : CblasNoTrans, (blasint)rows, (blasint)columns,
+           (blasint)inner, 1, a, (blasint)(a_transposed ? rows : inner), b,
+           (blasint)(b_transposed ? inner : columns), beta, c, (blasint)columns);
 }

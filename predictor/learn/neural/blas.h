@@ -25,8 +25,8 @@ void ft_blas_close(struct ft_blas *blas);
  * C = A B + ADD C with A of ROWS x INNER, B of INNER x COLUMNS and C of ROWS x COLUMNS numbers, row
  * by row. A_TURNED, B_TURNED: the array holds the transpose.
  */
-void ft_blas_multiply(const struct ft_blas *blas, const float *a, bool a_turned, const float *b,
-                      bool b_turned, size_t rows, size_t inner, size_t columns, float add,
+void ft_blas_multiply(const struct ft_blas *blas, const float *a, bool a_transposed, const float *b,
+                      bool b_transposed, size_t rows, size_t inner, size_t columns, float beta,
                       float *c);
 
 #endif

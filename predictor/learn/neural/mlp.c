@@ -8,9 +8,9 @@
 #include "predictor/learn/neural/mlp.h"
 #include "predictor/learn/number_stream.h"
 
-enum { INPUTS = 2048 }; /* inputs of a network at most; above FT_FEATURE_ENCODER_MOST */
+enum { INPUTS = 2048 }; /* inputs of a network at most; above FT_FEATURE_ENCODER_MAX */
 
-enum { RUN = 16 }; /* constant length of an inner loop, so that compilers vectorise it */
+enum { VECTOR = 16 }; /* constant length of an inner loop, so that compilers vectorise it */
 
 /* Adam's decay rates and epsilon (Kingma and Ba 2015, section 2, defaults). */
 #define BETA1 0.9F
@@ -22,17 +22,15 @@ static size_t layer_parameters(const struct ft_mlp *n, size_t layer)
   return (n->width[layer] + 1) * n->width[layer + 1];
 }
 
-/* Checks and sets the shape of N. */
-static int set_mlp_shape(struct ft_mlp *n, const size_t *width, size_t layers, struct ft_error *err)
+/* Counts the parameters of N. Returns -1 if the shape is too large. */
+static int count_mlp_parameters(struct ft_mlp *n, struct ft_error *err)
 {
-  bool fits = layers >= 1 && layers <= FT_MLP_LAYERS;
+  bool fits = n->layers >= 1 && n->layers <= FT_MLP_LAYERS;
 
-  *n = (struct ft_mlp){ .layers = fits ? layers : 0 };
-  for (size_t l = 0; fits && l <= layers; l++) {
-    n->width[l] = width[l];
-    fits = width[l] >= 1 && width[l] <= (l ? FT_MLP_WIDTH : INPUTS);
-  }
-  for (size_t l = 0; fits && l < layers; l++)
+  for (size_t l = 0; fits && l <= n->layers; l++)
+    fits = n->width[l] >= 1 && n->width[l] <= (l ? FT_MLP_WIDTH : INPUTS);
+  n->parameters = 0;
+  for (size_t l = 0; fits && l < n->layers; l++)
     n->parameters += layer_parameters(n, l);
   return fits ? 0 : ft_error_set(err, "neural network: too many layers, or one too wide");
 }
@@ -42,7 +40,10 @@ int ft_mlp_create(struct ft_mlp *n, const size_t *width, size_t layers, struct f
 {
   float *next;
 
-  if (set_mlp_shape(n, width, layers, err) < 0)
+  *n = (struct ft_mlp){ .layers = layers };
+  for (size_t l = 0; l <= layers && l <= FT_MLP_LAYERS; l++)
+    n->width[l] = width[l];
+  if (count_mlp_parameters(n, err) < 0)
     return -1;
   n->parameter = next = calloc(n->parameters, sizeof *n->parameter);
   if (!next)
@@ -71,8 +72,8 @@ int ft_mlp_pass_create(struct ft_mlp_pass *pass, const struct ft_mlp *n, size_t 
   *pass = (struct ft_mlp_pass){ .rows = rows };
   for (size_t l = 0; l < n->layers; l++) {
     pass->out[l] = calloc(rows * n->width[l + 1], sizeof(float));
-    pass->slope[l] = calloc(rows * n->width[l + 1], sizeof(float));
-    if (!pass->out[l] || !pass->slope[l])
+    pass->grad[l] = calloc(rows * n->width[l + 1], sizeof(float));
+    if (!pass->out[l] || !pass->grad[l])
       return ft_error_set(err, "neural network: out of memory");
   }
   return 0;
@@ -82,7 +83,7 @@ void ft_mlp_pass_free(struct ft_mlp_pass *pass)
 {
   for (size_t l = 0; l < FT_MLP_LAYERS; l++) {
     free(pass->out[l]);
-    free(pass->slope[l]);
+    free(pass->grad[l]);
   }
   *pass = (struct ft_mlp_pass){ 0 };
 }
@@ -127,23 +128,23 @@ void ft_mlp_forward(const struct ft_blas *blas, const struct ft_mlp *n, const fl
 }
 
 void ft_mlp_backward(const struct ft_blas *blas, const struct ft_mlp *n, struct ft_mlp_pass *pass,
-                     float *gradient, float *slope_in)
+                     float *gradient, float *grad_in)
 {
   size_t at = n->parameters;
 
   for (size_t l = n->layers; l-- > 0;) {
     size_t ins = n->width[l], outs = n->width[l + 1];
-    float *slope = pass->slope[l], *before = l ? pass->slope[l - 1] : slope_in;
+    float *grad = pass->grad[l], *before = l ? pass->grad[l - 1] : grad_in;
 
     at -= layer_parameters(n, l);
-    ft_blas_multiply(blas, l ? pass->out[l - 1] : pass->in, true, slope, false, ins, pass->rows,
+    ft_blas_multiply(blas, l ? pass->out[l - 1] : pass->in, true, grad, false, ins, pass->rows,
                      outs, 1, gradient + at);
     for (size_t r = 0; r < pass->rows; r++)
       for (size_t o = 0; o < outs; o++)
-        gradient[at + ins * outs + o] += slope[r * outs + o];
+        gradient[at + ins * outs + o] += grad[r * outs + o];
     if (!before)
       break;
-    ft_blas_multiply(blas, slope, false, n->parameter + at, true, pass->rows, outs, ins, 0, before);
+    ft_blas_multiply(blas, grad, false, n->parameter + at, true, pass->rows, outs, ins, 0, before);
     for (size_t i = 0; l && i < pass->rows * ins; i++)
       before[i] = pass->out[l - 1][i] > 0 ? before[i] : 0;
   }
@@ -172,8 +173,8 @@ void ft_adam_step(struct ft_adam *adam, struct ft_mlp *n, float rate)
       rate * (float)(sqrt(1 - pow((double)BETA2, steps)) / (1 - pow((double)BETA1, steps)));
   size_t i = 0;
 
-  for (; i + RUN <= n->parameters; i += RUN)
-    adam_update(adam, n, scale, i, RUN);
+  for (; i + VECTOR <= n->parameters; i += VECTOR)
+    adam_update(adam, n, scale, i, VECTOR);
   adam_update(adam, n, scale, i, n->parameters - i);
 }
 
@@ -182,8 +183,8 @@ static void add_weighted_row(float x, const float *weight, size_t count, float *
 {
   size_t i = 0;
 
-  for (; i + RUN <= count; i += RUN)
-    for (size_t k = 0; k < RUN; k++)
+  for (; i + VECTOR <= count; i += VECTOR)
+    for (size_t k = 0; k < VECTOR; k++)
       out[i + k] += x * weight[i + k];
   for (; i < count; i++)
     out[i] += x * weight[i];
@@ -191,12 +192,12 @@ static void add_weighted_row(float x, const float *weight, size_t count, float *
 
 void ft_mlp_predict(const struct ft_mlp *n, const float *in, float *out)
 {
-  float room[2][FT_MLP_WIDTH];
+  float hidden[2][FT_MLP_WIDTH];
   const float *weight = n->parameter;
 
   for (size_t l = 0; l < n->layers; l++) {
     size_t ins = n->width[l], outs = n->width[l + 1];
-    float *to = l + 1 < n->layers ? room[l % 2] : out;
+    float *to = l + 1 < n->layers ? hidden[l % 2] : out;
 
     memcpy(to, weight + ins * outs, outs * sizeof *to);
     /* about half of the units are 0; their weights are skipped */
@@ -210,25 +211,16 @@ void ft_mlp_predict(const struct ft_mlp *n, const float *in, float *out)
   }
 }
 
-void ft_mlp_save(const struct ft_mlp *n, struct ft_number_stream *out)
+int ft_mlp_serialise(struct ft_number_stream *s, size_t ins, size_t outs, struct ft_mlp *n,
+                     struct ft_error *err)
 {
-  ft_number_stream_write(out, (double)n->layers);
+  ft_number_stream_count(s, &n->layers, 1, FT_MLP_LAYERS);
   for (size_t l = 1; l < n->layers; l++)
-    ft_number_stream_write(out, (double)n->width[l]);
-  ft_number_stream_write_floats(out, n->parameter, n->parameters);
-}
-
-int ft_mlp_load(struct ft_number_reader *in, size_t ins, size_t outs, struct ft_mlp *n,
-                struct ft_error *err)
-{
-  size_t width[FT_MLP_LAYERS + 1] = { ins };
-  size_t layers = ft_number_reader_read_count(in, 1, FT_MLP_LAYERS);
-
-  for (size_t l = 1; l < layers; l++)
-    width[l] = ft_number_reader_read_count(in, 1, FT_MLP_WIDTH);
-  width[layers] = outs;
-  if (set_mlp_shape(n, width, layers, err) < 0)
+    ft_number_stream_count(s, &n->width[l], 1, FT_MLP_WIDTH);
+  n->width[0] = ins;
+  n->width[n->layers] = outs;
+  if (count_mlp_parameters(n, err) < 0)
     return -1;
-  n->parameter = ft_number_reader_read_floats(in, n->parameters);
-  return n->parameter ? 0 : ft_error_set(err, "neural network: cut short or out of range");
+  ft_number_stream_floats(s, &n->parameter, n->parameters);
+  return s->failed ? ft_error_set(err, "neural network: cut short or out of range") : 0;
 }

@@ -11,7 +11,6 @@
 #include "predictor/learn/neural/blas.h"
 
 struct ft_number_stream;
-struct ft_number_reader;
 
 enum {
   FT_MLP_LAYERS = 4,  /* layers at most */
@@ -30,7 +29,7 @@ struct ft_mlp_pass {
   size_t rows;
   const float *in;
   float *out[FT_MLP_LAYERS];   /* out[layer][row * width + i] */
-  float *slope[FT_MLP_LAYERS]; /* gradient of the loss by out */
+  float *grad[FT_MLP_LAYERS];  /* gradient of the loss by out */
 };
 
 /* Adam's state: gradient and its moments. */
@@ -66,7 +65,7 @@ void ft_mlp_forward(const struct ft_blas *blas, const struct ft_mlp *network, co
  * by the parameters to GRADIENT. SLOPE_IN gets the gradient by the inputs; NULL: not needed.
  */
 void ft_mlp_backward(const struct ft_blas *blas, const struct ft_mlp *network,
-                     struct ft_mlp_pass *pass, float *gradient, float *slope_in);
+                     struct ft_mlp_pass *pass, float *gradient, float *grad_in);
 
 /* Updates NETWORK by adam->gradient, which becomes 0. RATE is the step size alpha. */
 void ft_adam_step(struct ft_adam *adam, struct ft_mlp *network, float rate);
@@ -74,11 +73,11 @@ void ft_adam_step(struct ft_adam *adam, struct ft_mlp *network, float rate);
 /* Evaluates one row IN into OUT, without OpenBLAS. Allocates nothing. */
 void ft_mlp_predict(const struct ft_mlp *network, const float *in, float *out);
 
-void ft_mlp_save(const struct ft_mlp *network, struct ft_number_stream *out);
-
-/* Reads a network of INS inputs and OUTS outputs. The caller frees NETWORK in either case. Returns
- * 0; -1 on error and fills ERR. */
-int ft_mlp_load(struct ft_number_reader *in, size_t ins, size_t outs, struct ft_mlp *network,
-                struct ft_error *err);
+/*
+ * Writes NETWORK, of INS inputs and OUTS outputs, to STREAM, or reads it into an all-0 one that the
+ * caller frees in either case. Returns 0; -1 on error and fills ERR.
+ */
+int ft_mlp_serialise(struct ft_number_stream *stream, size_t ins, size_t outs,
+                     struct ft_mlp *network, struct ft_error *err);
 
 #endif

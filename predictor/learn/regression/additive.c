@@ -12,7 +12,18 @@ enum { ROUNDS = 4 /* of reweighting, at most; chosen by judgement */ };
 /* Huber's threshold in standard deviations: 95 % efficient for normal residuals (Huber 1964). */
 #define HUBER 1.345
 /* Convergence: largest relative change of a weight. Chosen by judgement. */
-#define SETTLED 0.02
+#define CONVERGED 0.02
+/* Clamp of a row's leverage in a leave-one-out residual. Chosen by judgement. */
+#define MAX_LEVERAGE 0.95
+/* Standard deviation of a normal distribution over its median absolute deviation. */
+#define MAD_TO_DEVIATION 1.4826
+/* Smallest standard deviation of the residuals, log units. Chosen by judgement. */
+#define MIN_DEVIATION 1e-3
+/* Smallest ridge penalty, in rows. Chosen by judgement. */
+#define MIN_PENALTY 1e-3
+/* A fit with terms, and then a plain target, must reduce the best error to this fraction. Chosen by
+ * judgement. */
+#define FORM_ERROR 0.98
 
 size_t ft_additive_work_size(void)
 {
@@ -47,11 +58,11 @@ static size_t make_design(struct ft_additive_work *w, const struct attempt *a)
 static void factor_cholesky(struct ft_additive_work *w, size_t width)
 {
   for (size_t j = 0; j < width; j++) {
-    double pivot = w->gram[j][j], least = 1e-12 * pivot + 1e-300;
+    double pivot = w->gram[j][j], smallest = 1e-12 * pivot + 1e-300;
 
     for (size_t k = 0; k < j; k++)
       pivot -= w->gram[j][k] * w->gram[j][k];
-    w->gram[j][j] = sqrt(fmax(pivot, least));
+    w->gram[j][j] = sqrt(fmax(pivot, smallest));
     for (size_t i = j + 1; i < width; i++) {
       double sum = w->gram[i][j];
 
@@ -123,7 +134,7 @@ static bool update_row_weights(struct ft_additive_work *w, struct attempt *a, si
   bool changed = false;
 
   for (size_t i = 0; i < runs; i++) {
-    double fit = 0, h = fmin(row_leverage(w, width, i), 0.95), loo;
+    double fit = 0, h = fmin(row_leverage(w, width, i), MAX_LEVERAGE), loo;
 
     for (size_t j = 0; j < width; j++)
       fit += w->design[i * width + j] * w->solution[j];
@@ -136,12 +147,12 @@ static bool update_row_weights(struct ft_additive_work *w, struct attempt *a, si
   centre = ft_sort_select_median(w->sorted, runs);
   for (size_t i = 0; i < runs; i++)
     w->sorted[i] = fabs(a->residual[i] - centre);
-  scale = fmax(1.4826 * ft_sort_select_median(w->sorted, runs), 1e-3);
+  scale = fmax(MAD_TO_DEVIATION * ft_sort_select_median(w->sorted, runs), MIN_DEVIATION);
   for (size_t i = 0; i < runs; i++) {
-    double away = fabs(a->residual[i] - centre) / scale;
-    double weight = w->row[i] * w->row[i] * (away > HUBER ? HUBER / away : 1);
+    double distance = fabs(a->residual[i] - centre) / scale;
+    double weight = w->row[i] * w->row[i] * (distance > HUBER ? HUBER / distance : 1);
 
-    changed |= !(fabs(weight - w->weight[i]) <= SETTLED * w->weight[i]);
+    changed |= !(fabs(weight - w->weight[i]) <= CONVERGED * w->weight[i]);
     w->weight[i] = weight;
   }
   return changed;
@@ -152,7 +163,7 @@ static void fit_terms(struct ft_additive_work *w, struct attempt *a)
   size_t width = make_design(w, a), runs = w->data->runs;
   double ratio = a->error / fmax(a->start_error, 1e-9);
   /* noise variance over signal variance: the Bayesian ridge penalty for standardised columns */
-  double penalty = fmin(fmax(ratio * ratio, 1e-3), 1);
+  double penalty = fmin(fmax(ratio * ratio, MIN_PENALTY), 1);
 
   for (size_t i = 0; i < runs; i++) {
     w->target[i] = a->log_target ? w->log_y[i] : w->y[i];
@@ -166,7 +177,7 @@ static void fit_terms(struct ft_additive_work *w, struct attempt *a)
   }
   a->error = 0;
   for (size_t i = 0; i < runs; i++)
-    a->error += fmin(fabs(a->residual[i]), MOST_ERROR) / (double)runs;
+    a->error += fmin(fabs(a->residual[i]), MAX_ERROR) / (double)runs;
   memcpy(a->coefficient, w->solution, sizeof a->coefficient);
   a->intercept = w->solution[0];
 }
@@ -213,7 +224,8 @@ static void fit_chosen_terms(struct ft_additive_work *w, struct attempt *a, doub
     return;
   longer->terms = longer->tried;
   fit_forms(w, longer);
-  if (longer->error < a->error * pow(ft_additive_demanded(w), (double)(longer->terms - a->terms)))
+  if (longer->error <
+      a->error * pow(ft_additive_error_ratio(w), (double)(longer->terms - a->terms)))
     *a = *longer;
 }
 
@@ -268,7 +280,7 @@ void ft_additive_fit(const struct ft_additive_data *data, struct ft_additive_wor
                      struct ft_additive *out)
 {
   struct attempt *best = &w->attempt[0];
-  double sum = 0, needed, without;
+  double sum = 0, limit, without;
 
   w->data = data;
   for (size_t i = 0; i < data->runs; i++)
@@ -283,13 +295,13 @@ void ft_additive_fit(const struct ft_additive_data *data, struct ft_additive_wor
   w->attempt[0].log_target = w->attempt[1].log_target = true;
   fit_terms(w, best);
   without = best->error;
-  needed = without * ft_additive_demanded(w);
-  for (size_t k = 1; k < 3 && w->candidates && best->error > NO_ERROR; k++) {
+  limit = without * ft_additive_error_ratio(w);
+  for (size_t k = 1; k < 3 && w->candidates && best->error > NEGLIGIBLE_ERROR; k++) {
     struct attempt *a = &w->attempt[k];
 
     ft_additive_choose(w, a);
     fit_chosen_terms(w, a, without);
-    if (a->terms && a->error < needed && a->error < 0.98 * best->error)
+    if (a->terms && a->error < limit && a->error < FORM_ERROR * best->error)
       best = a;
   }
   export_fit(w, best, out);

@@ -6,10 +6,23 @@
 
 #include "predictor/learn/regression/additive_work.h"
 
-enum {
-  FEWEST_RUNS = 4,   /* runs for a term; chosen by judgement */
-  FEWEST_FOR_TWO = 8 /* runs for a pair of terms: with fewer, pairs of noise fit (test_learn) */
-};
+/* Fewest runs for a term. Chosen by judgement. */
+enum { MIN_RUNS = 4 };
+/* Fewest runs for a pair of terms: with fewer, pairs of noise fit (test_learn). */
+enum { MIN_PAIR_RUNS = 8 };
+/* Fewest numbers of a column that may become a term. Chosen by judgement. */
+enum { MIN_PRESENT = 3 };
+/* Ratio of a column's largest to its smallest number above which its logarithm is a candidate.
+ * Chosen by judgement. */
+#define LOG_SPAN 1.5
+/* Error reduction that a term must exceed: DEMAND * sqrt(log(1 + columns) / runs), which is about
+ * what chance reaches, at most MAX_DEMAND. Fractions of the error, chosen by judgement. */
+#define REDUCTION 1.2
+#define MAX_REDUCTION 0.85
+/* Ridge penalty of a category's offset, in average rows. Chosen by judgement. */
+#define LEVEL_PENALTY 0.5
+/* Smallest 1 - leverage of a row in a leave-one-out residual. Chosen by judgement. */
+#define MIN_LEVERAGE_REST 0.05
 
 /* ---- candidates ---- */
 
@@ -29,7 +42,7 @@ static bool add_standardised(struct ft_additive_work *w, size_t column, bool log
     low = z[i] < low ? z[i] : low;
     high = z[i] > high ? z[i] : high;
   }
-  if (present < 3 || !(high - low > 1e-6 * fmax(fabs(low), fabs(high))))
+  if (present < MIN_PRESENT || !(high - low > 1e-6 * fmax(fabs(low), fabs(high))))
     return false;
   *c = (struct candidate){ .column = column, .log = log, .mean = sum / (double)present };
   for (size_t i = 0; i < w->data->runs; i++)
@@ -42,7 +55,7 @@ static bool add_standardised(struct ft_additive_work *w, size_t column, bool log
   return true;
 }
 
-/* Whether the logarithm is a candidate: no negative value, and a span above 1.5 (by judgement). */
+/* Returns whether the logarithm is a candidate: no negative value, and a span above LOG_SPAN. */
 static bool spans_factor(const struct ft_additive_data *data, size_t column)
 {
   double low = INFINITY, high = -INFINITY;
@@ -53,7 +66,7 @@ static bool spans_factor(const struct ft_additive_data *data, size_t column)
     low = x < low ? x : low;
     high = x > high ? x : high;
   }
-  return low >= 0 && high > 1.5 * low;
+  return low >= 0 && high > LOG_SPAN * low;
 }
 
 static bool levels_differ(const struct ft_additive_data *data, size_t column)
@@ -74,7 +87,7 @@ void ft_additive_gather(struct ft_additive_work *w)
   const struct ft_additive_data *data = w->data;
 
   w->candidates = w->columns_used = 0;
-  if (data->runs < FEWEST_RUNS)
+  if (data->runs < MIN_RUNS)
     return;
   for (size_t j = 0; j < data->columns; j++) {
     size_t before = w->candidates;
@@ -103,20 +116,21 @@ static double mean_absolute_error(const struct ft_additive_work *w, bool log_tar
         log_target ? loo[i] : log_residual(w->target[i], w->target[i] - loo[i] / w->row[i], 1);
 
     e = fabs(e);
-    sum += e < MOST_ERROR ? e : MOST_ERROR;
+    sum += e < MAX_ERROR ? e : MAX_ERROR;
   }
   return sum / (double)w->data->runs;
 }
 
-double ft_additive_demanded(const struct ft_additive_work *w)
+double ft_additive_error_ratio(const struct ft_additive_work *w)
 {
-  return 1 - fmin(0.85, 1.2 * sqrt(log(1 + (double)w->columns_used) / (double)w->data->runs));
+  return 1 - fmin(MAX_REDUCTION,
+                  REDUCTION * sqrt(log(1 + (double)w->columns_used) / (double)w->data->runs));
 }
 
 /* ---- choosing terms ---- */
 
 struct level_sums {
-  double sum[FT_ADDITIVE_LEVELS], weight[FT_ADDITIVE_LEVELS], shrink;
+  double sum[FT_ADDITIVE_LEVELS], weight[FT_ADDITIVE_LEVELS], penalty;
 };
 
 static void sum_levels(const struct ft_additive_work *w, const struct candidate *c,
@@ -134,7 +148,7 @@ static void sum_levels(const struct ft_additive_work *w, const struct candidate 
     s->sum[level] += w->row[i] * w->residual[i];
     s->weight[level] += w->row[i] * w->row[i];
   }
-  s->shrink = all / (double)w->data->runs / 2;
+  s->penalty = all / (double)w->data->runs * LEVEL_PENALTY;
 }
 
 /* Sum of squares of the residual that CANDIDATE explains. */
@@ -148,7 +162,7 @@ static double explained_squares(const struct ft_additive_work *w, size_t candida
 
     sum_levels(w, c, &s);
     for (size_t l = 0; l < c->levels; l++)
-      dot += s.sum[l] * s.sum[l] / (s.weight[l] + s.shrink);
+      dot += s.sum[l] * s.sum[l] / (s.weight[l] + s.penalty);
     return dot;
   }
   for (size_t i = 0; i < w->data->runs; i++)
@@ -156,10 +170,9 @@ static double explained_squares(const struct ft_additive_work *w, size_t candida
   return c->squares > 1e-6 ? dot * dot / c->squares : 0;
 }
 
-/* 1 - leverage of a row, clamped at 0.05 (by judgement). */
-static double clamp_leverage_rest(double part)
+static double clamp_leverage_rest(double rest)
 {
-  return part > 0.05 ? part : 0.05;
+  return rest > MIN_LEVERAGE_REST ? rest : MIN_LEVERAGE_REST;
 }
 
 /* Fills LOO with the leave-one-out residuals if CANDIDATE is added. */
@@ -180,7 +193,7 @@ static void try_candidate(const struct ft_additive_work *w, size_t candidate, do
       loo[i] = w->residual[i] / clamp_leverage_rest(1 - w->hat[i]);
       if (level >= 0)
         loo[i] -=
-            row * (s.sum[level] - row * w->residual[i]) / (s.weight[level] - row * row + s.shrink);
+            row * (s.sum[level] - row * w->residual[i]) / (s.weight[level] - row * row + s.penalty);
     }
     return;
   }
@@ -203,7 +216,7 @@ static void accept_candidate(struct ft_additive_work *w, size_t candidate)
     sum_levels(w, c, &s);
     for (size_t i = 0; i < w->data->runs; i++) {
       int level = level_of(w, c, i);
-      double weight = level < 0 ? 0 : s.weight[level] + s.shrink;
+      double weight = level < 0 ? 0 : s.weight[level] + s.penalty;
 
       v[i] = level < 0 ? 0 : w->row[i] * s.sum[level] / weight;
       w->hat[i] += level < 0 ? 0 : w->row[i] * w->row[i] / weight;
@@ -299,40 +312,40 @@ static void orthogonalise_to_intercept(struct ft_additive_work *w, bool log_targ
 
 void ft_additive_choose(struct ft_additive_work *w, struct attempt *a)
 {
-  const double demanded = ft_additive_demanded(w);
+  const double ratio = ft_additive_error_ratio(w);
   size_t categorical = 0;
-  double error, wanted;
+  double error, limit;
 
   orthogonalise_to_intercept(w, a->log_target);
   for (size_t i = 0; i < w->data->runs; i++)
     w->trial[0][i] = w->residual[i] / clamp_leverage_rest(1 - w->hat[i]);
   a->error = a->start_error = error = mean_absolute_error(w, a->log_target, w->trial[0]);
-  wanted = error;
-  while (a->tried < FT_ADDITIVE_TERMS && error > NO_ERROR) {
+  limit = error;
+  while (a->tried < FT_ADDITIVE_TERMS && error > NEGLIGIBLE_ERROR) {
     size_t pick[SHORTLIST], count = shortlist_candidates(w, categorical < CATEGORICAL_TERMS, pick),
                             best = 0;
-    double least = INFINITY;
+    double smallest = INFINITY;
 
     for (size_t k = 0; k < count; k++) {
       double with;
 
       try_candidate(w, pick[k], w->trial[k]);
       with = mean_absolute_error(w, a->log_target, w->trial[k]);
-      if (with < least) {
-        least = with;
+      if (with < smallest) {
+        smallest = with;
         best = pick[k];
       }
     }
-    wanted *= demanded;
+    limit *= ratio;
     /* two terms may explain the target only together: the first then gains nothing */
-    if (!(least < error) ||
-        (least >= wanted && (a->tried > a->terms || w->data->runs < FEWEST_FOR_TWO)))
+    if (!(smallest < error) ||
+        (smallest >= limit && (a->tried > a->terms || w->data->runs < MIN_PAIR_RUNS)))
       break;
-    error = least;
+    error = smallest;
     a->chosen[a->tried++] = best;
     categorical += w->candidate[best].levels > 0;
-    if (error < wanted) {
-      a->error = wanted = error;
+    if (error < limit) {
+      a->error = limit = error;
       a->terms = a->tried;
     }
     accept_candidate(w, best);

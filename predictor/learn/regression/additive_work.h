@@ -17,9 +17,9 @@ enum {
 };
 
 /* Clamp of an absolute log error: a factor of e. Chosen by judgement. */
-#define MOST_ERROR 1.0
+#define MAX_ERROR 1.0
 /* Mean absolute log error below which no term is sought. Chosen by judgement. */
-#define NO_ERROR 0.002
+#define NEGLIGIBLE_ERROR 0.002
 
 /* A column, or its logarithm, that may become a term. */
 struct candidate {
@@ -72,14 +72,14 @@ static inline int level_of(const struct ft_additive_work *w, const struct candid
 
 /* Returns the factor by which a term must reduce the error. More columns and fewer runs demand a
  * larger reduction. */
-double ft_additive_demanded(const struct ft_additive_work *w);
+double ft_additive_error_ratio(const struct ft_additive_work *w);
 
 /* Fills the candidates: columns that vary, and their logarithms. */
 void ft_additive_gather(struct ft_additive_work *w);
 
 /*
  * Chooses the terms of A by their leave-one-out error, which it stores. Each term must reduce it by
- * ft_additive_demanded, or two consecutive terms by its square.
+ * ft_additive_error_ratio, or two consecutive terms by its square.
  */
 void ft_additive_choose(struct ft_additive_work *w, struct attempt *a);
 

@@ -9,10 +9,14 @@
 #include "predictor/learn/number_stream.h"
 #include "predictor/learn/regression/gaussian_process.h"
 
-/* Grids of the hyperparameters, for standardised columns: length scale, weight of the linear
- * kernel, noise variance relative to the amplitude. Chosen by judgement. */
-static const double lengths[] = { 0.4, 0.8, 1.5, 3 }, linears[] = { 0, 0.1, 1 },
-                    noises[] = { 0.01, 0.05, 0.2, 1 };
+/* Grids of the hyperparameters, for columns of standard deviation 1. Chosen by judgement. */
+
+/* Length scale, in root mean square differences of two rows. */
+static const double lengths[] = { 0.4, 0.8, 1.5, 3 };
+/* Weight of the linear kernel beside the Matern kernel. */
+static const double linears[] = { 0, 0.1, 1 };
+/* Noise variance, as a multiple of the Matern kernel's amplitude. */
+static const double noises[] = { 0.01, 0.05, 0.2, 1 };
 
 /* Distance and inner product of two rows, per column: the inputs of all kernels. */
 static void compare_rows(const double *a, const double *b, size_t columns, double *distance,
@@ -36,7 +40,7 @@ static double kernel_value(double distance, double product, double length, doubl
 }
 
 /* Computes the leading principal components of Y - mean, and each row's scores in PLACES. */
-static int principal_components(struct ft_gaussian_process *p, const double *y, double *places,
+static int principal_components(struct ft_gaussian_process *p, const double *y, double *scores,
                                 struct ft_error *err)
 {
   size_t n = p->outputs;
@@ -54,23 +58,24 @@ static int principal_components(struct ft_gaussian_process *p, const double *y, 
         square[i * n + j] += (y[r * n + i] - p->mean[i]) * (y[r * n + j] - p->mean[j]);
   if (ft_dense_eigen(square, n, value, vector, err) < 0)
     goto out;
-  for (p->parts = 0; p->parts < n && p->parts < FT_GAUSSIAN_PROCESS_PARTS; p->parts++) {
-    struct ft_gaussian_process_part *part = &p->part[p->parts];
+  for (p->components = 0; p->components < n && p->components < FT_GAUSSIAN_PROCESS_COMPONENTS;
+       p->components++) {
+    struct ft_gaussian_process_component *component = &p->component[p->components];
 
-    part->alpha = calloc(p->rows, sizeof *part->alpha);
-    part->direction = calloc(n, sizeof *part->direction);
-    if (!part->alpha || !part->direction) {
-      p->parts++;
+    component->alpha = calloc(p->rows, sizeof *component->alpha);
+    component->direction = calloc(n, sizeof *component->direction);
+    if (!component->alpha || !component->direction) {
+      p->components++;
       ft_error_set(err, "Gaussian process: out of memory");
       goto out;
     }
     for (size_t o = 0; o < n; o++)
-      part->direction[o] = vector[o * n + p->parts];
+      component->direction[o] = vector[o * n + p->components];
     for (size_t r = 0; r < p->rows; r++) {
-      double *place = &places[r * FT_GAUSSIAN_PROCESS_PARTS + p->parts];
+      double *score = &scores[r * FT_GAUSSIAN_PROCESS_COMPONENTS + p->components];
 
       for (size_t o = 0; o < n; o++)
-        *place += (y[r * n + o] - p->mean[o]) * part->direction[o];
+        *score += (y[r * n + o] - p->mean[o]) * component->direction[o];
     }
   }
   status = 0;
@@ -82,38 +87,39 @@ out:
 }
 
 /* Keeps this kernel for each component whose marginal likelihood it raises. */
-static void keep_likelier_kernel(struct ft_gaussian_process *p, const double *places,
-                                 const double *solved, double logdet, double length, double linear,
-                                 double *best)
+static void keep_better_kernel(struct ft_gaussian_process *p, const double *scores,
+                               const double *solved, double logdet, double length, double linear,
+                               double *best)
 {
-  for (size_t k = 0; k < p->parts; k++) {
+  for (size_t k = 0; k < p->components; k++) {
     double sum = 0, likelihood;
 
     for (size_t r = 0; r < p->rows; r++)
-      sum += places[r * FT_GAUSSIAN_PROCESS_PARTS + k] * solved[r * FT_GAUSSIAN_PROCESS_PARTS + k];
+      sum += scores[r * FT_GAUSSIAN_PROCESS_COMPONENTS + k] *
+             solved[r * FT_GAUSSIAN_PROCESS_COMPONENTS + k];
     /* log marginal likelihood with the amplitude at its maximum */
     likelihood = -logdet - (double)p->rows * log(fmax(sum, 1e-300));
     if (!(likelihood > best[k]))
       continue;
     best[k] = likelihood;
-    p->part[k].length = length;
-    p->part[k].linear = linear;
+    p->component[k].length = length;
+    p->component[k].linear = linear;
     for (size_t r = 0; r < p->rows; r++)
-      p->part[k].alpha[r] = solved[r * FT_GAUSSIAN_PROCESS_PARTS + k];
+      p->component[k].alpha[r] = solved[r * FT_GAUSSIAN_PROCESS_COMPONENTS + k];
   }
 }
 
-static int choose_kernels(struct ft_gaussian_process *p, const double *places, struct ft_error *err)
+static int choose_kernels(struct ft_gaussian_process *p, const double *scores, struct ft_error *err)
 {
   size_t n = p->rows, count = sizeof lengths / sizeof *lengths, trials;
   double *distance = calloc(n * n, sizeof *distance), *product = calloc(n * n, sizeof *product);
   double *k = calloc(n * n, sizeof *k),
-         *solved = calloc(n * FT_GAUSSIAN_PROCESS_PARTS, sizeof *solved);
-  double best[FT_GAUSSIAN_PROCESS_PARTS];
+         *solved = calloc(n * FT_GAUSSIAN_PROCESS_COMPONENTS, sizeof *solved);
+  double best[FT_GAUSSIAN_PROCESS_COMPONENTS];
   int status = -1;
 
   trials = count * (sizeof linears / sizeof *linears) * (sizeof noises / sizeof *noises);
-  for (size_t i = 0; i < FT_GAUSSIAN_PROCESS_PARTS; i++)
+  for (size_t i = 0; i < FT_GAUSSIAN_PROCESS_COMPONENTS; i++)
     best[i] = -INFINITY;
   if (!distance || !product || !k || !solved) {
     ft_error_set(err, "Gaussian process: out of memory");
@@ -131,9 +137,9 @@ static int choose_kernels(struct ft_gaussian_process *p, const double *places, s
 
     for (size_t i = 0; i < n * n; i++)
       k[i] = kernel_value(distance[i], product[i], length, linear) + (i % (n + 1) ? 0 : noise);
-    memcpy(solved, places, n * FT_GAUSSIAN_PROCESS_PARTS * sizeof *solved);
-    if (ft_dense_solve(k, n, solved, FT_GAUSSIAN_PROCESS_PARTS, &logdet, &ignored) == 0)
-      keep_likelier_kernel(p, places, solved, logdet, length, linear, best);
+    memcpy(solved, scores, n * FT_GAUSSIAN_PROCESS_COMPONENTS * sizeof *solved);
+    if (ft_dense_solve(k, n, solved, FT_GAUSSIAN_PROCESS_COMPONENTS, &logdet, &ignored) == 0)
+      keep_better_kernel(p, scores, solved, logdet, length, linear, best);
   }
   status =
       isfinite(best[0]) ? 0 : ft_error_set(err, "Gaussian process: covariance matrix is singular");
@@ -149,14 +155,14 @@ int ft_gaussian_process_fit(const struct ft_samples *s, struct ft_gaussian_proce
                             struct ft_error *err)
 {
   size_t rows = s->rows < FT_GAUSSIAN_PROCESS_ROWS ? s->rows : FT_GAUSSIAN_PROCESS_ROWS;
-  double *y = calloc(rows * s->outputs + 1, sizeof *y), *places;
+  double *y = calloc(rows * s->outputs + 1, sizeof *y), *scores;
   int status = -1;
 
-  places = calloc(rows * FT_GAUSSIAN_PROCESS_PARTS + 1, sizeof *places);
+  scores = calloc(rows * FT_GAUSSIAN_PROCESS_COMPONENTS + 1, sizeof *scores);
   *p = (struct ft_gaussian_process){ .rows = rows, .columns = s->columns, .outputs = s->outputs };
   p->x = calloc(rows * s->columns + 1, sizeof *p->x);
   p->mean = calloc(s->outputs + 1, sizeof *p->mean);
-  if (!y || !places || !p->x || !p->mean || !rows || !s->outputs) {
+  if (!y || !scores || !p->x || !p->mean || !rows || !s->outputs) {
     ft_error_set(err, "Gaussian process: no rows, or out of memory");
     goto out;
   }
@@ -168,63 +174,50 @@ int ft_gaussian_process_fit(const struct ft_samples *s, struct ft_gaussian_proce
     for (size_t o = 0; o < s->outputs; o++)
       p->mean[o] += s->y[from * s->outputs + o] / (double)rows;
   }
-  if (principal_components(p, y, places, err) == 0)
-    status = choose_kernels(p, places, err);
+  if (principal_components(p, y, scores, err) == 0)
+    status = choose_kernels(p, scores, err);
 out:
   free(y);
-  free(places);
+  free(scores);
   return status;
 }
 
 void ft_gaussian_process_add(const struct ft_gaussian_process *p, const double *x, double *out)
 {
-  double place[FT_GAUSSIAN_PROCESS_PARTS] = { 0 };
+  double score[FT_GAUSSIAN_PROCESS_COMPONENTS] = { 0 };
 
   for (size_t r = 0; r < p->rows; r++) {
     double distance, product;
 
     compare_rows(x, p->x + r * p->columns, p->columns, &distance, &product);
-    for (size_t k = 0; k < p->parts; k++)
-      place[k] += p->part[k].alpha[r] *
-                  kernel_value(distance, product, p->part[k].length, p->part[k].linear);
+    for (size_t k = 0; k < p->components; k++)
+      score[k] += p->component[k].alpha[r] *
+                  kernel_value(distance, product, p->component[k].length, p->component[k].linear);
   }
   for (size_t o = 0; o < p->outputs; o++) {
     out[o] += p->mean[o];
-    for (size_t k = 0; k < p->parts; k++)
-      out[o] += place[k] * p->part[k].direction[o];
+    for (size_t k = 0; k < p->components; k++)
+      out[o] += score[k] * p->component[k].direction[o];
   }
 }
 
-void ft_gaussian_process_save(const struct ft_gaussian_process *p, struct ft_number_stream *out)
+int ft_gaussian_process_serialise(struct ft_number_stream *s, size_t columns, size_t outputs,
+                                  struct ft_gaussian_process *p, struct ft_error *err)
 {
-  ft_number_stream_write(out, (double)p->rows);
-  ft_number_stream_write(out, (double)p->parts);
-  ft_number_stream_write_all(out, p->x, p->rows * p->columns);
-  ft_number_stream_write_all(out, p->mean, p->outputs);
-  for (size_t k = 0; k < p->parts; k++) {
-    ft_number_stream_write(out, p->part[k].length);
-    ft_number_stream_write(out, p->part[k].linear);
-    ft_number_stream_write_all(out, p->part[k].alpha, p->rows);
-    ft_number_stream_write_all(out, p->part[k].direction, p->outputs);
+  p->columns = columns;
+  p->outputs = outputs;
+  ft_number_stream_count(s, &p->rows, 1, FT_GAUSSIAN_PROCESS_ROWS);
+  ft_number_stream_count(s, &p->components, 0, FT_GAUSSIAN_PROCESS_COMPONENTS);
+  ft_number_stream_vector(s, &p->x, p->rows * columns);
+  ft_number_stream_vector(s, &p->mean, outputs);
+  for (size_t k = 0; k < p->components; k++) {
+    ft_number_stream_double(s, &p->component[k].length);
+    ft_number_stream_double(s, &p->component[k].linear);
+    s->failed |= !(p->component[k].length > 0);
+    ft_number_stream_vector(s, &p->component[k].alpha, p->rows);
+    ft_number_stream_vector(s, &p->component[k].direction, outputs);
   }
-}
-
-int ft_gaussian_process_load(struct ft_number_reader *in, size_t columns, size_t outputs,
-                             struct ft_gaussian_process *p, struct ft_error *err)
-{
-  *p = (struct ft_gaussian_process){ .columns = columns, .outputs = outputs };
-  p->rows = ft_number_reader_read_count(in, 1, FT_GAUSSIAN_PROCESS_ROWS);
-  p->parts = ft_number_reader_read_count(in, 0, FT_GAUSSIAN_PROCESS_PARTS);
-  p->x = ft_number_reader_read_all(in, p->rows * columns);
-  p->mean = ft_number_reader_read_all(in, outputs);
-  for (size_t k = 0; k < p->parts; k++) {
-    p->part[k].length = ft_number_reader_read(in);
-    p->part[k].linear = ft_number_reader_read(in);
-    in->failed |= !(p->part[k].length > 0);
-    p->part[k].alpha = ft_number_reader_read_all(in, p->rows);
-    p->part[k].direction = ft_number_reader_read_all(in, outputs);
-  }
-  return in->failed ? ft_error_set(err, "Gaussian process: cut short or out of range") : 0;
+  return s->failed ? ft_error_set(err, "Gaussian process: cut short or out of range") : 0;
 }
 
 void ft_gaussian_process_free(struct ft_gaussian_process *p)
@@ -233,9 +226,9 @@ void ft_gaussian_process_free(struct ft_gaussian_process *p)
     return;
   free(p->x);
   free(p->mean);
-  for (size_t k = 0; k < FT_GAUSSIAN_PROCESS_PARTS; k++) {
-    free(p->part[k].alpha);
-    free(p->part[k].direction);
+  for (size_t k = 0; k < FT_GAUSSIAN_PROCESS_COMPONENTS; k++) {
+    free(p->component[k].alpha);
+    free(p->component[k].direction);
   }
   *p = (struct ft_gaussian_process){ 0 };
 }

@@ -11,15 +11,14 @@
 #include "predictor/learn/samples.h"
 
 struct ft_number_stream;
-struct ft_number_reader;
 
 enum {
-  FT_GAUSSIAN_PROCESS_ROWS = 400, /* training rows at most; bounds the cubic time */
-  FT_GAUSSIAN_PROCESS_PARTS = 4   /* principal components at most; chosen by judgement */
+  FT_GAUSSIAN_PROCESS_ROWS = 400,    /* training rows at most; bounds the cubic time */
+  FT_GAUSSIAN_PROCESS_COMPONENTS = 4 /* principal components at most; chosen by judgement */
 };
 
 /* One principal component. */
-struct ft_gaussian_process_part {
+struct ft_gaussian_process_component {
   double length;     /* length scale, for distances divided by the root of the columns */
   double linear;     /* weight of the linear kernel */
   double *alpha;     /* dual weights, by row */
@@ -27,9 +26,9 @@ struct ft_gaussian_process_part {
 };
 
 struct ft_gaussian_process {
-  size_t rows, columns, outputs, parts;
+  size_t rows, columns, outputs, components;
   double *x, *mean;
-  struct ft_gaussian_process_part part[FT_GAUSSIAN_PROCESS_PARTS];
+  struct ft_gaussian_process_component component[FT_GAUSSIAN_PROCESS_COMPONENTS];
 };
 
 /*
@@ -44,10 +43,12 @@ int ft_gaussian_process_fit(const struct ft_samples *samples, struct ft_gaussian
 void ft_gaussian_process_add(const struct ft_gaussian_process *process, const double *x,
                              double *out);
 
-void ft_gaussian_process_save(const struct ft_gaussian_process *process,
-                              struct ft_number_stream *out);
-int ft_gaussian_process_load(struct ft_number_reader *in, size_t columns, size_t outputs,
-                             struct ft_gaussian_process *process, struct ft_error *err);
+/*
+ * Writes PROCESS, of COLUMNS columns and OUTPUTS outputs, to STREAM, or reads it into an all-0 one
+ * that the caller frees in either case. Returns 0; -1 on error and fills ERR.
+ */
+int ft_gaussian_process_serialise(struct ft_number_stream *stream, size_t columns, size_t outputs,
+                                  struct ft_gaussian_process *process, struct ft_error *err);
 void ft_gaussian_process_free(struct ft_gaussian_process *process);
 
 #endif

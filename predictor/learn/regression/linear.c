@@ -8,6 +8,9 @@
 
 #include "predictor/learn/regression/linear.h"
 
+/* Singular values below this fraction of the largest count as 0. Chosen by judgement. */
+#define MIN_SINGULAR 1e-10
+
 /* Fills the design. GSL's SVD needs as many rows as columns; rows of weight 0 are added. */
 static void fill_padded_design(gsl_matrix *m, gsl_vector *target, gsl_vector *weights,
                                const double *x, const double *y, const double *weight, size_t rows,
@@ -63,8 +66,8 @@ int ft_linear_fit(const double *x, const double *y, const double *weight, size_t
       scale[c] = 1;
   }
   fill_padded_design(design, target, weights, x, y, weight, rows, columns, scale);
-  if (gsl_multifit_wlinear_tsvd(design, weights, target, 1e-10, solution, covariance, &squares,
-                                &rank, work)) {
+  if (gsl_multifit_wlinear_tsvd(design, weights, target, MIN_SINGULAR, solution, covariance,
+                                &squares, &rank, work)) {
     ft_error_set(err, "linear regression: no finite solution");
     goto out;
   }

@@ -63,27 +63,16 @@ void ft_ridge_add(const struct ft_ridge *ridge, const double *x, double *out)
   }
 }
 
-void ft_ridge_save(const struct ft_ridge *ridge, struct ft_number_stream *out)
+int ft_ridge_serialise(struct ft_number_stream *s, size_t columns, size_t outputs,
+                       struct ft_ridge *ridge, struct ft_error *err)
 {
-  ft_number_stream_write(out, (double)ridge->used);
-  for (size_t k = 0; k < ridge->used; k++)
-    ft_number_stream_write(out, ridge->column[k]);
-  ft_number_stream_write_all(out, ridge->weight, (ridge->used + 1) * ridge->outputs);
-}
-
-int ft_ridge_load(struct ft_number_reader *in, size_t columns, size_t outputs,
-                  struct ft_ridge *ridge, struct ft_error *err)
-{
-  size_t used = ft_number_reader_read_count(in, 0, columns);
-
-  *ridge = (struct ft_ridge){ .used = used, .outputs = outputs };
-  ridge->column = calloc(used + 1, sizeof *ridge->column);
-  for (size_t k = 0; ridge->column && k < used; k++)
-    ridge->column[k] = (uint32_t)ft_number_reader_read_count(in, 0, columns - 1);
-  ridge->weight = ft_number_reader_read_all(in, (used + 1) * outputs);
-  return ridge->column && ridge->weight && !in->failed
-             ? 0
-             : ft_error_set(err, "ridge regression: cut short or out of range");
+  ridge->outputs = outputs;
+  ft_number_stream_count(s, &ridge->used, 0, columns);
+  ridge->column = ft_number_stream_array(s, ridge->column, ridge->used, sizeof *ridge->column, 1);
+  for (size_t k = 0; !s->failed && k < ridge->used; k++)
+    ft_number_stream_index(s, &ridge->column[k], 0, columns - 1);
+  ft_number_stream_vector(s, &ridge->weight, (ridge->used + 1) * outputs);
+  return s->failed ? ft_error_set(err, "ridge regression: cut short or out of range") : 0;
 }
 
 void ft_ridge_free(struct ft_ridge *ridge)

@@ -9,7 +9,6 @@
 #include "predictor/learn/samples.h"
 
 struct ft_number_stream;
-struct ft_number_reader;
 
 /* A fitted model: out[o] = weight[o] + sum over k of x[column[k]] * weight[(k + 1) * outputs + o].
  */
@@ -30,9 +29,12 @@ int ft_ridge_fit(const struct ft_samples *samples, const uint32_t *column, size_
 /* Adds the prediction of RIDGE for row X to OUT. */
 void ft_ridge_add(const struct ft_ridge *ridge, const double *x, double *out);
 
-void ft_ridge_save(const struct ft_ridge *ridge, struct ft_number_stream *out);
-int ft_ridge_load(struct ft_number_reader *in, size_t columns, size_t outputs,
-                  struct ft_ridge *ridge, struct ft_error *err);
+/*
+ * Writes RIDGE, of OUTPUTS outputs on COLUMNS columns, to STREAM, or reads it into an all-0 one
+ * that the caller frees in either case. Returns 0; -1 on error and fills ERR.
+ */
+int ft_ridge_serialise(struct ft_number_stream *stream, size_t columns, size_t outputs,
+                       struct ft_ridge *ridge, struct ft_error *err);
 void ft_ridge_free(struct ft_ridge *ridge);
 
 #endif

@@ -9,21 +9,20 @@
 #include "predictor/learn/number_stream.h"
 #include "predictor/learn/regression/work_rates.h"
 
-enum {
-  TERMS = FT_WORK_RATES_COLUMNS + 1,
-  ROUNDS = 20 /* Gauss-Newton steps; chosen by judgement */
-};
+enum { TERMS = FT_WORK_RATES_COLUMNS + 1 };
 
+/* Gauss-Newton steps. Chosen by judgement. */
+enum { ROUNDS = 20 };
 /* Weight, in rows, of the mean rates over platforms. Chosen by tests/bench/relative (aiwc). */
-static const double shrinkage = 1;
+#define SHRINKAGE 1.0
 /* Weight, in platforms, of the prior of that mean. Chosen by tests/bench/relative (aiwc). */
-static const double imagined = 0.05;
+#define PRIOR_PLATFORMS 0.05
 /* Prior fraction of the source time in the sum: one ratio for all rows until the data differ. The
  * other works share the rest equally. Chosen by tests/bench/relative (aiwc). */
-static const double constant = 0.9;
+#define PRIOR_TIME_FRACTION 0.9
 /* Largest change of a log rate in one step, so that steps far from the solution do not diverge.
  * Chosen by judgement. */
-static const double longest = 2;
+#define MAX_STEP 2.0
 
 /*
  * Returns log(sum of exp(TERM[k] + RATE[k * STRIDE])). SHARE (NULL: not needed) gets the fraction
@@ -32,17 +31,17 @@ static const double longest = 2;
 static double log_sum_exp(const double *term, const double *rate, size_t terms, size_t stride,
                           double *share)
 {
-  double most = -INFINITY, sum = 0, part[TERMS];
+  double largest = -INFINITY, sum = 0, part[TERMS];
 
   for (size_t k = 0; k < terms; k++)
-    most = fmax(most, term[k] + rate[k * stride]);
+    largest = fmax(largest, term[k] + rate[k * stride]);
   for (size_t k = 0; k < terms; k++) {
-    part[k] = exp(term[k] + rate[k * stride] - most);
+    part[k] = exp(term[k] + rate[k * stride] - largest);
     sum += part[k];
   }
   for (size_t k = 0; share && k < terms; k++)
     share[k] = part[k] / sum;
-  return most + log(sum);
+  return largest + log(sum);
 }
 
 /*
@@ -76,42 +75,43 @@ static int gauss_newton_step(const struct problem *p, size_t output, struct ft_w
   size_t n = p->terms;
 
   for (size_t r = 0; r < p->rows; r++) {
-    double missed = log_sum_exp(p->term + r * n, w->rate + output, n, w->outputs, share) -
-                    p->target[r * w->outputs + output];
+    double residual = log_sum_exp(p->term + r * n, w->rate + output, n, w->outputs, share) -
+                      p->target[r * w->outputs + output];
 
     for (size_t i = 0; i < n; i++) {
-      b[i] += share[i] * missed;
+      b[i] += share[i] * residual;
       for (size_t j = 0; j <= i; j++)
         a[i * n + j] += share[i] * share[j];
     }
   }
   for (size_t i = 0; i < n; i++) {
-    a[i * n + i] += shrinkage;
-    b[i] += shrinkage * (w->rate[i * w->outputs + output] - p->mean[i]);
+    a[i * n + i] += SHRINKAGE;
+    b[i] += SHRINKAGE * (w->rate[i * w->outputs + output] - p->mean[i]);
     for (size_t j = 0; j < i; j++)
       a[j * n + i] = a[i * n + j];
   }
   if (ft_dense_solve(a, n, b, 1, NULL, err) < 0)
     return -1;
   for (size_t i = 0; i < n; i++)
-    w->rate[i * w->outputs + output] -= fmin(fmax(b[i], -longest), longest);
+    w->rate[i * w->outputs + output] -= fmin(fmax(b[i], -MAX_STEP), MAX_STEP);
   return 0;
 }
 
 static double prior_rate(size_t term, size_t terms)
 {
-  return term == 1 ? log(constant) : log((1 - constant) / (double)(terms - 1));
+  return term == 1 ? log(PRIOR_TIME_FRACTION)
+                   : log((1 - PRIOR_TIME_FRACTION) / (double)(terms - 1));
 }
 
 /* Maximum-likelihood mean rates, given the platforms' rates and the prior. */
 static void update_mean_rates(struct problem *p, const struct ft_work_rates *w)
 {
   for (size_t k = 0; k < p->terms; k++) {
-    double sum = imagined * prior_rate(k, p->terms);
+    double sum = PRIOR_PLATFORMS * prior_rate(k, p->terms);
 
     for (size_t o = 0; o < w->outputs; o++)
       sum += w->rate[k * w->outputs + o];
-    p->mean[k] = sum / ((double)w->outputs + imagined);
+    p->mean[k] = sum / ((double)w->outputs + PRIOR_PLATFORMS);
   }
 }
 
@@ -178,31 +178,17 @@ void ft_work_rates_add(const struct ft_work_rates *w, const double *x, double *o
     out[o] += w->mean[o] + log_sum_exp(term, w->rate + o, w->used + 1, w->outputs, NULL) - term[1];
 }
 
-void ft_work_rates_save(const struct ft_work_rates *w, struct ft_number_stream *out)
+int ft_work_rates_serialise(struct ft_number_stream *s, size_t columns, size_t outputs,
+                            struct ft_work_rates *w, struct ft_error *err)
 {
-  ft_number_stream_write(out, (double)w->used);
+  w->outputs = outputs;
+  ft_number_stream_count(s, &w->used, 1, FT_WORK_RATES_COLUMNS);
   for (size_t k = 0; k < w->used; k++)
-    ft_number_stream_write(out, w->column[k]);
-  ft_number_stream_write_all(out, w->scale, w->used);
-  ft_number_stream_write_all(out, w->mean, w->outputs);
-  ft_number_stream_write_all(out, w->rate, (w->used + 1) * w->outputs);
-}
-
-int ft_work_rates_load(struct ft_number_reader *in, size_t columns, size_t outputs,
-                       struct ft_work_rates *w, struct ft_error *err)
-{
-  size_t used = ft_number_reader_read_count(in, 1, FT_WORK_RATES_COLUMNS);
-
-  *w = (struct ft_work_rates){ .used = used, .outputs = outputs };
-  for (size_t k = 0; k < used; k++)
-    w->column[k] = (uint32_t)ft_number_reader_read_count(in, 0, columns - 1);
-  for (size_t k = 0; k < used; k++)
-    w->scale[k] = ft_number_reader_read(in);
-  w->mean = ft_number_reader_read_all(in, outputs);
-  w->rate = ft_number_reader_read_all(in, (used + 1) * outputs);
-  return w->mean && w->rate && !in->failed
-             ? 0
-             : ft_error_set(err, "work rates: cut short or out of range");
+    ft_number_stream_index(s, &w->column[k], 0, columns - 1);
+  ft_number_stream_doubles(s, w->scale, w->used);
+  ft_number_stream_vector(s, &w->mean, outputs);
+  ft_number_stream_vector(s, &w->rate, (w->used + 1) * outputs);
+  return s->failed ? ft_error_set(err, "work rates: cut short or out of range") : 0;
 }
 
 void ft_work_rates_free(struct ft_work_rates *w)

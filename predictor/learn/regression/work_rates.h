@@ -15,7 +15,6 @@
 #include "predictor/learn/samples.h"
 
 struct ft_number_stream;
-struct ft_number_reader;
 
 enum {
   FT_WORK_RATES_COLUMNS = 24, /* work terms at most; bounds time */
@@ -47,9 +46,12 @@ int ft_work_rates_fit(const struct ft_samples *samples, const double *scale,
 /* Adds the prediction of WORKS for row X to OUT. */
 void ft_work_rates_add(const struct ft_work_rates *works, const double *x, double *out);
 
-void ft_work_rates_save(const struct ft_work_rates *works, struct ft_number_stream *out);
-int ft_work_rates_load(struct ft_number_reader *in, size_t columns, size_t outputs,
-                       struct ft_work_rates *works, struct ft_error *err);
+/*
+ * Writes WORKS, of OUTPUTS outputs on COLUMNS columns, to STREAM, or reads it into an all-0 one
+ * that the caller frees in either case. Returns 0; -1 on error and fills ERR.
+ */
+int ft_work_rates_serialise(struct ft_number_stream *stream, size_t columns, size_t outputs,
+                            struct ft_work_rates *works, struct ft_error *err);
 void ft_work_rates_free(struct ft_work_rates *works);
 
 #endif

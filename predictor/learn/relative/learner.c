@@ -14,7 +14,7 @@ enum {
   OUTPUTS = 64,     /* as FT_MULTIVARIATE_NORMAL_OUTPUTS */
   NUMBERS = 2 << 20 /* numbers of a stored forest: a leaf has its outputs and two nodes of 4 */
 };
-enum ridge { NO_RIDGE, MEAN, FEW, ALL };
+enum ridge { NO_RIDGE, MEAN, SELECTED, ALL };
 enum span { USUAL, PLAIN, RATES }; /* all but rates; no differences; rates only */
 
 /* Hyperparameters of the learners, chosen by tests/bench/relative (aiwc). */
@@ -23,7 +23,7 @@ static const struct {
   double lambda; /* ridge penalty in rows */
   enum span span;
   bool process;
-  bool works;
+  bool work_rates;
   bool network;
   struct ft_forest_settings forest; /* trees 0: none; 1: settings->trees */
 } kinds[FT_LEARNERS] = {
@@ -35,14 +35,14 @@ static const struct {
   [FT_LEARNER_RIDGE_TREES] = { .ridge = ALL,
                                .lambda = 20,
                                .forest = { 1, 1, 64, 0.5, 0, true, false, 0 } },
-  [FT_LEARNER_FEW_TREES] = { .ridge = FEW,
+  [FT_LEARNER_FEW_TREES] = { .ridge = SELECTED,
                              .lambda = 3,
                              .forest = { 1, 1, 64, 0.5, 0, true, false, 0 } },
   [FT_LEARNER_GAUSSIAN_PROCESS] = { .process = true },
   [FT_LEARNER_RATE_TREES] = { .span = RATES, .forest = { 1, 1, 64, 1, 0, true, false, 0 } },
   [FT_LEARNER_RATE_GAUSSIAN_PROCESS] = { .span = RATES, .process = true },
-  [FT_LEARNER_WORK_GAUSSIAN_PROCESS] = { .process = true, .works = true },
-  [FT_LEARNER_WORK_RATES] = { .span = RATES, .process = true, .works = true },
+  [FT_LEARNER_WORK_GAUSSIAN_PROCESS] = { .process = true, .work_rates = true },
+  [FT_LEARNER_WORK_RATES] = { .span = RATES, .process = true, .work_rates = true },
   [FT_LEARNER_AUTOENCODER] = { .network = true },
 };
 
@@ -62,7 +62,7 @@ const char *const ft_learner_names[FT_LEARNERS] = {
   [FT_LEARNER_AUTOENCODER] = "autoencoder",
 };
 
-static int fit_learner_ridge(const struct ft_samples *s, const uint32_t *few, size_t count,
+static int fit_learner_ridge(const struct ft_samples *s, const uint32_t *selected, size_t count,
                              struct ft_learner *l, struct ft_error *err)
 {
   uint32_t *all = calloc(s->columns + 1, sizeof *all);
@@ -73,10 +73,10 @@ static int fit_learner_ridge(const struct ft_samples *s, const uint32_t *few, si
     return ft_error_set(err, "ridge regression: out of memory");
   for (size_t c = 0; c < s->columns; c++)
     all[c] = (uint32_t)c;
-  status = ft_ridge_fit(s, ridge == FEW ? few : all,
-                        ridge == MEAN  ? 0
-                        : ridge == FEW ? count
-                                       : s->columns,
+  status = ft_ridge_fit(s, ridge == SELECTED ? selected : all,
+                        ridge == MEAN       ? 0
+                        : ridge == SELECTED ? count
+                                            : s->columns,
                         kinds[l->kind].lambda, &l->ridge, err);
   free(all);
   return status;
@@ -86,11 +86,11 @@ static int fit_learner_ridge(const struct ft_samples *s, const uint32_t *few, si
 static int fit_residual_forest(const struct ft_samples *s, unsigned trees, uint64_t seed,
                                struct ft_learner *l, struct ft_error *err)
 {
-  double said[OUTPUTS];
-  size_t room;
+  double predicted[OUTPUTS];
+  size_t max_leaves;
   double *y = calloc(s->rows * s->outputs + 1, sizeof *y);
   struct ft_forest_settings settings = kinds[l->kind].forest;
-  struct ft_samples rest = { s->x, y, s->rows, s->columns, s->outputs };
+  struct ft_samples residual = { s->x, y, s->rows, s->columns, s->outputs };
   int status = -1;
 
   if (!y) {
@@ -98,19 +98,19 @@ static int fit_residual_forest(const struct ft_samples *s, unsigned trees, uint6
     goto out;
   }
   for (size_t r = 0; r < s->rows; r++) {
-    memset(said, 0, sizeof said);
+    memset(predicted, 0, sizeof predicted);
     if (kinds[l->kind].ridge != NO_RIDGE)
-      ft_ridge_add(&l->ridge, s->x + r * s->columns, said);
+      ft_ridge_add(&l->ridge, s->x + r * s->columns, predicted);
     for (size_t o = 0; o < s->outputs; o++)
-      y[r * s->outputs + o] = s->y[r * s->outputs + o] - said[o];
+      y[r * s->outputs + o] = s->y[r * s->outputs + o] - predicted[o];
   }
   /* larger leaves for large tables keep a forest within NUMBERS */
-  room = (size_t)NUMBERS / (s->outputs + 8) / trees;
-  while (s->rows / settings.leaf > (room ? room : 1) && settings.leaf < s->rows)
-    settings.leaf *= 2;
+  max_leaves = (size_t)NUMBERS / (s->outputs + 8) / trees;
+  while (s->rows / settings.min_leaf > (max_leaves ? max_leaves : 1) && settings.min_leaf < s->rows)
+    settings.min_leaf *= 2;
   settings.trees = trees;
   settings.seed = seed;
-  status = ft_forest_fit(&rest, &settings, &l->forest, err);
+  status = ft_forest_fit(&residual, &settings, &l->forest, err);
 out:
   free(y);
   return status;
@@ -118,23 +118,22 @@ out:
 
 /* Fits work rates and subtracts their prediction from Y. Without effect if the source time does not
  * span orders of magnitude. */
-static int fit_and_subtract_works(const struct ft_samples *s,
-                                  const struct ft_feature_encoder *encode, struct ft_learner *l,
-                                  double *y, struct ft_error *err)
+static int subtract_work_rates(const struct ft_samples *s, const struct ft_feature_encoder *encode,
+                               struct ft_learner *l, double *y, struct ft_error *err)
 {
-  double scale[FT_FEATURE_ENCODER_MOST] = { 0 }, said[OUTPUTS];
+  double scale[FT_FEATURE_ENCODER_MAX] = { 0 }, predicted[OUTPUTS];
 
-  if (!encode->column[0].logs || !(encode->column[0].deviation > 0))
+  if (!encode->column[0].log_scale || !(encode->column[0].deviation > 0))
     return 0;
   for (size_t c = 0; c < encode->raw; c++)
-    scale[c] = encode->column[c].logs ? encode->column[c].deviation : 0;
-  if (ft_work_rates_fit(s, scale, &l->works, err) < 0)
+    scale[c] = encode->column[c].log_scale ? encode->column[c].deviation : 0;
+  if (ft_work_rates_fit(s, scale, &l->work_rates, err) < 0)
     return -1;
   for (size_t r = 0; r < s->rows; r++) {
-    memset(said, 0, sizeof said);
-    ft_work_rates_add(&l->works, s->x + r * s->columns, said);
+    memset(predicted, 0, sizeof predicted);
+    ft_work_rates_add(&l->work_rates, s->x + r * s->columns, predicted);
     for (size_t o = 0; o < s->outputs; o++)
-      y[r * s->outputs + o] -= said[o];
+      y[r * s->outputs + o] -= predicted[o];
   }
   return 0;
 }
@@ -147,14 +146,14 @@ bool ft_learner_slow(enum ft_learner_kind kind)
 bool ft_learner_linear(enum ft_learner_kind kind)
 {
   /* a Gaussian process includes a linear kernel */
-  return kinds[kind].ridge == FEW || kinds[kind].ridge == ALL || kinds[kind].process;
+  return kinds[kind].ridge == SELECTED || kinds[kind].ridge == ALL || kinds[kind].process;
 }
 
-static bool stop_autoencoder(void *data, const struct ft_autoencoder_progress *told)
+static bool stop_autoencoder(void *data, const struct ft_autoencoder_progress *progress)
 {
   const struct ft_learner_settings *settings = data;
 
-  (void)told;
+  (void)progress;
   return settings->stop(settings->data);
 }
 
@@ -187,7 +186,7 @@ static int fit_learner_parts(const struct ft_samples *s, const struct ft_learner
                              struct ft_learner *l, struct ft_error *err)
 {
   if (kinds[l->kind].ridge != NO_RIDGE &&
-      fit_learner_ridge(s, settings->few, settings->count, l, err) < 0)
+      fit_learner_ridge(s, settings->selected, settings->count, l, err) < 0)
     return -1;
   if (kinds[l->kind].forest.trees &&
       fit_residual_forest(s, settings->trees, settings->seed, l, err) < 0)
@@ -220,7 +219,7 @@ int ft_learner_fit(enum ft_learner_kind kind, const struct ft_samples *s,
   for (size_t r = 0; r < s->rows; r++)
     memcpy(x + r * l->columns, s->x + r * s->columns + l->from, l->columns * sizeof *x);
   memcpy(y, s->y, s->rows * s->outputs * sizeof *y);
-  if (kinds[kind].works && fit_and_subtract_works(s, settings->encode, l, y, err) < 0)
+  if (kinds[kind].work_rates && subtract_work_rates(s, settings->encode, l, y, err) < 0)
     goto out;
   part.x = x;
   part.y = y;
@@ -244,8 +243,8 @@ void ft_learner_predict(const struct ft_learner *l, const double *row, double *o
     ft_ridge_add(&l->ridge, x, out);
   if (l->process.rows)
     ft_gaussian_process_add(&l->process, x, out);
-  if (l->works.used)
-    ft_work_rates_add(&l->works, row, out);
+  if (l->work_rates.used)
+    ft_work_rates_add(&l->work_rates, row, out);
   if (l->autoencoder.latent)
     ft_autoencoder_add(&l->autoencoder, x, out);
 }
@@ -254,9 +253,9 @@ void ft_learner_predict(const struct ft_learner *l, const double *row, double *o
 
 /* Squared error on held-out groups of a ridge on COUNT columns; INFINITY if a fit fails. */
 static double cross_validate_ridge(const struct ft_samples *s, const size_t *group,
-                                   const uint32_t *few, size_t count, double *x, double *y)
+                                   const uint32_t *selected, size_t count, double *x, double *y)
 {
-  double error = 0, said[OUTPUTS];
+  double error = 0, predicted[OUTPUTS];
 
   for (size_t fold = 0; fold < FOLDS; fold++) {
     struct ft_samples part = { x, y, 0, count, s->outputs };
@@ -268,7 +267,7 @@ static double cross_validate_ridge(const struct ft_samples *s, const size_t *gro
       if (group[r] % FOLDS == fold)
         continue;
       for (size_t k = 0; k < count; k++)
-        x[part.rows * count + k] = s->x[r * s->columns + few[k]];
+        x[part.rows * count + k] = s->x[r * s->columns + selected[k]];
       memcpy(y + part.rows++ * s->outputs, s->y + r * s->outputs, s->outputs * sizeof *y);
     }
     if (!part.rows || ft_ridge_fit(&part, all, count, 3, &ridge, &ignored) < 0) {
@@ -277,14 +276,14 @@ static double cross_validate_ridge(const struct ft_samples *s, const size_t *gro
       return INFINITY;
     }
     for (size_t k = 0; k < count; k++)
-      ridge.column[k] = few[k];
+      ridge.column[k] = selected[k];
     for (size_t r = 0; r < s->rows; r++) {
       if (group[r] % FOLDS != fold)
         continue;
-      memset(said, 0, sizeof said);
-      ft_ridge_add(&ridge, s->x + r * s->columns, said);
+      memset(predicted, 0, sizeof predicted);
+      ft_ridge_add(&ridge, s->x + r * s->columns, predicted);
       for (size_t o = 0; o < s->outputs; o++) {
-        double e = s->y[r * s->outputs + o] - said[o];
+        double e = s->y[r * s->outputs + o] - predicted[o];
 
         error += e * e;
       }
@@ -295,82 +294,65 @@ static double cross_validate_ridge(const struct ft_samples *s, const size_t *gro
 }
 
 size_t ft_learner_choose(const struct ft_samples *all, const size_t *group, size_t plain,
-                         uint32_t first, uint32_t *few, size_t most)
+                         uint32_t first, uint32_t *selected, size_t max)
 {
   struct ft_samples s = *all;
   double *x, *y, best;
   size_t count = 1;
 
-  few[0] = first;
+  selected[0] = first;
   s.rows = s.rows < CHOOSE_ROWS ? s.rows : CHOOSE_ROWS;
-  x = calloc(s.rows * most + 1, sizeof *x);
+  x = calloc(s.rows * max + 1, sizeof *x);
   y = calloc(s.rows * s.outputs + 1, sizeof *y);
-  best = x && y && most <= 16 ? cross_validate_ridge(&s, group, few, 1, x, y) : INFINITY;
-  while (isfinite(best) && count < most) {
-    double least = best;
+  best = x && y && max <= 16 ? cross_validate_ridge(&s, group, selected, 1, x, y) : INFINITY;
+  while (isfinite(best) && count < max) {
+    double smallest = best;
     uint32_t which = 0;
 
     for (uint32_t c = 0; c < plain; c++) {
       double error;
 
-      few[count] = c;
-      error = cross_validate_ridge(&s, group, few, count + 1, x, y);
-      if (error < least) {
-        least = error;
+      selected[count] = c;
+      error = cross_validate_ridge(&s, group, selected, count + 1, x, y);
+      if (error < smallest) {
+        smallest = error;
         which = c;
       }
     }
-    if (!(least < 0.99 * best))
+    if (!(smallest < 0.99 * best))
       break;
-    few[count++] = which;
-    best = least;
+    selected[count++] = which;
+    best = smallest;
   }
   free(x);
   free(y);
   return count;
 }
 
-/* ---- writing and reading ---- */
-
-void ft_learner_save(const struct ft_learner *l, struct ft_number_stream *out)
+int ft_learner_serialise(struct ft_number_stream *s, const struct ft_feature_encoder *encode,
+                         size_t outputs, struct ft_learner *l, struct ft_error *err)
 {
-  ft_number_stream_write(out, l->kind);
-  if (kinds[l->kind].ridge != NO_RIDGE)
-    ft_ridge_save(&l->ridge, out);
-  if (kinds[l->kind].forest.trees)
-    ft_forest_save(&l->forest, out);
-  if (kinds[l->kind].process)
-    ft_gaussian_process_save(&l->process, out);
-  if (kinds[l->kind].works) {
-    ft_number_stream_write(out, l->works.used > 0);
-    if (l->works.used)
-      ft_work_rates_save(&l->works, out);
-  }
-  if (kinds[l->kind].network)
-    ft_autoencoder_save(&l->autoencoder, out);
-}
+  size_t kind = l->kind, columns;
+  bool work_rates = l->work_rates.used;
 
-int ft_learner_load(struct ft_number_reader *in, const struct ft_feature_encoder *encode,
-                    size_t outputs, struct ft_learner *l, struct ft_error *err)
-{
-  size_t columns;
-
-  *l = (struct ft_learner){ .outputs = outputs };
-  l->kind = (enum ft_learner_kind)ft_number_reader_read_count(in, 0, FT_LEARNERS - 1);
+  ft_number_stream_count(s, &kind, 0, FT_LEARNERS - 1);
+  l->kind = (enum ft_learner_kind)kind;
+  l->outputs = outputs;
   set_column_range(encode, l);
   columns = l->columns;
-  if (kinds[l->kind].ridge != NO_RIDGE && ft_ridge_load(in, columns, outputs, &l->ridge, err) < 0)
+  if (kinds[kind].ridge != NO_RIDGE && ft_ridge_serialise(s, columns, outputs, &l->ridge, err) < 0)
     return -1;
-  if (kinds[l->kind].forest.trees && ft_forest_load(in, columns, outputs, &l->forest, err) < 0)
+  if (kinds[kind].forest.trees && ft_forest_serialise(s, columns, outputs, &l->forest, err) < 0)
     return -1;
-  if (kinds[l->kind].process &&
-      ft_gaussian_process_load(in, columns, outputs, &l->process, err) < 0)
+  if (kinds[kind].process &&
+      ft_gaussian_process_serialise(s, columns, outputs, &l->process, err) < 0)
     return -1;
-  if (kinds[l->kind].works && ft_number_reader_read_count(in, 0, 1) &&
-      ft_work_rates_load(in, encode->columns, outputs, &l->works, err) < 0)
+  if (kinds[kind].work_rates)
+    ft_number_stream_bool(s, &work_rates);
+  if (work_rates && ft_work_rates_serialise(s, encode->columns, outputs, &l->work_rates, err) < 0)
     return -1;
-  return kinds[l->kind].network ? ft_autoencoder_load(in, columns, outputs, &l->autoencoder, err)
-                                : 0;
+  return kinds[kind].network ? ft_autoencoder_serialise(s, columns, outputs, &l->autoencoder, err)
+                             : 0;
 }
 
 void ft_learner_free(struct ft_learner *l)
@@ -378,7 +360,7 @@ void ft_learner_free(struct ft_learner *l)
   if (!l)
     return;
   ft_ridge_free(&l->ridge);
-  ft_work_rates_free(&l->works);
+  ft_work_rates_free(&l->work_rates);
   ft_forest_free(&l->forest);
   ft_gaussian_process_free(&l->process);
   ft_autoencoder_free(&l->autoencoder);

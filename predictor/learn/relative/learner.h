@@ -39,7 +39,7 @@ struct ft_learner {
   size_t from, columns; /* its range of the encoded columns */
   size_t outputs;
   struct ft_ridge ridge;
-  struct ft_work_rates works; /* on all encoded columns */
+  struct ft_work_rates work_rates; /* on all encoded columns */
   struct ft_forest forest;
   struct ft_gaussian_process process;
   struct ft_autoencoder autoencoder;
@@ -47,7 +47,7 @@ struct ft_learner {
 
 struct ft_learner_settings {
   const struct ft_feature_encoder *encode; /* encoder of the samples' columns */
-  const uint32_t *few;                     /* columns of a ridge on a few columns */
+  const uint32_t *selected;                /* columns of a ridge on a few columns */
   size_t count;                            /* number of these */
   unsigned trees;                          /* trees of a forest */
   uint64_t seed;
@@ -77,15 +77,14 @@ void ft_learner_predict(const struct ft_learner *learner, const double *x, doubl
  * most MOST.
  */
 size_t ft_learner_choose(const struct ft_samples *samples, const size_t *group, size_t plain,
-                         uint32_t first, uint32_t *few, size_t most);
+                         uint32_t first, uint32_t *selected, size_t max);
 
-/* Writes LEARNER to OUT. */
-void ft_learner_save(const struct ft_learner *learner, struct ft_number_stream *out);
-
-/* Reads a learner of OUTPUTS outputs on the columns of ENCODE. The caller frees LEARNER in either
- * case. Returns 0; -1 on error and fills ERR. */
-int ft_learner_load(struct ft_number_reader *in, const struct ft_feature_encoder *encode,
-                    size_t outputs, struct ft_learner *learner, struct ft_error *err);
+/*
+ * Writes LEARNER, of OUTPUTS outputs on the columns of ENCODE, to STREAM, or reads it into an all-0
+ * one that the caller frees in either case. Returns 0; -1 on error and fills ERR.
+ */
+int ft_learner_serialise(struct ft_number_stream *stream, const struct ft_feature_encoder *encode,
+                         size_t outputs, struct ft_learner *learner, struct ft_error *err);
 void ft_learner_free(struct ft_learner *learner);
 
 #endif

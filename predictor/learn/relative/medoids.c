@@ -90,30 +90,30 @@ static double assign_rows(struct problem *p, const size_t *medoid)
 }
 
 /* Moves each medoid to the row nearest to its cluster's mean. Returns whether any moved. */
-static int move_medoids(struct problem *p, size_t *medoid, size_t *share)
+static int move_medoids(struct problem *p, size_t *medoid, size_t *cluster_size)
 {
   int moved = 0;
 
   memset(p->centre, 0, p->count * p->columns * sizeof *p->centre);
-  memset(share, 0, p->count * sizeof *share);
+  memset(cluster_size, 0, p->count * sizeof *cluster_size);
   for (size_t r = 0; r < p->rows; r++) {
-    share[p->nearest[r]]++;
+    cluster_size[p->nearest[r]]++;
     for (size_t c = 0; c < p->columns; c++)
       p->centre[p->nearest[r] * p->columns + c] += p->x[r * p->columns + c];
   }
   for (size_t k = 0; k < p->count; k++) {
-    double least = INFINITY;
+    double smallest = INFINITY;
     size_t which = medoid[k];
 
     for (size_t c = 0; c < p->columns; c++)
-      p->centre[k * p->columns + c] /= share[k] ? (double)share[k] : 1;
+      p->centre[k * p->columns + c] /= cluster_size[k] ? (double)cluster_size[k] : 1;
     for (size_t r = 0; r < p->rows; r++) {
       double d = p->nearest[r] == k ? squared_distance(p->x + r * p->columns,
                                                        p->centre + k * p->columns, p->columns)
                                     : INFINITY;
 
-      if (d < least) {
-        least = d;
+      if (d < smallest) {
+        smallest = d;
         which = r;
       }
     }
@@ -123,7 +123,7 @@ static int move_medoids(struct problem *p, size_t *medoid, size_t *share)
   return moved;
 }
 
-static int by_row_index(const void *a, const void *b)
+static int compare_rows_by_index(const void *a, const void *b)
 {
   const size_t *p = a, *q = b;
 
@@ -131,7 +131,7 @@ static int by_row_index(const void *a, const void *b)
 }
 
 int ft_medoids(const double *x, size_t rows, size_t columns, size_t count, uint64_t seed,
-               size_t *medoid, size_t *share, struct ft_error *err)
+               size_t *medoid, size_t *cluster_size, struct ft_error *err)
 {
   struct problem p = { .x = x, .rows = rows, .columns = columns, .count = count };
   size_t *trial = calloc(count + 1, sizeof *trial);
@@ -153,7 +153,7 @@ int ft_medoids(const double *x, size_t rows, size_t columns, size_t count, uint6
     draw_start(&p, &random, trial);
     for (int round = 0; round < ROUNDS; round++) {
       (void)assign_rows(&p, trial);
-      if (!move_medoids(&p, trial, share))
+      if (!move_medoids(&p, trial, cluster_size))
         break;
     }
     sum = assign_rows(&p, trial);
@@ -162,11 +162,11 @@ int ft_medoids(const double *x, size_t rows, size_t columns, size_t count, uint6
       memcpy(medoid, trial, count * sizeof *medoid);
     }
   }
-  qsort(medoid, count, sizeof *medoid, by_row_index);
+  qsort(medoid, count, sizeof *medoid, compare_rows_by_index);
   (void)assign_rows(&p, medoid);
-  memset(share, 0, count * sizeof *share);
+  memset(cluster_size, 0, count * sizeof *cluster_size);
   for (size_t r = 0; r < rows; r++)
-    share[p.nearest[r]]++;
+    cluster_size[p.nearest[r]]++;
   status = 0;
 out:
   free(trial);

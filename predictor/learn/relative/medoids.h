@@ -15,6 +15,6 @@
  * k-means++ starts (Arthur and Vassilvitskii 2007). Returns 0; -1 if out of memory and fills ERR.
  */
 int ft_medoids(const double *x, size_t rows, size_t columns, size_t count, uint64_t seed,
-               size_t *medoid, size_t *share, struct ft_error *err);
+               size_t *medoid, size_t *cluster_size, struct ft_error *err);
 
 #endif

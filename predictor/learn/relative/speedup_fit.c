@@ -12,20 +12,20 @@
 #include "predictor/learn/relative/speedup_weights.h"
 
 enum {
-  FEW = 4,        /* columns of a small ridge regression; chosen by judgement */
-  LEAST = 4,      /* rows for cross-validation */
+  SELECTED = 4,   /* columns of a small ridge regression; chosen by judgement */
+  MIN_ROWS = 4,   /* rows for cross-validation */
   FOLDS = 5,      /* of cross-validation */
   FEW_ROWS = 40,  /* rows up to which there are FEW_FOLDS folds; chosen by judgement */
   FEW_FOLDS = 10, /* of cross-validation with few rows */
   /* Rows from which slow learners are tried. With fewer the auto-encoder was never near the best
    * (tests/bench/relative: aiwc's 88 rows, R2 0.5 against 0.8). */
   SLOW_ROWS = 200,
-  MOST_ROWS = 4000,      /* rows of one fit; more are thinned evenly to bound time */
-  MOST_NUMBERS = 1 << 19 /* rows times columns of one fit, likewise */
+  MAX_ROWS = 4000,      /* rows of one fit; more are thinned evenly to bound time */
+  MAX_NUMBERS = 1 << 19 /* rows times columns of one fit, likewise */
 };
 
 /* Largest ratio of a slow learner's error to the best after one fold. Chosen by judgement. */
-#define NEAR 1.5
+#define MAX_RACE_RATIO 1.5
 
 /* One set of learners, fitted to some of the rows. */
 struct fitted {
@@ -38,7 +38,7 @@ struct fitter {
   const struct ft_speedup_settings *settings;
   size_t *fold; /* by row */
   size_t folds;
-  double *said[FT_LEARNERS]; /* held-out predictions */
+  double *predicted[FT_LEARNERS]; /* held-out predictions */
 };
 
 static void fitted_free(struct fitted *f)
@@ -50,10 +50,10 @@ static void fitted_free(struct fitted *f)
 
 /* Encodes ROWS rows of X, with differences of the best predictors. */
 static int encode_rows(struct fitted *f, const double *x, const double *y, const size_t *group,
-                       size_t rows, const struct ft_speedup_table *t, uint32_t *few, size_t *count,
-                       double **out, struct ft_error *err)
+                       size_t rows, const struct ft_speedup_table *t, uint32_t *selected,
+                       size_t *count, double **out, struct ft_error *err)
 {
-  uint32_t logs[FEW];
+  uint32_t logs[SELECTED];
   size_t logs_count = 0;
   struct ft_samples s;
   double *encoded = NULL;
@@ -70,12 +70,12 @@ static int encode_rows(struct fitted *f, const double *x, const double *y, const
     if (pass)
       break;
     s = (struct ft_samples){ encoded, y, rows, f->encode.columns, t->outputs };
-    *count = ft_learner_choose(&s, group, f->encode.plain, 0, few, FEW);
+    *count = ft_learner_choose(&s, group, f->encode.plain, 0, selected, SELECTED);
     for (size_t k = 0; k < *count; k++)
-      if (few[k] < t->columns && f->encode.column[few[k]].logs)
-        logs[logs_count++] = few[k];
-    ft_feature_encoder_differ(&f->encode, x, rows, logs, logs_count);
-    ft_feature_encoder_rate(&f->encode, x, rows);
+      if (selected[k] < t->columns && f->encode.column[selected[k]].log_scale)
+        logs[logs_count++] = selected[k];
+    ft_feature_encoder_add_pairs(&f->encode, x, rows, logs, logs_count);
+    ft_feature_encoder_add_rates(&f->encode, x, rows);
   }
   *out = encoded;
   return 0;
@@ -94,11 +94,11 @@ static int fit_without_fold(const struct fitter *g, size_t fold, unsigned mask, 
   double *y = calloc(t->rows * t->outputs + 1, sizeof *y);
   double *whole_y = calloc(t->rows * t->outputs + 1, sizeof *whole_y);
   size_t *group = calloc(t->rows + 1, sizeof *group), rows = 0, count = 0, seen = 0, whole = 0;
-  size_t most = MOST_NUMBERS / t->columns < MOST_ROWS ? MOST_NUMBERS / t->columns : MOST_ROWS;
-  uint32_t few[FEW] = { 0 };
+  size_t max = MAX_NUMBERS / t->columns < MAX_ROWS ? MAX_NUMBERS / t->columns : MAX_ROWS;
+  uint32_t selected[SELECTED] = { 0 };
   struct ft_learner_settings how;
   struct ft_samples s;
-  struct ft_multivariate_normal gauss;
+  struct ft_multivariate_normal normal;
   int status = -1;
 
   *f = (struct fitted){ 0 };
@@ -108,20 +108,20 @@ static int fit_without_fold(const struct fitter *g, size_t fold, unsigned mask, 
   }
   for (size_t r = 0; r < t->rows; r++)
     whole += g->fold[r] != fold;
-  most = most < whole ? most : whole;
+  max = max < whole ? max : whole;
   for (size_t r = 0; r < t->rows; r++) {
-    if (g->fold[r] == fold || rows * whole > seen++ * most)
+    if (g->fold[r] == fold || rows * whole > seen++ * max)
       continue;
     memcpy(x + rows * t->columns, t->x + r * t->columns, t->columns * sizeof *x);
     memcpy(y + rows * t->outputs, t->y + r * t->outputs, t->outputs * sizeof *y);
     group[rows++] = g->fold[r];
   }
-  if (ft_multivariate_normal_fit(y, rows, t->outputs, whole_y, &gauss, err) < 0 ||
-      encode_rows(f, x, whole_y, group, rows, t, few, &count, &encoded, err) < 0)
+  if (ft_multivariate_normal_fit(y, rows, t->outputs, whole_y, &normal, err) < 0 ||
+      encode_rows(f, x, whole_y, group, rows, t, selected, &count, &encoded, err) < 0)
     goto out;
   s = (struct ft_samples){ encoded, whole_y, rows, f->encode.columns, t->outputs };
   how = (struct ft_learner_settings){
-    &f->encode, few, count, trees, g->settings->seed, g->settings->stop, g->settings->data
+    &f->encode, selected, count, trees, g->settings->seed, g->settings->stop, g->settings->data
   };
   for (int l = 0; l < FT_LEARNERS; l++)
     if (mask & 1u << l &&
@@ -137,7 +137,7 @@ out:
   return status;
 }
 
-static int by_group(const void *a, const void *b)
+static int compare_groups(const void *a, const void *b)
 {
   const size_t *p = a, *q = b;
 
@@ -145,12 +145,12 @@ static int by_group(const void *a, const void *b)
 }
 
 /* Assigns the groups to folds in random order; the rows, if there is one group. */
-static int deal_folds(struct fitter *g, struct ft_error *err)
+static int assign_group_folds(struct fitter *g, struct ft_error *err)
 {
   size_t rows = g->t->rows, groups = 0;
   size_t *pair = calloc(2 * rows + 1, sizeof *pair), *drawn = calloc(rows + 1, sizeof *drawn);
   struct ft_random random;
-  bool alone;
+  bool one_group;
 
   if (!pair || !drawn) {
     free(pair);
@@ -161,11 +161,11 @@ static int deal_folds(struct fitter *g, struct ft_error *err)
     pair[2 * r] = g->t->group[r];
     pair[2 * r + 1] = r;
   }
-  qsort(pair, rows, 2 * sizeof *pair, by_group);
+  qsort(pair, rows, 2 * sizeof *pair, compare_groups);
   for (size_t r = 0; r < rows; r++)
     groups += r == 0 || pair[2 * r] != pair[2 * (r - 1)];
-  alone = groups < 2;
-  groups = alone ? rows : groups;
+  one_group = groups < 2;
+  groups = one_group ? rows : groups;
   for (size_t i = 0; i < groups; i++)
     drawn[i] = i;
   ft_random_seed(&random, g->settings->seed);
@@ -178,7 +178,7 @@ static int deal_folds(struct fitter *g, struct ft_error *err)
   g->folds = rows <= FEW_ROWS ? FEW_FOLDS : FOLDS;
   g->folds = g->folds < groups ? g->folds : groups;
   for (size_t r = 0, at = 0; r < rows; r++) {
-    at += r > 0 && (alone || pair[2 * r] != pair[2 * (r - 1)]);
+    at += r > 0 && (one_group || pair[2 * r] != pair[2 * (r - 1)]);
     g->fold[pair[2 * r + 1]] = drawn[at] % g->folds;
   }
   free(pair);
@@ -190,7 +190,7 @@ static int deal_folds(struct fitter *g, struct ft_error *err)
  * Drops the slow learners of MASK whose error on FOLD is far from the best (Hoeffding races: Maron
  * and Moore 1994). Their predictions become NAN. Returns the remaining learners.
  */
-static unsigned drop_slow_losers(struct fitter *g, size_t fold, unsigned mask)
+static unsigned drop_slow_learners(struct fitter *g, size_t fold, unsigned mask)
 {
   const struct ft_speedup_table *t = g->t;
   double squares[FT_LEARNERS] = { 0 }, best = INFINITY;
@@ -198,16 +198,16 @@ static unsigned drop_slow_losers(struct fitter *g, size_t fold, unsigned mask)
   for (int l = 0; l < FT_LEARNERS; l++) {
     for (size_t i = 0; mask & 1u << l && i < t->rows * t->outputs; i++)
       if (g->fold[i / t->outputs] == fold && !isnan(t->y[i]))
-        squares[l] += pow(t->y[i] - g->said[l][i], 2);
+        squares[l] += pow(t->y[i] - g->predicted[l][i], 2);
     if (mask & 1u << l && !ft_learner_slow((enum ft_learner_kind)l))
       best = fmin(best, squares[l]);
   }
   for (int l = 0; l < FT_LEARNERS; l++)
     if (mask & 1u << l && ft_learner_slow((enum ft_learner_kind)l) &&
-        squares[l] > NEAR * NEAR * best) {
+        squares[l] > MAX_RACE_RATIO * MAX_RACE_RATIO * best) {
       mask &= ~(1u << l);
       for (size_t i = 0; i < t->rows * t->outputs; i++)
-        g->said[l][i] = NAN;
+        g->predicted[l][i] = NAN;
     }
   return mask;
 }
@@ -217,7 +217,7 @@ static int predict_held_out(struct fitter *g, unsigned *all, struct ft_error *er
 {
   unsigned mask = *all;
   const struct ft_speedup_table *t = g->t;
-  double row[FT_FEATURE_ENCODER_MOST];
+  double row[FT_FEATURE_ENCODER_MAX];
 
   for (size_t fold = 0; fold < g->folds; fold++) {
     struct fitted f;
@@ -232,23 +232,23 @@ static int predict_held_out(struct fitter *g, unsigned *all, struct ft_error *er
       ft_feature_encoder_row(&f.encode, t->x + r * t->columns, row);
       for (int l = 0; l < FT_LEARNERS; l++)
         if (mask & 1u << l)
-          ft_learner_predict(&f.learner[l], row, g->said[l] + r * t->outputs);
+          ft_learner_predict(&f.learner[l], row, g->predicted[l] + r * t->outputs);
     }
     fitted_free(&f);
     if (fold == 0)
-      mask = drop_slow_losers(g, fold, mask);
+      mask = drop_slow_learners(g, fold, mask);
   }
   *all = mask;
   return 0;
 }
 
 /* Root mean square error of SAID. */
-static double rms_error(const struct ft_speedup_table *t, const double *said)
+static double rms_error(const struct ft_speedup_table *t, const double *predicted)
 {
   double squares = 0, count = 0;
 
   for (size_t i = 0; i < t->rows * t->outputs; i++) {
-    double e = t->y[i] - said[i];
+    double e = t->y[i] - predicted[i];
 
     if (isnan(e))
       continue;
@@ -262,14 +262,14 @@ static double rms_error(const struct ft_speedup_table *t, const double *said)
 static int fit_weights(const struct fitter *g, unsigned mask, double *sum,
                        struct ft_speedup_model *out, struct ft_error *err)
 {
-  const struct ft_speedup_held held = { g->t, g->fold, g->folds, g->said, mask };
+  const struct ft_speedup_held_out held_out = { g->t, g->fold, g->folds, g->predicted, mask };
 
-  if (ft_speedup_choose_weights(&held, out->weight, out->error, err) < 0)
+  if (ft_speedup_choose_weights(&held_out, out->weight, out->error, err) < 0)
     return -1;
   for (int l = 0; l < FT_LEARNERS; l++)
     for (size_t i = 0; out->weight[l] > 0 && i < g->t->rows * g->t->outputs; i++)
-      sum[i] += out->weight[l] * g->said[l][i];
-  out->mixed = rms_error(g->t, sum);
+      sum[i] += out->weight[l] * g->predicted[l][i];
+  out->mixture_error = rms_error(g->t, sum);
   return 0;
 }
 
@@ -284,39 +284,40 @@ static void set_equal_weights(unsigned mask, struct ft_speedup_model *out)
 }
 
 /* Stores the held-out residuals, if HONEST: sorted by output, and as a normal distribution. */
-static int keep_held_out_residuals(const struct ft_speedup_table *t, const double *sum, bool honest,
-                                   struct ft_speedup_model *out, struct ft_error *err)
+static int store_held_out_residuals(const struct ft_speedup_table *t, const double *sum,
+                                    bool validated, struct ft_speedup_model *out,
+                                    struct ft_error *err)
 {
-  double *rest = calloc(t->rows * t->outputs + 1, sizeof *rest);
+  double *residual = calloc(t->rows * t->outputs + 1, sizeof *residual);
   double *whole = calloc(t->rows * t->outputs + 1, sizeof *whole);
   int status = -1;
 
   out->held_out_residuals = calloc(t->rows * t->outputs + 1, sizeof *out->held_out_residuals);
-  if (!rest || !whole || !out->held_out_residuals) {
+  if (!residual || !whole || !out->held_out_residuals) {
     ft_error_set(err, "out of memory");
     goto out;
   }
   for (size_t i = 0; i < t->rows * t->outputs; i++) {
     size_t o = i % t->outputs;
 
-    rest[i] = t->y[i] - sum[i];
-    if (!isnan(rest[i]) && honest)
-      out->held_out_residuals[o * t->rows + out->count[o]++] = rest[i];
+    residual[i] = t->y[i] - sum[i];
+    if (!isnan(residual[i]) && validated)
+      out->held_out_residuals[o * t->rows + out->count[o]++] = residual[i];
   }
   /* too few residuals give no correlation with other outputs */
-  for (size_t i = 0; honest && t->rows >= LEAST && i < t->rows * t->outputs; i++)
-    if (out->count[i % t->outputs] < LEAST)
-      rest[i] = NAN;
+  for (size_t i = 0; validated && t->rows >= MIN_ROWS && i < t->rows * t->outputs; i++)
+    if (out->count[i % t->outputs] < MIN_ROWS)
+      residual[i] = NAN;
   for (size_t o = 0; o < t->outputs; o++)
     qsort(out->held_out_residuals + o * t->rows, out->count[o], sizeof *out->held_out_residuals,
           ft_sort_compare);
-  status = ft_multivariate_normal_fit(rest, t->rows, t->outputs, whole, &out->residual, err);
+  status = ft_multivariate_normal_fit(residual, t->rows, t->outputs, whole, &out->residual, err);
   /* one prior pseudo-observation per platform */
   for (size_t o = 0; o < t->outputs; o++)
     out->residual.covariance[o * t->outputs + o] +=
         FT_SPEEDUP_PRIOR * FT_SPEEDUP_PRIOR / (double)(out->count[o] + 1);
 out:
-  free(rest);
+  free(residual);
   free(whole);
   return status;
 }
@@ -337,7 +338,7 @@ static int check_speedup_table(const struct ft_speedup_table *t, struct ft_error
 
 int ft_speedup_fit_mixture(const struct ft_speedup_table *t,
                            const struct ft_speedup_settings *settings, struct ft_speedup_model *out,
-                           double *held, bool *honest, struct ft_error *err)
+                           double *held_out, bool *validated, struct ft_error *err)
 {
   struct fitter g = { .t = t, .settings = settings };
   unsigned mask = settings->learners | 1u << FT_LEARNER_CONSTANT, used = 0;
@@ -350,21 +351,21 @@ int ft_speedup_fit_mixture(const struct ft_speedup_table *t,
   if (!g.fold)
     goto memory;
   for (int l = 0; l < FT_LEARNERS; l++)
-    if (mask & 1u << l && !(g.said[l] = calloc(cells, sizeof **g.said)))
+    if (mask & 1u << l && !(g.predicted[l] = calloc(cells, sizeof **g.predicted)))
       goto memory;
-  if (deal_folds(&g, err) < 0)
+  if (assign_group_folds(&g, err) < 0)
     goto out;
-  if (t->rows < LEAST) /* too few to cross-validate: the mean, with unknown error */
+  if (t->rows < MIN_ROWS) /* too few to cross-validate: the mean, with unknown error */
     mask = 1u << FT_LEARNER_CONSTANT;
   for (int l = 0; l < FT_LEARNERS; l++)
-    if (ft_learner_slow((enum ft_learner_kind)l) && t->rows < SLOW_ROWS && !settings->untried)
+    if (ft_learner_slow((enum ft_learner_kind)l) && t->rows < SLOW_ROWS && !settings->unvalidated)
       mask &= ~(1u << l);
-  *honest = !settings->untried && g.folds > 1;
-  if (*honest && predict_held_out(&g, &mask, err) < 0)
+  *validated = !settings->unvalidated && g.folds > 1;
+  if (*validated && predict_held_out(&g, &mask, err) < 0)
     goto out;
-  if (settings->untried)
+  if (settings->unvalidated)
     set_equal_weights(settings->learners, out);
-  else if (fit_weights(&g, mask, held, out, err) < 0)
+  else if (fit_weights(&g, mask, held_out, out, err) < 0)
     goto out;
   for (int l = 0; l < FT_LEARNERS; l++)
     used |= out->weight[l] > 0 ? 1u << l : 0;
@@ -380,7 +381,7 @@ memory:
 out:
   fitted_free(&f);
   for (int l = 0; l < FT_LEARNERS; l++)
-    free(g.said[l]);
+    free(g.predicted[l]);
   free(g.fold);
   return status;
 }
@@ -388,23 +389,23 @@ out:
 int ft_speedup_fit(const struct ft_speedup_table *t, const struct ft_speedup_settings *settings,
                    struct ft_speedup_model *out, struct ft_error *err)
 {
-  double *held;
-  bool honest = false;
+  double *held_out;
+  bool validated = false;
   int status = -1;
 
   *out = (struct ft_speedup_model){ 0 };
   if (check_speedup_table(t, err) < 0)
     return -1;
-  held = calloc(t->rows * t->outputs, sizeof *held);
-  if (!held)
+  held_out = calloc(t->rows * t->outputs, sizeof *held_out);
+  if (!held_out)
     return ft_error_set(err, "out of memory");
-  if (ft_speedup_fit_mixture(t, settings, out, held, &honest, err) < 0 ||
-      (honest && ft_speedup_fit_per_output(t, settings, out, held, err) < 0))
+  if (ft_speedup_fit_mixture(t, settings, out, held_out, &validated, err) < 0 ||
+      (validated && ft_speedup_fit_per_output(t, settings, out, held_out, err) < 0))
     goto out;
   if (out->per_output_count)
-    out->mixed = rms_error(t, held);
-  status = keep_held_out_residuals(t, held, honest, out, err);
+    out->mixture_error = rms_error(t, held_out);
+  status = store_held_out_residuals(t, held_out, validated, out, err);
 out:
-  free(held);
+  free(held_out);
   return status;
 }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Evaluates, corrects, writes and reads a speed-up model. */
+/* Evaluates, corrects and serialises a speed-up model. */
 #include "config.h"
 
 #include <math.h>
@@ -13,21 +13,21 @@
 enum { ROWS = 1 << 20 }; /* training rows of a stored model at most; bounds memory */
 
 /* Smallest standard deviation of a residual: half that between repeats of a run (aiwc: 3.9 %). */
-#define LEAST 0.02
+#define MIN_DEVIATION 0.02
 
 /* Predicts with the mixture M, without the per-output models. */
 static void predict_mixture(const struct ft_speedup_model *m, const double *x, double *out)
 {
-  double row[FT_FEATURE_ENCODER_MOST], said[FT_MULTIVARIATE_NORMAL_OUTPUTS];
+  double row[FT_FEATURE_ENCODER_MAX], predicted[FT_MULTIVARIATE_NORMAL_OUTPUTS];
 
   ft_feature_encoder_row(&m->encode, x, row);
   memset(out, 0, m->outputs * sizeof *out);
   for (int l = 0; l < FT_LEARNERS; l++) {
     if (!(m->weight[l] > 0))
       continue;
-    ft_learner_predict(&m->learner[l], row, said);
+    ft_learner_predict(&m->learner[l], row, predicted);
     for (size_t o = 0; o < m->outputs; o++)
-      out[o] += m->weight[l] * said[o];
+      out[o] += m->weight[l] * predicted[o];
   }
 }
 
@@ -66,90 +66,59 @@ void ft_speedup_residual_quantiles(const struct ft_speedup_model *m, size_t outp
   size_t count = m->count[output];
 
   ft_residual_quantiles(m->held_out_residuals + output * m->rows, count, (unsigned)count,
-                        FT_SPEEDUP_PRIOR, LEAST, levels, level_count, out);
+                        FT_SPEEDUP_PRIOR, MIN_DEVIATION, levels, level_count, out);
 }
 
-/* What predicts. */
-static void save_mixture(const struct ft_speedup_model *m, struct ft_number_stream *out)
-{
-  ft_number_stream_write(out, (double)m->rows);
-  ft_number_stream_write(out, (double)m->encode.raw);
-  ft_feature_encoder_save(&m->encode, out);
-  ft_number_stream_write(out, m->mixed);
-  for (int l = 0; l < FT_LEARNERS; l++) {
-    ft_number_stream_write(out, m->weight[l]);
-    ft_number_stream_write(out, isnan(m->error[l]) ? -1 : m->error[l]);
-    if (m->weight[l] > 0)
-      ft_learner_save(&m->learner[l], out);
-  }
-}
-
-void ft_speedup_save(const struct ft_speedup_model *m, struct ft_number_stream *out)
-{
-  size_t n = m->outputs;
-
-  ft_number_stream_write(out, FT_SPEEDUP_FORMAT);
-  ft_number_stream_write(out, (double)n);
-  save_mixture(m, out);
-  ft_number_stream_write_all(out, m->residual.mean, n);
-  ft_number_stream_write_all(out, m->residual.covariance, n * n);
-  for (size_t o = 0; o < n; o++)
-    ft_number_stream_write(out, (double)m->count[o]);
-  ft_number_stream_write_all(out, m->held_out_residuals, n * m->rows);
-  ft_number_stream_write(out, (double)m->per_output_count);
-  for (size_t k = 0; k < m->per_output_count; k++) {
-    ft_number_stream_write(out, (double)m->per_output_index[k]);
-    save_mixture(&m->per_output[k], out);
-  }
-}
-
-static int load_learners(struct ft_number_reader *in, struct ft_speedup_model *m,
-                         struct ft_error *err)
+static int serialise_learners(struct ft_number_stream *s, struct ft_speedup_model *m,
+                              struct ft_error *err)
 {
   for (int l = 0; l < FT_LEARNERS; l++) {
-    m->weight[l] = ft_number_reader_read(in);
-    m->error[l] = ft_number_reader_read(in);
-    if (m->error[l] < 0)
-      m->error[l] = NAN;
-    if (!(m->weight[l] >= 0 && m->weight[l] <= 1.01) || in->failed)
+    double error = isnan(m->error[l]) ? -1 : m->error[l];
+
+    ft_number_stream_double(s, &m->weight[l]);
+    ft_number_stream_double(s, &error);
+    m->error[l] = error < 0 ? NAN : error;
+    if (!(m->weight[l] >= 0 && m->weight[l] <= 1.01) || s->failed)
       return ft_error_set(err, "a learner's weight: cut short or out of range");
-    if (m->weight[l] > 0) {
-      if (ft_learner_load(in, &m->encode, m->outputs, &m->learner[l], err) < 0)
-        return -1;
-      if (m->learner[l].kind != (enum ft_learner_kind)l)
-        return ft_error_set(err, "learner %d: unexpected kind %d", l, (int)m->learner[l].kind);
-    }
+    if (!(m->weight[l] > 0))
+      continue;
+    if (ft_learner_serialise(s, &m->encode, m->outputs, &m->learner[l], err) < 0)
+      return -1;
+    if (m->learner[l].kind != (enum ft_learner_kind)l)
+      return ft_error_set(err, "learner %d: unexpected kind %d", l, (int)m->learner[l].kind);
   }
   return 0;
 }
 
-static int load_mixture(struct ft_number_reader *in, size_t outputs, struct ft_speedup_model *m,
-                        struct ft_error *err)
+/* Writes or reads the part of M that predicts. */
+static int serialise_mixture(struct ft_number_stream *s, size_t outputs, struct ft_speedup_model *m,
+                             struct ft_error *err)
 {
-  size_t raw;
+  size_t raw = m->encode.raw;
 
-  *m = (struct ft_speedup_model){ .outputs = outputs };
-  m->rows = ft_number_reader_read_count(in, 1, ROWS);
-  raw = ft_number_reader_read_count(in, 1, FT_FEATURE_ENCODER_COLUMNS);
-  if (in->failed)
+  m->outputs = outputs;
+  ft_number_stream_count(s, &m->rows, 1, ROWS);
+  ft_number_stream_count(s, &raw, 1, FT_FEATURE_ENCODER_COLUMNS);
+  if (s->failed)
     return ft_error_set(err, "cut short or out of range");
-  if (ft_feature_encoder_load(in, raw, &m->encode, err) < 0)
+  if (ft_feature_encoder_serialise(s, raw, &m->encode, err) < 0)
     return -1;
-  m->mixed = ft_number_reader_read(in);
-  return load_learners(in, m, err);
+  ft_number_stream_double(s, &m->mixture_error);
+  return serialise_learners(s, m, err);
 }
 
-static int load_per_output(struct ft_number_reader *in, struct ft_speedup_model *m,
-                           struct ft_error *err)
+static int serialise_per_output(struct ft_number_stream *s, struct ft_speedup_model *m,
+                                struct ft_error *err)
 {
-  size_t count = ft_number_reader_read_count(in, 0, m->outputs);
+  size_t count = m->per_output_count;
 
-  if (count && !in->failed && !(m->per_output = calloc(count, sizeof *m->per_output)))
+  ft_number_stream_count(s, &count, 0, m->outputs);
+  if (count && !m->per_output && !(m->per_output = calloc(count, sizeof *m->per_output)))
     return ft_error_set(err, "out of memory");
-  for (size_t k = 0; m->per_output && k < count; k++) {
-    m->per_output_index[k] = ft_number_reader_read_count(in, 0, m->outputs - 1);
-    m->per_output_count++;
-    if (load_mixture(in, 1, &m->per_output[k], err) < 0)
+  m->per_output_count = count;
+  for (size_t k = 0; k < count; k++) {
+    ft_number_stream_count(s, &m->per_output_index[k], 0, m->outputs - 1);
+    if (serialise_mixture(s, 1, &m->per_output[k], err) < 0)
       return -1;
     if (m->per_output[k].encode.raw != m->encode.raw)
       return ft_error_set(err, "per-output model: unexpected number of features");
@@ -157,32 +126,47 @@ static int load_per_output(struct ft_number_reader *in, struct ft_speedup_model 
   return 0;
 }
 
-int ft_speedup_load(struct ft_number_reader *in, struct ft_speedup_model *m, struct ft_error *err)
+static int serialise_model(struct ft_number_stream *s, struct ft_speedup_model *m,
+                           struct ft_error *err)
 {
-  double format = ft_number_reader_read(in), *mean, *covariance;
-  size_t n = ft_number_reader_read_count(in, 1, FT_MULTIVARIATE_NORMAL_OUTPUTS);
+  double format = FT_SPEEDUP_FORMAT;
+  size_t n = m->outputs;
 
-  *m = (struct ft_speedup_model){ .outputs = n };
-  if (!in->failed && format != FT_SPEEDUP_FORMAT)
+  ft_number_stream_double(s, &format);
+  ft_number_stream_count(s, &n, 1, FT_MULTIVARIATE_NORMAL_OUTPUTS);
+  if (!s->failed && format != FT_SPEEDUP_FORMAT)
     return ft_error_set(err, "format %g; expected %d: the model is of another version", format,
                         FT_SPEEDUP_FORMAT);
-  if (load_mixture(in, n, m, err) < 0)
+  if (serialise_mixture(s, n, m, err) < 0)
     return -1;
   m->residual.outputs = n;
-  mean = ft_number_reader_read_all(in, n);
-  covariance = ft_number_reader_read_all(in, n * n);
-  if (mean && covariance) {
-    memcpy(m->residual.mean, mean, n * sizeof *mean);
-    memcpy(m->residual.covariance, covariance, n * n * sizeof *covariance);
-  }
-  free(mean);
-  free(covariance);
+  ft_number_stream_doubles(s, m->residual.mean, n);
+  ft_number_stream_doubles(s, m->residual.covariance, n * n);
   for (size_t o = 0; o < n; o++)
-    m->count[o] = ft_number_reader_read_count(in, 0, m->rows);
-  m->held_out_residuals = ft_number_reader_read_all(in, n * m->rows);
-  if (load_per_output(in, m, err) < 0)
+    ft_number_stream_count(s, &m->count[o], 0, m->rows);
+  ft_number_stream_vector(s, &m->held_out_residuals, n * m->rows);
+  if (serialise_per_output(s, m, err) < 0)
     return -1;
-  return in->failed || in->left ? ft_error_set(err, "cut short, too long or out of range") : 0;
+  return s->failed || s->left ? ft_error_set(err, "cut short, too long or out of range") : 0;
+}
+
+void ft_speedup_save(const struct ft_speedup_model *m, struct ft_buf *out)
+{
+  struct ft_number_stream s = { .out = out };
+  struct ft_speedup_model copy = *m;
+  struct ft_error ignored;
+
+  if (serialise_model(&s, &copy, &ignored) < 0)
+    out->failed = true;
+}
+
+int ft_speedup_load(const void *numbers, size_t count, struct ft_speedup_model *m,
+                    struct ft_error *err)
+{
+  struct ft_number_stream s = { .at = numbers, .left = count };
+
+  *m = (struct ft_speedup_model){ 0 };
+  return serialise_model(&s, m, err);
 }
 
 static void free_mixture(struct ft_speedup_model *m)

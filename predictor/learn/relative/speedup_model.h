@@ -7,6 +7,7 @@
 #ifndef FT_LEARN_SPEEDUP_MODEL_H
 #define FT_LEARN_SPEEDUP_MODEL_H
 
+#include "predictor/core/buf.h"
 #include "predictor/learn/multivariate_normal.h"
 #include "predictor/learn/relative/learner.h"
 
@@ -23,7 +24,8 @@ struct ft_speedup_table {
 struct ft_speedup_settings {
   unsigned trees;    /* trees of a forest, 3 or more */
   unsigned learners; /* bits 1 << FT_LEARNER_...: the candidates */
-  bool untried; /* use all candidates, 1 or more, with equal weight and without cross-validation */
+  bool unvalidated; /* use all candidates, 1 or more, with equal weight and without cross-validation
+                     */
   uint64_t seed;
   bool (*stop)(void *data); /* polled during the fit: true cancels it; NULL: never */
   void *data;
@@ -38,7 +40,7 @@ struct ft_speedup_model {
   struct ft_learner learner[FT_LEARNERS];
   double weight[FT_LEARNERS]; /* in the mixture; they sum to 1 */
   double error[FT_LEARNERS];  /* held-out root mean square error; NAN: not tried */
-  double mixed;               /* held-out root mean square error of the mixture */
+  double mixture_error;       /* held-out root mean square error of the mixture */
   struct ft_multivariate_normal residual; /* distribution of the held-out residuals */
   double *held_out_residuals; /* missed[output * rows + i], rising, of the first count[output] */
   size_t count[FT_MULTIVARIATE_NORMAL_OUTPUTS]; /* by output: held-out residuals */
@@ -53,22 +55,21 @@ struct ft_speedup_model {
  * models. The caller frees RATIOS in either case. Returns 0; -1 on error and fills ERR.
  */
 int ft_speedup_fit(const struct ft_speedup_table *table, const struct ft_speedup_settings *settings,
-                   struct ft_speedup_model *ratios, struct ft_error *err);
+                   struct ft_speedup_model *model, struct ft_error *err);
 
 /* Predicts the log ratios of one raw row X into OUT. Allocates nothing. */
-void ft_speedup_predict(const struct ft_speedup_model *ratios, const double *x, double *out);
+void ft_speedup_predict(const struct ft_speedup_model *model, const double *x, double *out);
 
 /*
  * Corrects the prediction OUT by observed runs: SEEN[output] is the mean log ratio of RUNS[output]
  * runs (0: none), each with standard deviation NOISE. SHRUNK[output] gets the factor, 0 to 1, of
  * the output's remaining uncertainty. Returns 0; -1 on error and fills ERR.
  */
-int ft_speedup_correct(const struct ft_speedup_model *ratios, const double *seen,
-                       const double *runs, double noise, double *out, double *shrunk,
-                       struct ft_error *err);
+int ft_speedup_correct(const struct ft_speedup_model *model, const double *seen, const double *runs,
+                       double noise, double *out, double *shrunk, struct ft_error *err);
 
 /* Fills OUT with quantiles of the residual of OUTPUT's log ratio at LEVEL_COUNT LEVELS. */
-void ft_speedup_residual_quantiles(const struct ft_speedup_model *ratios, size_t output,
+void ft_speedup_residual_quantiles(const struct ft_speedup_model *model, size_t output,
                                    const double *levels, size_t level_count, double *out);
 
 /*
@@ -77,12 +78,16 @@ void ft_speedup_residual_quantiles(const struct ft_speedup_model *ratios, size_t
  */
 enum { FT_SPEEDUP_FORMAT = 106 };
 
-/* Writes RATIOS to OUT. */
-void ft_speedup_save(const struct ft_speedup_model *ratios, struct ft_number_stream *out);
-/* Reads RATIOS from IN. Another format, and truncated or excess data, are errors. The caller frees
- * RATIOS in either case. Returns 0; -1 on error and fills ERR. */
-int ft_speedup_load(struct ft_number_reader *in, struct ft_speedup_model *ratios,
+/* Appends RATIOS to OUT, whose flag `failed` is set on error. */
+void ft_speedup_save(const struct ft_speedup_model *model, struct ft_buf *out);
+
+/*
+ * Reads RATIOS from COUNT stored numbers of FT_NUMBER_STREAM_SIZE bytes. Another format, and
+ * truncated or excess data, are errors. The caller frees RATIOS in either case. Returns 0; -1 on
+ * error and fills ERR.
+ */
+int ft_speedup_load(const void *numbers, size_t count, struct ft_speedup_model *model,
                     struct ft_error *err);
-void ft_speedup_free(struct ft_speedup_model *ratios);
+void ft_speedup_free(struct ft_speedup_model *model);
 
 #endif

@@ -13,13 +13,13 @@
 #include "predictor/learn/relative/speedup_sparse.h"
 
 enum {
-  LEAST = 4,                      /* rows for a held-out comparison */
-  MOST = FT_GAUSSIAN_PROCESS_ROWS /* rows up to which an output is fitted alone; bounds time */
+  MIN_ROWS = 4,                       /* rows for a held-out comparison */
+  MAX_ROWS = FT_GAUSSIAN_PROCESS_ROWS /* rows up to which an output is fitted alone; bounds time */
 };
 
 /* The rows that have one output, as a table of their own. */
 struct part {
-  double *x, *y, *held;
+  double *x, *y, *held_out;
   size_t *group, *row; /* row: index in the whole table */
   size_t rows;
 };
@@ -28,7 +28,7 @@ static void part_free(struct part *p)
 {
   free(p->x);
   free(p->y);
-  free(p->held);
+  free(p->held_out);
   free(p->group);
   free(p->row);
 }
@@ -38,10 +38,10 @@ static int part_create(const struct ft_speedup_table *t, size_t output, size_t k
 {
   *p = (struct part){ .x = calloc(known * t->columns, sizeof *p->x),
                       .y = calloc(known, sizeof *p->y),
-                      .held = calloc(known, sizeof *p->held),
+                      .held_out = calloc(known, sizeof *p->held_out),
                       .group = calloc(known, sizeof *p->group),
                       .row = calloc(known, sizeof *p->row) };
-  if (!p->x || !p->y || !p->held || !p->group || !p->row)
+  if (!p->x || !p->y || !p->held_out || !p->group || !p->row)
     return ft_error_set(err, "out of memory");
   for (size_t r = 0; r < t->rows && p->rows < known; r++) {
     if (isnan(t->y[r * t->outputs + output]))
@@ -57,31 +57,33 @@ static int part_create(const struct ft_speedup_table *t, size_t output, size_t k
 /* Sum of held-out absolute errors of OUTPUT in P: of the joint model less those of its own model.
  */
 static double held_out_gain(const struct ft_speedup_table *t, size_t output, const struct part *p,
-                            const double *held)
+                            const double *held_out)
 {
   double sum = 0;
 
   for (size_t i = 0; i < p->rows; i++)
-    sum += fabs(p->y[i] - held[p->row[i] * t->outputs + output]) - fabs(p->y[i] - p->held[i]);
+    sum +=
+        fabs(p->y[i] - held_out[p->row[i] * t->outputs + output]) - fabs(p->y[i] - p->held_out[i]);
   return sum;
 }
 
 static int try_own_model(const struct ft_speedup_table *t, size_t output, size_t known,
                          const struct ft_speedup_settings *settings, struct ft_speedup_model *out,
-                         double *held, struct ft_error *err)
+                         double *held_out, struct ft_error *err)
 {
   struct ft_speedup_model *own = &out->per_output[out->per_output_count];
   struct part p;
-  bool honest = false;
+  bool validated = false;
   int status = part_create(t, output, known, &p, err);
 
   if (status == 0) {
     const struct ft_speedup_table table = { p.x, p.y, p.group, p.rows, t->columns, 1 };
 
-    status = ft_speedup_fit_mixture(&table, settings, own, p.held, &honest, err);
-    if (status == 0 && (known < LEAST || (honest && held_out_gain(t, output, &p, held) > 0))) {
-      for (size_t i = 0; honest && i < p.rows; i++)
-        held[p.row[i] * t->outputs + output] = p.held[i];
+    status = ft_speedup_fit_mixture(&table, settings, own, p.held_out, &validated, err);
+    if (status == 0 &&
+        (known < MIN_ROWS || (validated && held_out_gain(t, output, &p, held_out) > 0))) {
+      for (size_t i = 0; validated && i < p.rows; i++)
+        held_out[p.row[i] * t->outputs + output] = p.held_out[i];
       out->per_output_index[out->per_output_count++] = output;
       own = NULL;
     }
@@ -93,7 +95,7 @@ static int try_own_model(const struct ft_speedup_table *t, size_t output, size_t
 
 int ft_speedup_fit_per_output(const struct ft_speedup_table *t,
                               const struct ft_speedup_settings *settings,
-                              struct ft_speedup_model *out, double *held, struct ft_error *err)
+                              struct ft_speedup_model *out, double *held_out, struct ft_error *err)
 {
   struct ft_speedup_settings quick = *settings;
 
@@ -105,11 +107,11 @@ int ft_speedup_fit_per_output(const struct ft_speedup_table *t,
 
     for (size_t r = 0; r < t->rows; r++)
       known += !isnan(t->y[r * t->outputs + o]);
-    if (known < 1 || known > MOST || 2 * known > t->rows)
+    if (known < 1 || known > MAX_ROWS || 2 * known > t->rows)
       continue;
     if (!out->per_output && !(out->per_output = calloc(t->outputs, sizeof *out->per_output)))
       return ft_error_set(err, "out of memory");
-    if (try_own_model(t, o, known, &quick, out, held, err) < 0)
+    if (try_own_model(t, o, known, &quick, out, held_out, err) < 0)
       return -1;
   }
   return 0;

@@ -12,7 +12,7 @@
  */
 int ft_speedup_fit_mixture(const struct ft_speedup_table *table,
                            const struct ft_speedup_settings *settings, struct ft_speedup_model *out,
-                           double *held, bool *honest, struct ft_error *err);
+                           double *held_out, bool *validated, struct ft_error *err);
 
 /*
  * Fits each output that few rows of TABLE have again, from these rows only. If its held-out error
@@ -21,6 +21,6 @@ int ft_speedup_fit_mixture(const struct ft_speedup_table *table,
  */
 int ft_speedup_fit_per_output(const struct ft_speedup_table *table,
                               const struct ft_speedup_settings *settings,
-                              struct ft_speedup_model *out, double *held, struct ft_error *err);
+                              struct ft_speedup_model *out, double *held_out, struct ft_error *err);
 
 #endif

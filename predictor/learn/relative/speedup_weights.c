@@ -14,8 +14,9 @@
 #include "predictor/learn/relative/speedup_weights.h"
 
 enum {
-  STEPS = 20, /* of forward selection: weights are multiples of 1/20; chosen by judgement */
-  MANY = 400  /* rows from which weights are fitted; chosen by tests/bench/relative */
+  SELECTION_STEPS =
+      20, /* of forward selection: weights are multiples of 1/20; chosen by judgement */
+  MIN_FITTED_ROWS = 400 /* rows from which weights are fitted; chosen by tests/bench/relative */
 };
 
 /* Sets of learners. LINEAR ones extrapolate; a forest does not. */
@@ -77,40 +78,41 @@ static void weigh_inversely(unsigned mask, const double *error, double *weight)
 }
 
 /* Sum of absolute errors of the mixture WEIGHT on FOLD. */
-static double mixture_error(const struct ft_speedup_held *h, size_t fold, const double *weight)
+static double mixture_fold_error(const struct ft_speedup_held_out *h, size_t fold,
+                                 const double *weight)
 {
   const struct ft_speedup_table *t = h->table;
   double sum = 0;
 
   for (size_t i = 0; i < t->rows * t->outputs; i++) {
-    double said = 0;
+    double predicted = 0;
 
     if (isnan(t->y[i]) || h->fold[i / t->outputs] != fold)
       continue;
     for (int l = 0; l < FT_LEARNERS; l++)
       if (weight[l] > 0)
-        said += weight[l] * h->said[l][i];
-    sum += fabs(t->y[i] - said);
+        predicted += weight[l] * h->predicted[l][i];
+    sum += fabs(t->y[i] - predicted);
   }
   return sum;
 }
 
 /* The set whose mixtures have the smallest error on each fold, with weights from the others. */
-static enum set choose_learner_set(const struct ft_speedup_held *h, const double *error)
+static enum set choose_learner_set(const struct ft_speedup_held_out *h, const double *error)
 {
   double lowest = INFINITY, sum[FT_LEARNERS], weight[FT_LEARNERS];
   enum set chosen = LINEAR;
 
   for (int set = 0; set < SETS; set++) {
-    double lost = 0;
+    double loss = 0;
 
     for (size_t f = 0; f < h->folds; f++) {
       sum_fold_errors(error, h->folds, f, sum);
       weigh_inversely(restrict_to_set(drop_dominated(h->mask, sum), (enum set)set), sum, weight);
-      lost += mixture_error(h, f, weight);
+      loss += mixture_fold_error(h, f, weight);
     }
-    if (lost < lowest) {
-      lowest = lost;
+    if (loss < lowest) {
+      lowest = loss;
       chosen = (enum set)set;
     }
   }
@@ -121,36 +123,36 @@ static enum set choose_learner_set(const struct ft_speedup_held *h, const double
  * Forward selection with replacement (Caruana et al. 2004): each step adds the learner of MASK that
  * minimises the mixture's error. TOTAL is scratch memory, one number per cell of the table.
  */
-static void select_forward(const struct ft_speedup_held *h, unsigned mask, double *total,
+static void select_forward(const struct ft_speedup_held_out *h, unsigned mask, double *total,
                            double *weight)
 {
   const struct ft_speedup_table *t = h->table;
   size_t cells = t->rows * t->outputs;
 
   memset(weight, 0, FT_LEARNERS * sizeof *weight);
-  for (int step = 1; step <= STEPS; step++) {
+  for (int step = 1; step <= SELECTION_STEPS; step++) {
     double best = INFINITY;
     int which = FT_LEARNER_CONSTANT;
 
     for (int l = 0; l < FT_LEARNERS; l++) {
-      double lost = 0;
+      double loss = 0;
 
       for (size_t i = 0; mask & 1u << l && i < cells; i++)
         if (!isnan(t->y[i]))
-          lost += fabs(t->y[i] - (total[i] + h->said[l][i]) / step);
-      if (mask & 1u << l && lost < best) {
-        best = lost;
+          loss += fabs(t->y[i] - (total[i] + h->predicted[l][i]) / step);
+      if (mask & 1u << l && loss < best) {
+        best = loss;
         which = l;
       }
     }
     for (size_t i = 0; i < cells; i++)
-      total[i] += h->said[which][i];
-    weight[which] += 1.0 / STEPS;
+      total[i] += h->predicted[which][i];
+    weight[which] += 1.0 / SELECTION_STEPS;
   }
 }
 
 /* Sums each learner's absolute errors by fold into ERROR; RMS gets their root mean square. */
-static void measure_learners(const struct ft_speedup_held *h, double *error, double *rms)
+static void measure_learners(const struct ft_speedup_held_out *h, double *error, double *rms)
 {
   const struct ft_speedup_table *t = h->table;
 
@@ -158,19 +160,19 @@ static void measure_learners(const struct ft_speedup_held *h, double *error, dou
     double squares = 0, cells = 0;
 
     for (size_t i = 0; h->mask & 1u << l && i < t->rows * t->outputs; i++) {
-      double missed = fabs(t->y[i] - h->said[l][i]);
+      double residual = fabs(t->y[i] - h->predicted[l][i]);
 
-      if (isnan(missed))
+      if (isnan(residual))
         continue;
-      error[h->fold[i / t->outputs] * FT_LEARNERS + (size_t)l] += missed;
-      squares += missed * missed;
+      error[h->fold[i / t->outputs] * FT_LEARNERS + (size_t)l] += residual;
+      squares += residual * residual;
       cells++;
     }
     rms[l] = cells > 0 ? sqrt(squares / cells) : NAN;
   }
 }
 
-int ft_speedup_choose_weights(const struct ft_speedup_held *h, double *weight, double *rms,
+int ft_speedup_choose_weights(const struct ft_speedup_held_out *h, double *weight, double *rms,
                               struct ft_error *err)
 {
   size_t cells = h->table->rows * h->table->outputs;
@@ -186,7 +188,7 @@ int ft_speedup_choose_weights(const struct ft_speedup_held *h, double *weight, d
   measure_learners(h, error, rms);
   sum_fold_errors(error, h->folds, SIZE_MAX, sum);
   mask = drop_dominated(h->mask, sum);
-  if (h->table->rows > MANY)
+  if (h->table->rows > MIN_FITTED_ROWS)
     select_forward(h, mask, total, weight);
   else
     weigh_inversely(restrict_to_set(mask, choose_learner_set(h, error)), sum, weight);

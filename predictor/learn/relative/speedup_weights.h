@@ -7,11 +7,11 @@
 
 /* Held-out predictions of the learners in MASK: said[learner][row * outputs + output]. Not owned.
  */
-struct ft_speedup_held {
+struct ft_speedup_held_out {
   const struct ft_speedup_table *table;
   const size_t *fold; /* by row */
   size_t folds;
-  double *const *said;
+  double *const *predicted;
   unsigned mask;
 };
 
@@ -20,7 +20,7 @@ struct ft_speedup_held {
  * with weights from the others. ERROR gets each learner's root mean square error; NAN: not in MASK.
  * Returns 0; -1 if out of memory and fills ERR.
  */
-int ft_speedup_choose_weights(const struct ft_speedup_held *held, double *weight, double *error,
-                              struct ft_error *err);
+int ft_speedup_choose_weights(const struct ft_speedup_held_out *held_out, double *weight,
+                              double *error, struct ft_error *err);
 
 #endif

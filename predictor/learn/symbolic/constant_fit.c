@@ -27,8 +27,8 @@ struct ft_sweep {
   double adjoint[NODES][BLOCK];
   const double *at[NODES]; /* a node's values; for a variable in the table itself */
   struct ft_links links;
-  bool moves[NODES]; /* whether the node is or contains a fitted constant */
-  bool through;      /* the intercept stays 0 */
+  bool active[NODES];  /* whether the node is or contains a fitted constant */
+  bool through_origin; /* the intercept stays 0 */
   int fitted;        /* constants of the last fit */
 };
 
@@ -37,13 +37,13 @@ struct ft_sweep *ft_sweep_new(void)
   struct ft_sweep *s = malloc(sizeof *s);
 
   if (s)
-    s->through = false;
+    s->through_origin = false;
   return s;
 }
 
-void ft_sweep_through(struct ft_sweep *s, bool through)
+void ft_sweep_through_origin(struct ft_sweep *s, bool through_origin)
 {
-  s->through = through;
+  s->through_origin = through_origin;
 }
 
 /* Fills the links of S: the operands of each node. */
@@ -102,14 +102,14 @@ static void apply_symbol(enum ft_symbol symbol, const double *restrict a, const 
 
 /* Evaluates all nodes for a block of rows; ONLY_MOVING: only nodes with a fitted constant. */
 static void forward_sweep(const struct ft_row_blocks *f, const struct ft_expression *e,
-                          struct ft_sweep *s, size_t first, bool only_moving)
+                          struct ft_sweep *s, size_t first, bool only_active)
 {
   for (int i = 0; i < e->length; i++) {
-    if (only_moving && !s->moves[i])
+    if (only_active && !s->active[i])
       continue;
     s->at[i] = s->value[i];
     if (e->symbol[i] == FT_SYMBOL_VARIABLE)
-      s->at[i] = f->x + e->variable[i] * f->room + first;
+      s->at[i] = f->x + e->variable[i] * f->padded + first;
     else if (e->symbol[i] == FT_SYMBOL_CONSTANT)
       for (size_t r = 0; r < BLOCK; r++)
         s->value[i][r] = e->constant[i];
@@ -186,10 +186,10 @@ static void backward_sweep(const struct ft_expression *e, struct ft_sweep *s)
   for (int i = e->length - 1; i >= 0; i--) {
     int l = s->links.left[i], k = s->links.right[i];
 
-    if (l >= 0 && s->moves[i])
+    if (l >= 0 && s->active[i])
       derive_operands(e->symbol[i], s->adjoint[i], s->value[i], s->at[l], k >= 0 ? s->at[k] : NULL,
-                      s->moves[l] ? s->adjoint[l] : NULL,
-                      k >= 0 && s->moves[k] ? s->adjoint[k] : NULL);
+                      s->active[l] ? s->adjoint[l] : NULL,
+                      k >= 0 && s->active[k] ? s->adjoint[k] : NULL);
   }
 }
 
@@ -237,13 +237,13 @@ static void block_residuals(const struct ft_row_blocks *f, const struct ft_expre
 
 /* Sums all residuals. The values of the last block stay in S for its derivatives. */
 static struct sums measure_residuals(const struct ft_row_blocks *f, const struct ft_expression *e,
-                                     struct ft_sweep *s, bool only_moving)
+                                     struct ft_sweep *s, bool only_active)
 {
   struct sums sums = { 0, 0 };
   double residual[BLOCK];
 
   for (size_t first = 0; first < f->rows; first += BLOCK) {
-    forward_sweep(f, e, s, first, only_moving);
+    forward_sweep(f, e, s, first, only_active);
     block_residuals(f, e, s->at[e->length - 1], first, residual);
     sums.squares += block_dot(residual, residual);
     sums.absolutes += block_absolute_sum(residual);
@@ -273,7 +273,7 @@ static void build_normal_equations(const struct ft_row_blocks *f, const struct f
       for (size_t r = 0; r < BLOCK; r++)
         jacobian[i][r] = w[r] * e->slope * s->adjoint[n->node[i]][r];
     for (size_t r = 0; r < BLOCK; r++) {
-      jacobian[n->count][r] = s->through ? 0 : w[r];
+      jacobian[n->count][r] = s->through_origin ? 0 : w[r];
       jacobian[n->count + 1][r] = w[r] * root[r];
     }
     for (int i = 0; i < size; i++) {
@@ -348,9 +348,9 @@ static void choose_fitted(const struct ft_expression *e, struct ft_sweep *s, str
   for (int i = 0; i < e->length; i++) {
     int l = s->links.left[i], k = s->links.right[i];
 
-    s->moves[i] = (l >= 0 && s->moves[l]) || (k >= 0 && s->moves[k]);
+    s->active[i] = (l >= 0 && s->active[l]) || (k >= 0 && s->active[k]);
     if (at < n->count && n->node[at] == i) {
-      s->moves[i] = true;
+      s->active[i] = true;
       at++;
     }
   }
@@ -365,8 +365,8 @@ int ft_constant_fit_fitted(const struct ft_sweep *s)
 double ft_constant_fit(const struct ft_row_blocks *f, struct ft_expression *e, struct ft_sweep *s,
                        int steps)
 {
-  bool stays = f->rows <= BLOCK; /* one block: its values stay in S */
-  bool gathered = false;
+  bool one_block = f->rows <= BLOCK; /* one block: its values stay in S */
+  bool built = false;
   struct ft_expression before;
   struct sums now, next;
   double lambda = 1e-3, step[PARAMETERS];
@@ -374,15 +374,15 @@ double ft_constant_fit(const struct ft_row_blocks *f, struct ft_expression *e, s
 
   link_nodes(e, s);
   choose_fitted(e, s, &n);
-  if (s->through)
+  if (s->through_origin)
     e->intercept = 0;
   if (n.count == 0)
     steps = 1; /* linear least squares: one step is exact */
   now = measure_residuals(f, e, s, false);
   for (int i = 0; i < steps && isfinite(now.squares) && lambda < 1e12; i++) {
-    if (!gathered)
-      build_normal_equations(f, e, s, stays, &n);
-    gathered = true;
+    if (!built)
+      build_normal_equations(f, e, s, one_block, &n);
+    built = true;
     /* if the root is constant over the rows, intercept and slope are one parameter */
     if (!solve_damped(&n, n.count ? lambda : 0, step) &&
         (n.count || !solve_damped(&n, lambda, step))) {
@@ -393,13 +393,13 @@ double ft_constant_fit(const struct ft_row_blocks *f, struct ft_expression *e, s
     before.intercept = e->intercept;
     before.slope = e->slope;
     apply_step(e, &n, step);
-    next = measure_residuals(f, e, s, stays);
+    next = measure_residuals(f, e, s, one_block);
     if (next.squares < now.squares) {
       bool done = now.squares - next.squares < 1e-9 * now.squares;
 
       now = next;
       lambda /= 10;
-      gathered = false;
+      built = false;
       if (done)
         break;
     } else {

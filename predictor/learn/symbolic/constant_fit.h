@@ -17,7 +17,7 @@ struct ft_sweep;
 struct ft_sweep *ft_sweep_new(void);
 
 /* Fixes the intercept at 0 if THROUGH. By default it is fitted. */
-void ft_sweep_through(struct ft_sweep *sweep, bool through);
+void ft_sweep_through_origin(struct ft_sweep *sweep, bool through_origin);
 
 /* Returns the mean absolute percentage error over ROWS, as a fraction; infinite if undefined. */
 double ft_constant_fit_error(const struct ft_row_blocks *rows,
@@ -39,7 +39,7 @@ double ft_constant_fit(const struct ft_row_blocks *rows, struct ft_expression *e
  */
 double ft_constant_fit_validate(const struct ft_row_blocks *rows,
                                 const struct ft_expression *expression, struct ft_sweep *sweep,
-                                bool fit, uint64_t seed, double *room, double *missed);
+                                bool fit, uint64_t seed, double *scratch, double *errors);
 
 /* Returns the number of constants, without intercept and slope, that the last fit had. */
 int ft_constant_fit_fitted(const struct ft_sweep *sweep);

@@ -33,11 +33,11 @@ static void find_constant_subtrees(const struct ft_expression *e, const struct f
 
 /* Sets the roles of node I's operands: C, without variables, is a parameter unless redundant; X
  * gets DOES, and KEEPS from I. */
-static void assign_constant_operand(struct roles *r, int i, int c, int x, uint8_t does,
-                                    uint8_t keeps)
+static void assign_constant_operand(struct roles *r, int i, int c, int x, uint8_t effect,
+                                    uint8_t inherited)
 {
-  r->role[c] = r->role[i] & does ? 0 : FITTED;
-  r->role[x] = does | (r->role[i] & keeps);
+  r->role[c] = r->role[i] & effect ? 0 : FITTED;
+  r->role[x] = effect | (r->role[i] & inherited);
 }
 
 static void pass_roles_down(const struct ft_expression *e, const struct ft_links *s,
@@ -85,7 +85,7 @@ static void pass_roles_down(const struct ft_expression *e, const struct ft_links
   }
 }
 
-int ft_constant_fit_choose(const struct ft_expression *e, const struct ft_links *s, int most,
+int ft_constant_fit_choose(const struct ft_expression *e, const struct ft_links *s, int max,
                            int *node)
 {
   bool chosen[FT_EXPRESSION_NODES] = { false };
@@ -102,7 +102,7 @@ int ft_constant_fit_choose(const struct ft_expression *e, const struct ft_links 
     else if (r.role[i] & FITTED)
       chosen[r.constant[i]] = true;
   }
-  for (int i = 0; i < e->length && count < most; i++)
+  for (int i = 0; i < e->length && count < max; i++)
     if (chosen[i])
       node[count++] = i;
   return count;

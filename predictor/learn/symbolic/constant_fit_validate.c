@@ -20,7 +20,7 @@ enum {
 
 /* A start suffices if its training error is at most this ratio to that of the constants fitted to
  * all rows. Chosen by judgement. */
-#define GOOD 1.01
+#define START_RATIO 1.01
 /* Errors below are rounding. */
 #define ROUNDING 1e-9
 
@@ -39,17 +39,18 @@ static void reset_constants(struct ft_expression *e, int start, struct ft_random
 static void refit_fold(const struct ft_row_blocks *part, struct ft_expression *e,
                        struct ft_sweep *sweep, struct ft_random *random)
 {
-  double bar = GOOD * ft_constant_fit_error(part, e, sweep) + ROUNDING, least = INFINITY;
+  double limit = START_RATIO * ft_constant_fit_error(part, e, sweep) + ROUNDING,
+         best_error = INFINITY;
   struct ft_expression best = *e, tried = *e;
 
   reset_constants(&best, 0, random);
-  for (int start = 0; start < STARTS && !(least <= bar); start++) {
+  for (int start = 0; start < STARTS && !(best_error <= limit); start++) {
     double error;
 
     reset_constants(&tried, start, random);
     error = ft_constant_fit(part, &tried, sweep, FIRST_STEPS);
-    if (error < least) {
-      least = error;
+    if (error < best_error) {
+      best_error = error;
       best = tried;
     }
     if (!ft_constant_fit_fitted(sweep))
@@ -60,8 +61,8 @@ static void refit_fold(const struct ft_row_blocks *part, struct ft_expression *e
 }
 
 double ft_constant_fit_validate(const struct ft_row_blocks *rows, const struct ft_expression *e,
-                                struct ft_sweep *sweep, bool fit, uint64_t seed, double *room,
-                                double *missed)
+                                struct ft_sweep *sweep, bool fit, uint64_t seed, double *scratch,
+                                double *errors)
 {
   size_t folds = rows->rows < FOLDS ? rows->rows : FOLDS;
   struct ft_random random;
@@ -72,16 +73,16 @@ double ft_constant_fit_validate(const struct ft_row_blocks *rows, const struct f
     struct ft_expression without = *e;
     struct ft_row_blocks part;
 
-    ft_row_blocks_leave_out(rows, k, folds, room, &part);
+    ft_row_blocks_leave_out(rows, k, folds, scratch, &part);
     if (fit)
       refit_fold(&part, &without, sweep, &random);
     for (size_t r = k; r < rows->rows; r += folds) {
       double x[FT_EXPRESSION_VARIABLES];
 
       for (size_t c = 0; c < rows->columns; c++)
-        x[c] = rows->x[c * rows->room + r];
-      missed[r] = rows->weight[r] * fabs(ft_expression_evaluate(&without, x) - rows->y[r]);
-      total += missed[r];
+        x[c] = rows->x[c * rows->padded + r];
+      errors[r] = rows->weight[r] * fabs(ft_expression_evaluate(&without, x) - rows->y[r]);
+      total += errors[r];
     }
   }
   total /= (double)rows->rows;

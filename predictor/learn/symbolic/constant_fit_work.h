@@ -16,6 +16,6 @@ struct ft_links {
  * normal equations regular. Returns their number.
  */
 int ft_constant_fit_choose(const struct ft_expression *expression, const struct ft_links *links,
-                           int most, int *node);
+                           int max, int *node);
 
 #endif

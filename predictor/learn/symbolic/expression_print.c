@@ -15,7 +15,7 @@ enum {
 };
 
 /* Variables that an equation reads, in ascending order. */
-struct read {
+struct variable_list {
   int count;
   uint8_t variable[LEAVES];
 };
@@ -30,9 +30,9 @@ struct polynomial {
   struct monomial term[MONOMIALS];
 };
 
-static struct read variables_read(const struct ft_expression *e)
+static struct variable_list list_variables(const struct ft_expression *e)
 {
-  struct read r = { 0 };
+  struct variable_list r = { 0 };
 
   for (int i = 0; i < e->length; i++) {
     uint8_t v = e->variable[i];
@@ -51,7 +51,7 @@ static struct read variables_read(const struct ft_expression *e)
   return r;
 }
 
-static int variable_index(const struct read *r, uint8_t variable)
+static int variable_index(const struct variable_list *r, uint8_t variable)
 {
   int at = 0;
 
@@ -106,7 +106,7 @@ static bool add_polynomial(const struct polynomial *b, double sign, struct polyn
 
 /* Applies symbol I to a stack of polynomials. Returns false if the result is no polynomial or too
  * long. */
-static bool step_polynomial(const struct ft_expression *e, const struct read *r, int i,
+static bool step_polynomial(const struct ft_expression *e, const struct variable_list *r, int i,
                             struct polynomial *stack, int *top)
 {
   struct polynomial *a, result, twice;
@@ -151,7 +151,7 @@ static bool step_polynomial(const struct ft_expression *e, const struct read *r,
   return true;
 }
 
-static int by_degree(const struct monomial *a, const struct monomial *b)
+static int compare_degrees(const struct monomial *a, const struct monomial *b)
 {
   int da = 0, db = 0;
 
@@ -162,7 +162,7 @@ static int by_degree(const struct monomial *a, const struct monomial *b)
   return da != db ? db - da : memcmp(b->power, a->power, sizeof a->power);
 }
 
-static bool expand_polynomial(const struct ft_expression *e, const struct read *r,
+static bool expand_polynomial(const struct ft_expression *e, const struct variable_list *r,
                               struct polynomial *out)
 {
   struct polynomial stack[FT_EXPRESSION_DEPTH];
@@ -178,7 +178,7 @@ static bool expand_polynomial(const struct ft_expression *e, const struct read *
   if (!add_term(out, &constant))
     return false;
   for (int i = 1; i < out->count; i++)
-    for (int j = i; j > 0 && by_degree(&out->term[j - 1], &out->term[j]) > 0; j--) {
+    for (int j = i; j > 0 && compare_degrees(&out->term[j - 1], &out->term[j]) > 0; j--) {
       struct monomial m = out->term[j];
 
       out->term[j] = out->term[j - 1];
@@ -239,8 +239,8 @@ static int print_name(const char *name, struct style style, struct ft_buf *out)
   return ft_buf_printf(out, "}");
 }
 
-static int print_monomial(const struct monomial *m, const struct read *r, const char *const *names,
-                          struct style style, struct ft_buf *out)
+static int print_monomial(const struct monomial *m, const struct variable_list *r,
+                          const char *const *names, struct style style, struct ft_buf *out)
 {
   if (print_coefficient(fabs(m->coefficient), style, out) < 0)
     return -1;
@@ -256,7 +256,7 @@ static int print_monomial(const struct monomial *m, const struct read *r, const 
   return 0;
 }
 
-static int print_polynomial(const struct polynomial *p, const struct read *r,
+static int print_polynomial(const struct polynomial *p, const struct variable_list *r,
                             const char *const *names, struct style style, struct ft_buf *out)
 {
   bool first = true;
@@ -379,7 +379,7 @@ int ft_expression_print(const struct ft_expression *e, const char *const *names,
                         bool latex, int digits, struct ft_buf *out)
 {
   const struct style style = { latex, digits };
-  struct read r = variables_read(e);
+  struct variable_list r = list_variables(e);
   struct polynomial p;
 
   if ((expand_polynomial(e, &r, &p) ? print_polynomial(&p, &r, names, style, out)

@@ -7,9 +7,9 @@
 #include "predictor/learn/symbolic/expression_tree.h"
 
 /* Probability that growth stops at a node above the depth limit. Chosen by judgement. */
-#define ENDS 0.2
+#define LEAF_PROBABILITY 0.2
 /* Standard deviation of a constant's mutation, relative to its value. Chosen by judgement. */
-#define NUDGE 0.1
+#define MUTATION_DEVIATION 0.1
 
 void ft_grower_init(struct ft_grower *g, uint64_t seed, size_t variables, unsigned primitives)
 {
@@ -64,7 +64,7 @@ static void grow_subtree(struct ft_grower *g, struct ft_expression *e, int depth
 {
   uint8_t symbol;
 
-  if (depth <= 0 || e->length > FT_EXPRESSION_NODES / 2 || ft_grower_chance(g, ENDS)) {
+  if (depth <= 0 || e->length > FT_EXPRESSION_NODES / 2 || ft_grower_chance(g, LEAF_PROBABILITY)) {
     add_terminal(g, e, e->length++);
     return;
   }
@@ -180,18 +180,18 @@ static bool mutate_node(struct ft_grower *g, const struct ft_expression *old,
 static bool mutate_insert(struct ft_grower *g, const struct ft_expression *old,
                           struct ft_expression *e)
 {
-  struct ft_expression put;
+  struct ft_expression inserted;
   int i = draw_node(g, old), start = ft_expression_start(old, i), count = i + 1 - start;
   uint8_t symbol = draw_operator(g);
 
   if (count + 2 > FT_EXPRESSION_NODES)
     return false;
-  copy_nodes(&put, 0, old, start, count);
-  put.length = (uint8_t)count;
+  copy_nodes(&inserted, 0, old, start, count);
+  inserted.length = (uint8_t)count;
   if (ft_symbol_arity(symbol) == 2)
-    add_terminal(g, &put, put.length++);
-  append_symbol(&put, symbol);
-  return splice_nodes(old, start, i, &put, 0, put.length, e);
+    add_terminal(g, &inserted, inserted.length++);
+  append_symbol(&inserted, symbol);
+  return splice_nodes(old, start, i, &inserted, 0, inserted.length, e);
 }
 
 /* Replaces a symbol by one of its operands. */
@@ -216,9 +216,10 @@ static bool mutate_constants(struct ft_grower *g, const struct ft_expression *ol
 
   for (int i = 0; i < old->length; i++)
     if (old->symbol[i] == FT_SYMBOL_CONSTANT) {
-      e->constant[i] = ft_grower_below(g, 2)
-                           ? draw_constant(g)
-                           : old->constant[i] * (1 + NUDGE * ft_random_normal(&g->random));
+      e->constant[i] =
+          ft_grower_below(g, 2)
+              ? draw_constant(g)
+              : old->constant[i] * (1 + MUTATION_DEVIATION * ft_random_normal(&g->random));
       changed = true;
     }
   return changed;
@@ -265,7 +266,7 @@ static int smaller_operand(const struct ft_expression *e, int i, const struct ft
     double x[FT_EXPRESSION_VARIABLES], a, b;
 
     for (size_t c = 0; c < rows->columns; c++)
-      x[c] = rows->x[c * rows->room + r];
+      x[c] = rows->x[c * rows->padded + r];
     a = subtree_value(e, left, right - 1, x);
     b = subtree_value(e, right, i - 1, x);
     left_acts |= !(b <= a);

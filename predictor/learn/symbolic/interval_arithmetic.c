@@ -9,11 +9,11 @@
 
 /* Margin as a fraction of the range, times the rows: the rule of three, at 95 % (Hanley and
  * Lippman-Hand 1983). */
-#define UNSEEN 3.0
+#define RULE_OF_THREE 3.0
 /* Largest margin as a fraction of the range. Chosen by judgement. */
-#define WIDEST 0.1
+#define MAX_MARGIN 0.1
 /* Lower bound of integers from 1 on. */
-#define BELOW_ONE 0.5
+#define MIN_WHOLE 0.5
 
 static bool are_whole_numbers(const double *value, size_t count)
 {
@@ -23,24 +23,24 @@ static bool are_whole_numbers(const double *value, size_t count)
   return true;
 }
 
-struct ft_interval ft_interval_of(const double *column, size_t rows, double *room)
+struct ft_interval ft_interval_of(const double *column, size_t rows, double *scratch)
 {
-  double part = fmin(UNSEEN / (double)rows, WIDEST), middle, low, high, more;
+  double fraction = fmin(RULE_OF_THREE / (double)rows, MAX_MARGIN), middle, low, high, margin;
   struct ft_interval r;
 
-  memcpy(room, column, rows * sizeof *room);
-  middle = ft_sort_median(room, rows);
-  low = room[0];
-  high = room[rows - 1];
-  more = part * (high - low);
-  r = (struct ft_interval){ low - more, high + more };
+  memcpy(scratch, column, rows * sizeof *scratch);
+  middle = ft_sort_median(scratch, rows);
+  low = scratch[0];
+  high = scratch[rows - 1];
+  margin = fraction * (high - low);
+  r = (struct ft_interval){ low - margin, high + margin };
   if (low > 0 && low < high &&
       fabs(log(middle / low) / log(high / low) - 0.5) < fabs((middle - low) / (high - low) - 0.5)) {
-    more = pow(high / low, part);
-    r = (struct ft_interval){ low / more, high * more };
+    margin = pow(high / low, fraction);
+    r = (struct ft_interval){ low / margin, high * margin };
   }
   if (low >= 1 && are_whole_numbers(column, rows))
-    r.low = fmax(r.low, BELOW_ONE);
+    r.low = fmax(r.low, MIN_WHOLE);
   return r;
 }
 

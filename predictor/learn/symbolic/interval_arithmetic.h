@@ -21,7 +21,7 @@ struct ft_interval {
  * median nearer to its middle. Integers from 1 on stay above 0. ROOM is scratch memory of ROWS
  * numbers.
  */
-struct ft_interval ft_interval_of(const double *column, size_t rows, double *room);
+struct ft_interval ft_interval_of(const double *column, size_t rows, double *scratch);
 
 /*
  * Returns whether every divisor of EXPRESSION is non-zero and every subtree finite for all values

@@ -13,11 +13,11 @@ struct ft_row_blocks {
   const double *x; /* x[column * room + row] */
   const double *y;
   const double *weight;       /* 1 / |y|; 0 for padding */
-  size_t rows, room, columns; /* room: rows with padding */
+  size_t rows, padded, columns; /* room: rows with padding */
 };
 
 /* Returns ROWS rounded up to whole blocks. */
-static inline size_t ft_row_blocks_room(size_t rows)
+static inline size_t ft_row_blocks_padded(size_t rows)
 {
   return (rows + FT_ROW_BLOCKS_BLOCK - 1) / FT_ROW_BLOCKS_BLOCK * FT_ROW_BLOCKS_BLOCK;
 }

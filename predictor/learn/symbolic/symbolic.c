@@ -13,12 +13,12 @@
 #include "predictor/learn/symbolic/symbolic_work.h"
 
 enum {
-  SEEN = 4096, /* entries of the cache of fitted structures; bounds memory */
+  CACHE_ENTRIES = 4096, /* entries of the cache of fitted structures; bounds memory */
   ENOUGH_FITS =
       3, /* fits of a structure from different constants; chosen by tests/bench/symbolic */
-  EARLY_STEPS = 3, /* Levenberg-Marquardt steps during evolution; chosen by judgement */
-  FIRST_DEPTH = 3, /* largest depth of the initial trees, ramped from 1; by judgement */
-  ASK = 1024       /* trees between two calls of the progress callback: seconds at most */
+  EARLY_STEPS = 3,         /* Levenberg-Marquardt steps during evolution; chosen by judgement */
+  FIRST_DEPTH = 3,         /* largest depth of the initial trees, ramped from 1; by judgement */
+  PROGRESS_INTERVAL = 1024 /* trees between two calls of the progress callback: seconds at most */
 };
 
 void ft_symbolic_defaults(struct ft_symbolic_settings *settings)
@@ -66,17 +66,17 @@ static uint64_t hash_bytes(uint64_t hash, const uint8_t *bytes, size_t count)
   return hash;
 }
 
-static struct ft_symbolic_seen *find_seen(const struct ft_symbolic_search *f,
-                                          const struct ft_expression *e)
+static struct ft_symbolic_cached *find_cached(const struct ft_symbolic_search *f,
+                                              const struct ft_expression *e)
 {
   uint64_t hash = hash_bytes(hash_bytes(e->length, e->symbol, e->length), e->variable, e->length);
-  struct ft_symbolic_seen *seen = &f->seen[hash % SEEN];
+  struct ft_symbolic_cached *cached = &f->cache[hash % CACHE_ENTRIES];
 
-  if (seen->hash != hash || !same_structure(&seen->best.code, e)) {
-    seen->hash = hash;
-    seen->fits = 0;
+  if (cached->hash != hash || !same_structure(&cached->best.code, e)) {
+    cached->hash = hash;
+    cached->fits = 0;
   }
-  return seen;
+  return cached;
 }
 
 double ft_symbolic_fit_expression(const struct ft_symbolic_search *f, struct ft_expression *e,
@@ -96,7 +96,7 @@ double ft_symbolic_fit_expression(const struct ft_symbolic_search *f, struct ft_
  */
 static void measure_tree(const struct ft_symbolic_search *f, struct ft_symbolic_tree *t)
 {
-  struct ft_symbolic_seen *seen;
+  struct ft_symbolic_cached *cached;
 
   if (t->known)
     return;
@@ -105,16 +105,16 @@ static void measure_tree(const struct ft_symbolic_search *f, struct ft_symbolic_
     t->mape = ft_symbolic_fit_expression(f, &t->code, 0);
     return;
   }
-  seen = find_seen(f, &t->code);
-  if (seen->fits >= ENOUGH_FITS) {
-    copy_tree(t, &seen->best);
+  cached = find_cached(f, &t->code);
+  if (cached->fits >= ENOUGH_FITS) {
+    copy_tree(t, &cached->best);
     return;
   }
   t->mape = ft_symbolic_fit_expression(f, &t->code, EARLY_STEPS);
-  if (!seen->fits++ || t->mape < seen->best.mape)
-    copy_tree(&seen->best, t);
+  if (!cached->fits++ || t->mape < cached->best.mape)
+    copy_tree(&cached->best, t);
   if (!ft_constant_fit_fitted(f->sweep))
-    seen->fits = ENOUGH_FITS;
+    cached->fits = ENOUGH_FITS;
 }
 
 /* Keeps T if it is the best tree of its length. */
@@ -124,13 +124,13 @@ static void keep_best_of_length(struct ft_symbolic_search *f, const struct ft_sy
 
   if (!b->known || t->mape < b->mape)
     copy_tree(b, t);
-  f->least = fmin(f->least, t->mape);
+  f->best_error = fmin(f->best_error, t->mape);
 }
 
 /* Reports G finished generations. Returns false to cancel. */
 static bool report_progress(const struct ft_symbolic_search *f, unsigned g)
 {
-  return !f->set.progress || f->set.progress(f->set.data, g, f->least);
+  return !f->set.progress || f->set.progress(f->set.data, g, f->best_error);
 }
 
 /* ---- selection ---- */
@@ -216,7 +216,7 @@ static bool run_generation(struct ft_symbolic_search *f, unsigned g)
         t->known = false;
       measure_tree(f, t);
       keep_best_of_length(f, t);
-      if (i % ASK == ASK - 1 && !report_progress(f, g))
+      if (i % PROGRESS_INTERVAL == PROGRESS_INTERVAL - 1 && !report_progress(f, g))
         return false;
     }
     f->mape[i] = t->mape;
@@ -252,7 +252,7 @@ static bool create_population(struct ft_symbolic_search *f)
     ft_expression_tree_grow(&f->grower, &t->code, 1 + (int)(i % FIRST_DEPTH));
     measure_tree(f, t);
     keep_best_of_length(f, t);
-    if (i % ASK == ASK - 1 && !report_progress(f, 0))
+    if (i % PROGRESS_INTERVAL == PROGRESS_INTERVAL - 1 && !report_progress(f, 0))
       return false;
   }
   return true;
@@ -261,7 +261,7 @@ static bool create_population(struct ft_symbolic_search *f)
 /* Runs all generations. Returns false if cancelled. */
 static bool run_generations(struct ft_symbolic_search *f)
 {
-  f->least = INFINITY;
+  f->best_error = INFINITY;
   if (!create_population(f))
     return false;
   for (unsigned g = 0; g < f->set.generations; g++)
@@ -276,15 +276,15 @@ static int check_symbolic_table(const double *x, const double *y, size_t rows, s
                                 struct ft_error *err)
 {
   for (size_t i = 0; i < rows * columns; i++)
-    if (!(fabs(x[i]) <= FT_SYMBOLIC_MOST))
+    if (!(fabs(x[i]) <= FT_SYMBOLIC_MAX))
       return ft_error_set(err, "symbolic regression: row %zu: a value is not a number within %g",
-                          i / columns + 1, FT_SYMBOLIC_MOST);
+                          i / columns + 1, FT_SYMBOLIC_MAX);
   for (size_t r = 0; r < rows; r++)
-    if (!(fabs(y[r]) <= FT_SYMBOLIC_MOST && fabs(y[r]) >= 1 / FT_SYMBOLIC_MOST))
+    if (!(fabs(y[r]) <= FT_SYMBOLIC_MAX && fabs(y[r]) >= 1 / FT_SYMBOLIC_MAX))
       return ft_error_set(err,
                           "symbolic regression: row %zu: the target is %g; expected a number "
                           "from %g to %g, for MAPE divides by it",
-                          r + 1, y[r], 1 / FT_SYMBOLIC_MOST, FT_SYMBOLIC_MOST);
+                          r + 1, y[r], 1 / FT_SYMBOLIC_MAX, FT_SYMBOLIC_MAX);
   return 0;
 }
 
@@ -295,15 +295,15 @@ static double mean_size(const double *value, size_t rows)
 
   for (size_t r = 0; r < rows; r++)
     mean += fabs(value[r]) / (double)rows;
-  return mean > 1 / FT_SYMBOLIC_MOST ? mean : 1;
+  return mean > 1 / FT_SYMBOLIC_MAX ? mean : 1;
 }
 
 /* Copies and scales the rows, or a random sample of them (Knuth's algorithm S). */
 static void copy_scaled_table(struct ft_symbolic_search *f, const double *x, const double *y,
                               size_t rows, double *scale)
 {
-  size_t columns = f->data.columns, room = f->data.room, to = 0;
-  double *sx = f->copy, *sy = sx + room * columns, *w = sy + room;
+  size_t columns = f->data.columns, padded = f->data.padded, to = 0;
+  double *sx = f->copy, *sy = sx + padded * columns, *w = sy + padded;
   struct ft_random random;
 
   ft_random_seed(&random, f->set.seed);
@@ -311,15 +311,15 @@ static void copy_scaled_table(struct ft_symbolic_search *f, const double *x, con
     if (rows > f->data.rows && ft_random_below(&random, rows - r) >= f->data.rows - to)
       continue;
     for (size_t c = 0; c < columns; c++)
-      sx[c * room + to] = x[r * columns + c];
+      sx[c * padded + to] = x[r * columns + c];
     sy[to++] = y[r];
   }
   for (size_t c = 0; c <= columns; c++) {
-    double *column = sx + c * room; /* column `columns` is the target */
+    double *column = sx + c * padded; /* column `columns` is the target */
 
     scale[c] = mean_size(column, f->data.rows);
     if (c < columns) {
-      f->range[c] = ft_interval_of(column, f->data.rows, f->copy + room * (columns + 2));
+      f->range[c] = ft_interval_of(column, f->data.rows, f->copy + padded * (columns + 2));
       f->range[c].low /= scale[c];
       f->range[c].high /= scale[c];
     }
@@ -341,17 +341,17 @@ static void unscale_front(const struct ft_symbolic_search *f, struct ft_symbolic
                           const double *scale)
 {
   size_t columns = f->data.columns;
-  double least = INFINITY;
+  double best_error = INFINITY;
 
   for (size_t r = 0; r < f->data.rows; r++)
-    least = fmin(least, fabs(f->data.y[r]));
+    best_error = fmin(best_error, fabs(f->data.y[r]));
   for (unsigned i = 0; i < out->count; i++) {
     struct ft_expression *e = &out->front[i].expression;
 
     for (int node = 0; node < e->length; node++)
       if (e->symbol[node] == FT_SYMBOL_VARIABLE)
         e->scale[node] = scale[e->variable[node]];
-    e->intercept *= fabs(e->intercept) > NO_INTERCEPT * least ? scale[columns] : 0;
+    e->intercept *= fabs(e->intercept) > NO_INTERCEPT * best_error ? scale[columns] : 0;
     e->slope *= scale[columns];
   }
 }
@@ -361,9 +361,9 @@ static int open_search(struct ft_symbolic_search *f, struct ft_error *err)
   size_t n = f->set.population;
 
   /* the table and its copy without a fold, which is no larger */
-  f->copy = malloc(2 * f->data.room * (f->data.columns + 2) * sizeof *f->copy);
+  f->copy = malloc(2 * f->data.padded * (f->data.columns + 2) * sizeof *f->copy);
   f->sweep = ft_sweep_new();
-  f->seen = f->set.constants ? calloc(SEEN, sizeof *f->seen) : NULL;
+  f->cache = f->set.constants ? calloc(CACHE_ENTRIES, sizeof *f->cache) : NULL;
   f->slot = malloc(2 * n * sizeof *f->slot);
   f->best = malloc((FT_EXPRESSION_NODES + 1) * sizeof *f->best);
   f->candidate = malloc(2 * n * sizeof *f->candidate);
@@ -371,16 +371,16 @@ static int open_search(struct ft_symbolic_search *f, struct ft_error *err)
   f->mape = malloc(2 * n * sizeof *f->mape);
   f->length = malloc(2 * n);
   f->used = malloc(2 * n);
-  f->missed = calloc((FT_SYMBOLIC_FRONT + 1) * f->data.rows, sizeof *f->missed);
-  if (f->copy && f->sweep && (f->seen || !f->set.constants) && f->slot && f->best && f->candidate &&
-      f->next && f->mape && f->length && f->used && f->missed)
+  f->held_out = calloc((FT_SYMBOLIC_FRONT + 1) * f->data.rows, sizeof *f->held_out);
+  if (f->copy && f->sweep && (f->cache || !f->set.constants) && f->slot && f->best &&
+      f->candidate && f->next && f->mape && f->length && f->used && f->held_out)
     return 0;
   return ft_error_errno(err, "symbolic regression");
 }
 
 static void close_search(struct ft_symbolic_search *f)
 {
-  free(f->missed);
+  free(f->held_out);
   free(f->used);
   free(f->length);
   free(f->mape);
@@ -388,7 +388,7 @@ static void close_search(struct ft_symbolic_search *f)
   free(f->candidate);
   free(f->best);
   free(f->slot);
-  free(f->seen);
+  free(f->cache);
   free(f->sweep);
   free(f->copy);
 }
@@ -413,7 +413,7 @@ int ft_symbolic_fit(const double *x, const double *y, size_t rows, size_t column
   if (check_symbolic_table(x, y, rows, columns, err) < 0)
     return -1;
   f.data.rows = rows < FT_SYMBOLIC_ROWS ? rows : FT_SYMBOLIC_ROWS;
-  f.data.room = ft_row_blocks_room(f.data.rows);
+  f.data.padded = ft_row_blocks_padded(f.data.rows);
   if (open_search(&f, err) < 0)
     goto out;
   copy_scaled_table(&f, x, y, rows, scale);

@@ -35,7 +35,7 @@ enum {
 };
 
 /* Largest absolute value, and reciprocal of the smallest target: squares and cubes stay finite. */
-#define FT_SYMBOLIC_MOST 1e100
+#define FT_SYMBOLIC_MAX 1e100
 
 struct ft_symbolic_point {
   struct ft_expression expression;
@@ -57,7 +57,7 @@ void ft_symbolic_defaults(struct ft_symbolic_settings *settings);
 
 /*
  * Searches equations y = f(x) for ROWS rows of X[row * COLUMNS + column]. Absolute values are at
- * most FT_SYMBOLIC_MOST, and no y is 0: MAPE divides by it. Divisors are non-zero in the range of
+ * most FT_SYMBOLIC_MAX, and no y is 0: MAPE divides by it. Divisors are non-zero in the range of
  * the columns (interval_arithmetic.h). Equal seeds give equal results. RESULT is about 40 KB.
  * Returns 0; -1 on error and fills ERR.
  */

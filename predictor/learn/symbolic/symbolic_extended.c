@@ -16,7 +16,7 @@ enum { TRIAL = 3 };
 struct trial {
   const struct ft_symbolic_settings *settings;
   unsigned before; /* generations of the first search */
-  double bar;      /* error to undercut; negative: none */
+  double limit;    /* error to undercut; negative: none */
   bool behind;
 };
 
@@ -27,7 +27,7 @@ static bool stop_if_behind(void *data, unsigned generation, double best)
   if (t->settings->progress &&
       !t->settings->progress(t->settings->data, t->before + generation, best))
     return false;
-  t->behind = t->bar >= 0 && generation >= t->settings->generations / TRIAL && best >= t->bar;
+  t->behind = t->limit >= 0 && generation >= t->settings->generations / TRIAL && best >= t->limit;
   return !t->behind;
 }
 
@@ -41,7 +41,7 @@ int ft_symbolic_fit_more(const double *x, const double *y, size_t rows, size_t c
                          struct ft_symbolic_result *result, struct ft_error *err)
 {
   struct ft_symbolic_settings own = *settings;
-  struct trial trial = { .settings = settings, .bar = -1 };
+  struct trial trial = { .settings = settings, .limit = -1 };
   struct ft_symbolic_result *other;
 
   own.progress = stop_if_behind;
@@ -55,7 +55,7 @@ int ft_symbolic_fit_more(const double *x, const double *y, size_t rows, size_t c
     return ft_error_errno(err, "symbolic regression");
   own.primitives |= more;
   trial.before = settings->generations;
-  trial.bar = result->front[result->count - 1].mape;
+  trial.limit = result->front[result->count - 1].mape;
   if (ft_symbolic_fit(x, y, rows, columns, &own, other, NULL) == 0 && !trial.behind) {
     bool cancelled = other->cancelled;
 

@@ -10,8 +10,8 @@
 #include "predictor/learn/symbolic/symbolic_work.h"
 
 enum {
-  LATE_STEPS = 60,     /* Levenberg-Marquardt steps on the front; chosen by judgement */
-  ROWS_A_PARAMETER = 2 /* rows per parameter of the chosen equation at least; by judgement */
+  LATE_STEPS = 60,           /* Levenberg-Marquardt steps on the front; chosen by judgement */
+  MIN_ROWS_PER_PARAMETER = 2 /* rows per parameter of the chosen equation at least; by judgement */
 };
 
 /* Held-out relative error of an exact equation, above rounding. Chosen by judgement. */
@@ -22,12 +22,12 @@ enum {
 
 /* Cross-validates P; MISSED gets each row's error. */
 static void validate_point(const struct ft_symbolic_search *f, struct ft_symbolic_point *p,
-                           double *missed)
+                           double *errors)
 {
-  double *room = f->copy + f->data.room * (f->data.columns + 2);
+  double *scratch = f->copy + f->data.padded * (f->data.columns + 2);
 
   p->validated = ft_constant_fit_validate(&f->data, &p->expression, f->sweep, f->set.constants,
-                                          f->set.seed, room, missed);
+                                          f->set.seed, scratch, errors);
   p->parameters = 1 + (p->expression.intercept != 0);
   if (f->set.constants)
     p->parameters += (unsigned)ft_constant_fit_fitted(f->sweep);
@@ -67,22 +67,22 @@ static double description_length(const struct ft_symbolic_search *f,
 }
 
 /* Removes the intercept of P if its description gets shorter and the error stays below BAR. */
-static void try_without_intercept(const struct ft_symbolic_search *f, double bar,
-                                  struct ft_symbolic_point *p, double *missed)
+static void try_without_intercept(const struct ft_symbolic_search *f, double limit,
+                                  struct ft_symbolic_point *p, double *errors)
 {
   struct ft_symbolic_point q = *p;
 
-  ft_sweep_through(f->sweep, true);
+  ft_sweep_through_origin(f->sweep, true);
   q.mape = ft_symbolic_fit_expression(f, &q.expression, LATE_STEPS);
-  if (q.mape < bar) {
-    validate_point(f, &q, f->missed + FT_SYMBOLIC_FRONT * f->data.rows);
+  if (q.mape < limit) {
+    validate_point(f, &q, f->held_out + FT_SYMBOLIC_FRONT * f->data.rows);
     q.description = description_length(f, &q);
     if (q.description < p->description) {
       *p = q;
-      memcpy(missed, f->missed + FT_SYMBOLIC_FRONT * f->data.rows, f->data.rows * sizeof *missed);
+      memcpy(errors, f->held_out + FT_SYMBOLIC_FRONT * f->data.rows, f->data.rows * sizeof *errors);
     }
   }
-  ft_sweep_through(f->sweep, false);
+  ft_sweep_through_origin(f->sweep, false);
 }
 
 /* Fits the constants of T in LATE_STEPS steps, unless a divisor may become 0. */
@@ -122,7 +122,7 @@ static void refit_front(struct ft_symbolic_search *f)
 /* Whether the paired error of point A exceeds that of B by more than one standard error. */
 static bool is_worse(const struct ft_symbolic_search *f, size_t a, size_t b)
 {
-  const double *p = f->missed + a * f->data.rows, *q = f->missed + b * f->data.rows;
+  const double *p = f->held_out + a * f->data.rows, *q = f->held_out + b * f->data.rows;
   double rows = (double)f->data.rows, mean = 0, squares = 0;
 
   for (size_t r = 0; r < f->data.rows; r++)
@@ -134,9 +134,9 @@ static bool is_worse(const struct ft_symbolic_search *f, size_t a, size_t b)
 
 /* Whether P has few enough parameters for the rows, or is exact. Of many structures with as many
  * parameters as rows, some fit even held-out rows by chance, but none exactly. */
-static bool is_carried(const struct ft_symbolic_search *f, const struct ft_symbolic_point *p)
+static bool is_supported(const struct ft_symbolic_search *f, const struct ft_symbolic_point *p)
 {
-  return p->validated < EXACT || p->parameters * ROWS_A_PARAMETER <= f->data.rows;
+  return p->validated < EXACT || p->parameters * MIN_ROWS_PER_PARAMETER <= f->data.rows;
 }
 
 /*
@@ -149,7 +149,8 @@ static unsigned choose_point(const struct ft_symbolic_search *f,
   unsigned chosen = 0, simplest = 0;
 
   for (unsigned i = 1; i < out->count; i++)
-    if (out->front[i].description < out->front[chosen].description && is_carried(f, &out->front[i]))
+    if (out->front[i].description < out->front[chosen].description &&
+        is_supported(f, &out->front[i]))
       chosen = i;
   while (simplest < chosen && is_worse(f, simplest, chosen))
     simplest++;
@@ -158,24 +159,24 @@ static unsigned choose_point(const struct ft_symbolic_search *f,
 
 void ft_symbolic_build_front(struct ft_symbolic_search *f, struct ft_symbolic_result *out)
 {
-  double least = INFINITY;
+  double smallest = INFINITY;
 
   refit_front(f);
   out->count = 0;
   for (int length = 1; length <= FT_EXPRESSION_NODES; length++) {
     struct ft_symbolic_point *p = &out->front[out->count];
-    double *missed = f->missed + out->count * f->data.rows;
+    double *errors = f->held_out + out->count * f->data.rows;
     const struct ft_symbolic_tree *t = &f->best[length];
 
-    if (!t->known || !(t->mape < least * (1 - 1e-6)))
+    if (!t->known || !(t->mape < smallest * (1 - 1e-6)))
       continue;
-    least = t->mape;
+    smallest = t->mape;
     p->expression = t->code;
-    p->mape = least;
-    validate_point(f, p, missed);
+    p->mape = smallest;
+    validate_point(f, p, errors);
     p->description = description_length(f, p);
     if (f->set.constants)
-      try_without_intercept(f, out->count ? p[-1].mape : INFINITY, p, missed);
+      try_without_intercept(f, out->count ? p[-1].mape : INFINITY, p, errors);
     out->count++;
   }
   out->chosen = choose_point(f, out);

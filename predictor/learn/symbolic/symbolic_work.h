@@ -14,7 +14,7 @@ struct ft_symbolic_tree {
 };
 
 /* Cache entry: a structure (symbols and variables) and its best fit. */
-struct ft_symbolic_seen {
+struct ft_symbolic_cached {
   uint64_t hash;
   unsigned fits;
   struct ft_symbolic_tree best;
@@ -27,15 +27,15 @@ struct ft_symbolic_search {
   struct ft_sweep *sweep;
   double *copy; /* scaled table, then scratch memory for the table without a fold */
   struct ft_interval range[FT_EXPRESSION_VARIABLES]; /* of the columns */
-  struct ft_symbolic_seen *seen;
+  struct ft_symbolic_cached *cache;
   struct ft_symbolic_tree *slot; /* 2 * population */
   uint32_t *candidate;           /* slot indices: parents, then offspring */
   uint32_t *next;
   double *mape; /* by candidate: error, length */
   uint8_t *length, *used;
   struct ft_symbolic_tree *best; /* by length */
-  double *missed; /* by point of the front: held-out error of each row; one more is scratch */
-  double least;   /* smallest error so far */
+  double *held_out;  /* by point of the front: held-out error of each row; one more is scratch */
+  double best_error; /* smallest error so far */
 };
 
 /*

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Evaluates, writes and reads a forest. */
+/* Evaluates and serialises a forest. */
 #include "config.h"
 
 #include <stdlib.h>
@@ -7,6 +7,8 @@
 
 #include "predictor/learn/number_stream.h"
 #include "predictor/learn/trees/forest.h"
+
+enum { TREES = 100000 }; /* trees of a stored forest at most; chosen by judgement */
 
 void ft_forest_predict(const struct ft_forest *forest, const double *x, double *out)
 {
@@ -25,71 +27,44 @@ void ft_forest_predict(const struct ft_forest *forest, const double *x, double *
     out[o] = forest->base[o] + forest->scale * out[o];
 }
 
-void ft_forest_save(const struct ft_forest *forest, struct ft_number_stream *out)
-{
-  ft_number_stream_write(out, (double)forest->trees);
-  ft_number_stream_write(out, (double)forest->nodes);
-  ft_number_stream_write(out, (double)forest->leaves);
-  ft_number_stream_write(out, forest->scale);
-  ft_number_stream_write_all(out, forest->base, forest->outputs);
-  for (size_t t = 0; t < forest->trees; t++)
-    ft_number_stream_write(out, forest->root[t]);
-  for (size_t i = 0; i < forest->nodes; i++) {
-    const struct ft_forest_node *n = &forest->node[i];
-
-    ft_number_stream_write(out, n->column == UINT32_MAX ? -1.0 : (double)n->column);
-    ft_number_stream_write(out, n->threshold);
-    ft_number_stream_write(out, n->left);
-    ft_number_stream_write(out, n->right);
-  }
-  ft_number_stream_write_all(out, forest->value, forest->leaves * forest->outputs);
-}
-
 /* Children have larger indices, so no walk can loop. */
-static void load_node(struct ft_number_reader *in, struct ft_forest *forest, size_t i)
+static void serialise_node(struct ft_number_stream *s, struct ft_forest *forest, size_t i)
 {
   struct ft_forest_node *n = &forest->node[i];
-  double column = ft_number_reader_read(in);
+  double column = n->column == UINT32_MAX ? -1.0 : (double)n->column;
 
-  n->threshold = ft_number_reader_read(in);
+  ft_number_stream_double(s, &column);
+  ft_number_stream_double(s, &n->threshold);
   if (column < 0) {
     n->column = UINT32_MAX;
-    n->left = (uint32_t)ft_number_reader_read_count(in, 0, forest->leaves - 1);
-    n->right = (uint32_t)ft_number_reader_read_count(in, 0, 0);
+    ft_number_stream_index(s, &n->left, 0, forest->leaves - 1);
+    ft_number_stream_index(s, &n->right, 0, 0);
   } else {
     n->column = column < (double)forest->columns ? (uint32_t)column : 0;
-    in->failed |= !(column < (double)forest->columns) || i + 1 >= forest->nodes;
-    n->left = (uint32_t)ft_number_reader_read_count(in, i + 1, forest->nodes - 1);
-    n->right = (uint32_t)ft_number_reader_read_count(in, i + 1, forest->nodes - 1);
+    s->failed |= !(column < (double)forest->columns) || i + 1 >= forest->nodes;
+    ft_number_stream_index(s, &n->left, i + 1, forest->nodes - 1);
+    ft_number_stream_index(s, &n->right, i + 1, forest->nodes - 1);
   }
 }
 
-int ft_forest_load(struct ft_number_reader *in, size_t columns, size_t outputs,
-                   struct ft_forest *forest, struct ft_error *err)
+int ft_forest_serialise(struct ft_number_stream *s, size_t columns, size_t outputs,
+                        struct ft_forest *forest, struct ft_error *err)
 {
-  size_t trees = ft_number_reader_read_count(in, 1, 100000);
-  size_t nodes = ft_number_reader_read_count(in, 1, 2 * (size_t)FT_FOREST_VALUES);
-  size_t leaves = ft_number_reader_read_count(in, 1, FT_FOREST_VALUES / (outputs ? outputs : 1));
-  double scale = ft_number_reader_read(in);
-
-  *forest = (struct ft_forest){ .columns = columns, .outputs = outputs, .trees = trees,
-                                .nodes = nodes, .leaves = leaves, .scale = scale };
-  /* check the announced length against the data before allocating */
-  if (in->failed || nodes > in->left / 4 || trees > in->left)
-    return ft_error_set(err, "forest: cut short or out of range");
-  forest->base = ft_number_reader_read_all(in, outputs);
-  forest->root = malloc(trees * sizeof *forest->root);
-  forest->node = malloc(nodes * sizeof *forest->node);
-  if (!forest->base || !forest->root || !forest->node)
-    return ft_error_set(err, "forest: cut short or out of memory");
-  for (size_t t = 0; t < trees; t++)
-    forest->root[t] = (uint32_t)ft_number_reader_read_count(in, 0, nodes - 1);
-  for (size_t i = 0; i < nodes && !in->failed; i++)
-    load_node(in, forest, i);
-  forest->value = ft_number_reader_read_all(in, leaves * outputs);
-  if (in->failed)
-    return ft_error_set(err, "forest: cut short or out of range");
-  return 0;
+  forest->columns = columns;
+  forest->outputs = outputs;
+  ft_number_stream_count(s, &forest->trees, 1, TREES);
+  ft_number_stream_count(s, &forest->nodes, 1, 2 * (size_t)FT_FOREST_VALUES);
+  ft_number_stream_count(s, &forest->leaves, 1, FT_FOREST_VALUES / (outputs ? outputs : 1));
+  ft_number_stream_double(s, &forest->scale);
+  ft_number_stream_vector(s, &forest->base, outputs);
+  forest->root = ft_number_stream_array(s, forest->root, forest->trees, sizeof *forest->root, 1);
+  for (size_t t = 0; !s->failed && t < forest->trees; t++)
+    ft_number_stream_index(s, &forest->root[t], 0, forest->nodes - 1);
+  forest->node = ft_number_stream_array(s, forest->node, forest->nodes, sizeof *forest->node, 4);
+  for (size_t i = 0; !s->failed && i < forest->nodes; i++)
+    serialise_node(s, forest, i);
+  ft_number_stream_vector(s, &forest->value, forest->leaves * outputs);
+  return s->failed ? ft_error_set(err, "forest: cut short or out of range") : 0;
 }
 
 void ft_forest_free(struct ft_forest *forest)

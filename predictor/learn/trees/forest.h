@@ -14,18 +14,17 @@
 #include "predictor/learn/samples.h"
 
 struct ft_number_stream;
-struct ft_number_reader;
 
 enum { FT_FOREST_VALUES = 16 << 20 }; /* numbers in all leaves at most: 128 MiB */
 
 struct ft_forest_settings {
-  unsigned trees; /* 1 or more */
-  unsigned leaf;  /* smallest number of rows in a leaf, 1 or more */
-  unsigned depth; /* largest depth, 1 to 64 */
-  double share;   /* fraction of the columns tried at a split, (0, 1] */
-  double rate;    /* above 0: gradient boosting with this learning rate */
-  bool drawn;     /* one random threshold per column tried; else the best threshold */
-  bool resampled; /* bootstrap: each tree has its own sample of the rows */
+  unsigned trees;       /* 1 or more */
+  unsigned min_leaf;    /* smallest number of rows in a leaf, 1 or more */
+  unsigned max_depth;   /* 1 to 64 */
+  double max_features;  /* fraction of the columns tried at a split, (0, 1] */
+  double learning_rate; /* of gradient boosting; 0: the trees are independent */
+  bool random_split;    /* one random threshold per column tried; else the best threshold */
+  bool bootstrap;       /* each tree has its own sample of the rows, drawn with replacement */
   uint64_t seed;
 };
 
@@ -55,12 +54,12 @@ int ft_forest_fit(const struct ft_samples *samples, const struct ft_forest_setti
 /* Predicts row X into OUT, one number per output. Allocates nothing. */
 void ft_forest_predict(const struct ft_forest *forest, const double *x, double *out);
 
-void ft_forest_save(const struct ft_forest *forest, struct ft_number_stream *out);
-
-/* Reads a forest of COLUMNS columns and OUTPUTS outputs. The caller frees FOREST in either case.
- * Returns 0; -1 on error and fills ERR. */
-int ft_forest_load(struct ft_number_reader *in, size_t columns, size_t outputs,
-                   struct ft_forest *forest, struct ft_error *err);
+/*
+ * Writes FOREST, of COLUMNS columns and OUTPUTS outputs, to STREAM, or reads it into an all-0 one
+ * that the caller frees in either case. Returns 0; -1 on error and fills ERR.
+ */
+int ft_forest_serialise(struct ft_number_stream *stream, size_t columns, size_t outputs,
+                        struct ft_forest *forest, struct ft_error *err);
 
 void ft_forest_free(struct ft_forest *forest);
 

@@ -11,7 +11,7 @@
 #include "predictor/learn/trees/forest.h"
 
 /* A value of one column and its row. */
-struct place {
+struct cell {
   double x;
   uint32_t row;
 };
@@ -31,11 +31,11 @@ struct grower {
   const double *y;     /* targets of this tree */
   uint32_t *order;     /* row indices, grouped by node */
   uint32_t *column;    /* all columns, shuffled */
-  struct place *place; /* values of one node */
+  struct cell *cells;  /* values of one node */
   struct task *task;   /* at most one more than rows */
   double *total, *left;
-  double *rest; /* boosting: residuals */
-  size_t node_room, leaf_room;
+  double *residual; /* boosting: residuals */
+  size_t node_capacity, leaf_capacity;
 };
 
 struct split {
@@ -49,9 +49,9 @@ static double split_gain(const struct grower *g, size_t left, size_t count)
   double gain = 0, l = 1 / (double)left, r = 1 / (double)(count - left);
 
   for (size_t o = 0; o < g->s->outputs; o++) {
-    double rest = g->total[o] - g->left[o];
+    double residual = g->total[o] - g->left[o];
 
-    gain += g->left[o] * g->left[o] * l + rest * rest * r;
+    gain += g->left[o] * g->left[o] * l + residual * residual * r;
   }
   return gain;
 }
@@ -65,8 +65,8 @@ static void add_row_outputs(const struct grower *g, double *sum, uint32_t row)
 }
 
 /* Tries one random threshold between LOW and HIGH. */
-static void try_drawn(struct grower *g, const struct task *t, uint32_t column, double low,
-                      double high, struct split *best)
+static void try_random_threshold(struct grower *g, const struct task *t, uint32_t column,
+                                 double low, double high, struct split *best)
 {
   double threshold = low + ft_random_double(&g->random) * (high - low), gain;
   size_t left = 0;
@@ -74,20 +74,20 @@ static void try_drawn(struct grower *g, const struct task *t, uint32_t column, d
   threshold = threshold < high ? threshold : low;
   memset(g->left, 0, g->s->outputs * sizeof *g->left);
   for (size_t i = 0; i < t->count; i++)
-    if (g->place[i].x <= threshold) {
-      add_row_outputs(g, g->left, g->place[i].row);
+    if (g->cells[i].x <= threshold) {
+      add_row_outputs(g, g->left, g->cells[i].row);
       left++;
     }
-  if (left < g->settings->leaf || t->count - left < g->settings->leaf)
+  if (left < g->settings->min_leaf || t->count - left < g->settings->min_leaf)
     return;
   gain = split_gain(g, left, t->count);
   if (gain > best->gain)
     *best = (struct split){ column, threshold, gain };
 }
 
-static int by_column_value(const void *a, const void *b)
+static int compare_cells(const void *a, const void *b)
 {
-  const struct place *p = a, *q = b;
+  const struct cell *p = a, *q = b;
 
   if (p->x < q->x || p->x > q->x)
     return p->x < q->x ? -1 : 1;
@@ -95,15 +95,16 @@ static int by_column_value(const void *a, const void *b)
 }
 
 /* Tries every threshold halfway between two adjacent values. */
-static void try_all(struct grower *g, const struct task *t, uint32_t column, struct split *best)
+static void try_all_thresholds(struct grower *g, const struct task *t, uint32_t column,
+                               struct split *best)
 {
-  qsort(g->place, t->count, sizeof *g->place, by_column_value);
+  qsort(g->cells, t->count, sizeof *g->cells, compare_cells);
   memset(g->left, 0, g->s->outputs * sizeof *g->left);
   for (size_t i = 0; i + 1 < t->count; i++) {
-    double low = g->place[i].x, high = g->place[i + 1].x, gain;
+    double low = g->cells[i].x, high = g->cells[i + 1].x, gain;
 
-    add_row_outputs(g, g->left, g->place[i].row);
-    if (!(low < high) || i + 1 < g->settings->leaf || t->count - i - 1 < g->settings->leaf)
+    add_row_outputs(g, g->left, g->cells[i].row);
+    if (!(low < high) || i + 1 < g->settings->min_leaf || t->count - i - 1 < g->settings->min_leaf)
       continue;
     gain = split_gain(g, i + 1, t->count);
     if (gain > best->gain) {
@@ -118,13 +119,13 @@ static void try_all(struct grower *g, const struct task *t, uint32_t column, str
 static struct split find_best_split(struct grower *g, const struct task *t)
 {
   size_t columns = g->s->columns, tried = 0;
-  size_t most = (size_t)fmax(1, ceil(g->settings->share * (double)columns));
+  size_t max_tried = (size_t)fmax(1, ceil(g->settings->max_features * (double)columns));
   struct split best = { 0, 0, -1 };
 
   memset(g->total, 0, g->s->outputs * sizeof *g->total);
   for (size_t i = 0; i < t->count; i++)
     add_row_outputs(g, g->total, g->order[t->first + i]);
-  for (size_t c = 0; c < columns && tried < most; c++) {
+  for (size_t c = 0; c < columns && tried < max_tried; c++) {
     size_t other = c + ft_random_below(&g->random, columns - c);
     uint32_t column = g->column[other];
     double low = INFINITY, high = -INFINITY;
@@ -134,17 +135,17 @@ static struct split find_best_split(struct grower *g, const struct task *t)
     for (size_t i = 0; i < t->count; i++) {
       uint32_t row = g->order[t->first + i];
 
-      g->place[i] = (struct place){ g->s->x[(size_t)row * columns + column], row };
-      low = fmin(low, g->place[i].x);
-      high = fmax(high, g->place[i].x);
+      g->cells[i] = (struct cell){ g->s->x[(size_t)row * columns + column], row };
+      low = fmin(low, g->cells[i].x);
+      high = fmax(high, g->cells[i].x);
     }
     if (!(low < high))
       continue;
     tried++;
-    if (g->settings->drawn)
-      try_drawn(g, t, column, low, high, &best);
+    if (g->settings->random_split)
+      try_random_threshold(g, t, column, low, high, &best);
     else
-      try_all(g, t, column, &best);
+      try_all_thresholds(g, t, column, &best);
   }
   return best;
 }
@@ -154,7 +155,7 @@ static uint32_t append_node(struct grower *g)
   struct ft_forest *f = g->forest;
 
   struct ft_forest_node *more =
-      ft_array_grow(f->node, &g->node_room, f->nodes, sizeof *more, UINT32_MAX);
+      ft_array_grow(f->node, &g->node_capacity, f->nodes, sizeof *more, UINT32_MAX);
 
   if (!more)
     return UINT32_MAX;
@@ -167,12 +168,13 @@ static int append_leaf(struct grower *g, const struct task *t, struct ft_error *
 {
   struct ft_forest *f = g->forest;
   size_t outputs = f->outputs;
-  double *value, scale = (g->settings->rate > 0 ? g->settings->rate : 1) / (double)t->count;
+  double *value,
+      scale = (g->settings->learning_rate > 0 ? g->settings->learning_rate : 1) / (double)t->count;
 
   if ((f->leaves + 1) * outputs > FT_FOREST_VALUES)
     return ft_error_set(err, "forest: more than %d numbers in its leaves", FT_FOREST_VALUES);
-  value =
-      ft_array_grow(f->value, &g->leaf_room, f->leaves, outputs * sizeof *value, FT_FOREST_VALUES);
+  value = ft_array_grow(f->value, &g->leaf_capacity, f->leaves, outputs * sizeof *value,
+                        FT_FOREST_VALUES);
   if (!value)
     return ft_error_set(err, "forest: out of memory");
   f->value = value;
@@ -207,7 +209,7 @@ static int grow_tree(struct grower *g, uint32_t *root, struct ft_error *err)
   size_t tasks = 1, rows = g->s->rows;
 
   for (size_t i = 0; i < rows; i++)
-    g->order[i] = (uint32_t)(g->settings->resampled ? ft_random_below(&g->random, rows) : i);
+    g->order[i] = (uint32_t)(g->settings->bootstrap ? ft_random_below(&g->random, rows) : i);
   *root = append_node(g);
   g->task[0] = (struct task){ 0, rows, *root, 0 };
   while (tasks) {
@@ -218,7 +220,8 @@ static int grow_tree(struct grower *g, uint32_t *root, struct ft_error *err)
 
     if (t.node == UINT32_MAX)
       return ft_error_set(err, "forest: out of memory");
-    if (t.count >= 2 * (size_t)g->settings->leaf && t.count > 1 && t.depth < g->settings->depth)
+    if (t.count >= 2 * (size_t)g->settings->min_leaf && t.count > 1 &&
+        t.depth < g->settings->max_depth)
       split = find_best_split(g, &t);
     if (split.gain < 0) {
       if (append_leaf(g, &t, err) < 0)
@@ -248,7 +251,7 @@ static void subtract_tree(struct grower *g, uint32_t root)
     while (n->column != UINT32_MAX)
       n = &f->node[x[n->column] <= n->threshold ? n->left : n->right];
     for (size_t o = 0; o < f->outputs; o++)
-      g->rest[r * f->outputs + o] -= f->value[(size_t)n->left * f->outputs + o];
+      g->residual[r * f->outputs + o] -= f->value[(size_t)n->left * f->outputs + o];
   }
 }
 
@@ -262,8 +265,8 @@ static void begin_boosting(struct grower *g)
       g->forest->base[o] += g->s->y[r * outputs + o] / (double)rows;
   for (size_t r = 0; r < rows; r++)
     for (size_t o = 0; o < outputs; o++)
-      g->rest[r * outputs + o] = g->s->y[r * outputs + o] - g->forest->base[o];
-  g->y = g->rest;
+      g->residual[r * outputs + o] = g->s->y[r * outputs + o] - g->forest->base[o];
+  g->y = g->residual;
 }
 
 static void *allocate_array(size_t count, size_t size)
@@ -275,7 +278,7 @@ int ft_forest_fit(const struct ft_samples *s, const struct ft_forest_settings *s
                   struct ft_forest *forest, struct ft_error *err)
 {
   struct grower g = { .s = s, .settings = settings, .forest = forest, .y = s->y };
-  bool boosts = settings->rate > 0;
+  bool boosts = settings->learning_rate > 0;
   int status = -1;
 
   *forest = (struct ft_forest){ .columns = s->columns,
@@ -285,14 +288,14 @@ int ft_forest_fit(const struct ft_samples *s, const struct ft_forest_settings *s
     return ft_error_set(err, "forest: nothing to learn from");
   g.order = allocate_array(s->rows, sizeof *g.order);
   g.column = allocate_array(s->columns, sizeof *g.column);
-  g.place = allocate_array(s->rows, sizeof *g.place);
+  g.cells = allocate_array(s->rows, sizeof *g.cells);
   g.task = allocate_array(s->rows + 2, sizeof *g.task);
   g.total = allocate_array(s->outputs, sizeof *g.total);
   g.left = allocate_array(s->outputs, sizeof *g.left);
-  g.rest = allocate_array(boosts ? s->rows * s->outputs : 1, sizeof *g.rest);
+  g.residual = allocate_array(boosts ? s->rows * s->outputs : 1, sizeof *g.residual);
   forest->base = allocate_array(s->outputs, sizeof *forest->base);
   forest->root = allocate_array(settings->trees, sizeof *forest->root);
-  if (!g.order || !g.column || !g.place || !g.task || !g.total || !g.left || !g.rest ||
+  if (!g.order || !g.column || !g.cells || !g.task || !g.total || !g.left || !g.residual ||
       !forest->base || !forest->root) {
     ft_error_set(err, "forest: out of memory");
     goto out;
@@ -312,10 +315,10 @@ int ft_forest_fit(const struct ft_samples *s, const struct ft_forest_settings *s
 out:
   free(g.order);
   free(g.column);
-  free(g.place);
+  free(g.cells);
   free(g.task);
   free(g.total);
   free(g.left);
-  free(g.rest);
+  free(g.residual);
   return status;
 }
