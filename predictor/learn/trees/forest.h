@@ -15,7 +15,7 @@
 
 struct ft_number_stream;
 
-enum { FT_FOREST_VALUES = 16 << 20 }; /* numbers in all leaves at most: 128 MiB */
+enum { FT_FOREST_VALUES = 16 << 20 }; /* largest number of values in all leaves: 128 MiB */
 
 struct ft_forest_settings {
   unsigned trees;       /* 1 or more */
@@ -29,8 +29,8 @@ struct ft_forest_settings {
 };
 
 struct ft_forest_node {
-  double threshold; /* values up to it go left */
-  uint32_t column;  /* UINT32_MAX: a leaf, whose values begin at value[left * outputs] */
+  double threshold; /* rows with x[column] <= threshold go left */
+  uint32_t column;  /* UINT32_MAX: a leaf, with its values at value[left * outputs] */
   uint32_t left, right;
 };
 
@@ -38,7 +38,7 @@ struct ft_forest_node {
 struct ft_forest {
   size_t columns, outputs, trees, nodes, leaves;
   double scale; /* factor of the sum over the trees */
-  double *base; /* by output: constant part */
+  double *base; /* per output: constant added to the prediction */
   uint32_t *root;
   struct ft_forest_node *node;
   double *value;
@@ -51,7 +51,7 @@ struct ft_forest {
 int ft_forest_fit(const struct ft_samples *samples, const struct ft_forest_settings *settings,
                   struct ft_forest *forest, struct ft_error *err);
 
-/* Predicts row X into OUT, one number per output. Allocates nothing. */
+/* Predicts row X into OUT, one number per output. FOREST is not empty. Allocates nothing. */
 void ft_forest_predict(const struct ft_forest *forest, const double *x, double *out);
 
 /*
