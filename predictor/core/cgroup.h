@@ -27,9 +27,9 @@ struct ft_cgroup_mounts {
 bool ft_cgroup_parse_mounts(struct ft_text mountinfo, struct ft_cgroup_mounts *mounts);
 
 /*
- * Copies the cgroup path of a process from TEXT, its /proc/PID/cgroup, to PATH of SIZE bytes. V1
- * selects the hierarchy. Returns false without a path, and for a path outside the cgroup namespace
- * of the reader.
+ * Copies the cgroup path of a process from TEXT, its /proc/PID/cgroup, to PATH of SIZE bytes. V1:
+ * of the memory controller of cgroup v1; else of cgroup v2. Returns false without a path, and for a
+ * path outside the cgroup namespace of the reader.
  */
 bool ft_cgroup_parse_path(struct ft_text text, bool v1, char *path, size_t size);
 

@@ -254,7 +254,8 @@ static uint64_t line_ends(const char *data, size_t length)
 
 /*
  * Marks the current record as malformed. The next call of ft_csv_next skips its first line: a
- * caller that stops at the first error must not read on, because /dev/zero has no end of a line.
+ * caller that stops at the first error must not read on, because /dev/zero, for instance, has no
+ * line end.
  */
 static int reject_record(struct ft_csv *csv)
 {

@@ -21,7 +21,7 @@ struct ft_csv {
   char separator;
   bool quotes;         /* fields may be quoted with '"' (RFC 4180) */
   uint64_t line;       /* first line of the current record, from 1 */
-  uint64_t bytes_read; /* from fd */
+  uint64_t bytes_read; /* number of bytes read from fd */
   bool failed;         /* the file, not only one record, cannot be read; no record follows */
   size_t max_fields;   /* maximum of count; the caller may set it before the first record */
   size_t count;        /* fields of the current record */

@@ -25,7 +25,7 @@ struct rule {
   /* POSIX TZ: 'M' a weekday in a month, 'J' a day from 1 without 29 February, 'n' a day from 0 */
   char kind;
   int month, week, day;
-  long seconds; /* after local midnight */
+  long seconds; /* time of the transition, seconds after local midnight */
 };
 
 struct ft_timezone {

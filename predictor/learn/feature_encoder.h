@@ -65,7 +65,7 @@ void ft_feature_encoder_row(const struct ft_feature_encoder *encode, const doubl
                             double *out);
 
 /*
- * Writes ENCODE, of RAW columns, to STREAM, or reads it into an all-0 one that the caller frees in
+ * Writes ENCODE, of RAW columns, to STREAM, or reads it into a zeroed one that the caller frees in
  * either case. Returns 0; -1 on error and fills ERR.
  */
 int ft_feature_encoder_serialise(struct ft_number_stream *stream, size_t raw,

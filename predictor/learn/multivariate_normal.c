@@ -11,7 +11,7 @@
 #include "predictor/learn/multivariate_normal.h"
 
 enum {
-  MIN_ROUNDS = 3,   /* of expectation-maximisation; chosen by judgement */
+  MIN_ROUNDS = 3,   /* fewest rounds of expectation-maximisation; chosen by judgement */
   MAX_ROUNDS = 1000 /* the error of a column known in 1 % of the rows falls by 1 % per round */
 };
 /* Largest number of multiplications of a fit, a few seconds; MIN_ROUNDS are always made. Chosen by

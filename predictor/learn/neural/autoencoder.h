@@ -70,7 +70,7 @@ void ft_autoencoder_encode(const struct ft_autoencoder *model, const double *x, 
 void ft_autoencoder_add(const struct ft_autoencoder *model, const double *x, double *out);
 
 /*
- * Writes MODEL, of COLUMNS columns and OUTPUTS outputs, to STREAM, or reads it into an all-0 one
+ * Writes MODEL, of COLUMNS columns and OUTPUTS outputs, to STREAM, or reads it into a zeroed one
  * that the caller frees in either case. Returns 0; -1 on error and fills ERR.
  */
 int ft_autoencoder_serialise(struct ft_number_stream *stream, size_t columns, size_t outputs,

@@ -21,7 +21,7 @@ enum {
 struct ft_mlp {
   size_t layers, width[FT_MLP_LAYERS + 1];
   size_t parameters;
-  float *parameter; /* per layer weight[in * outs + out], then the biases */
+  float *parameter; /* per layer: weight[in * outs + out], then bias[out] */
 };
 
 /* Activations and gradients of a mini-batch. */
@@ -35,13 +35,13 @@ struct ft_mlp_pass {
 /* Adam's state: the gradient and running means of the gradient and of its square. */
 struct ft_adam {
   size_t steps;
-  float *gradient, *mean, *square; /* per parameter */
+  float *gradient, *mean, *square; /* one number per parameter */
 };
 
 /*
- * Creates NETWORK of 1 to FT_MLP_LAYERS LAYERS with WIDTH[0 .. LAYERS], each but the first at most
- * FT_MLP_WIDTH, and random weights. The caller frees NETWORK in either case. Returns 0; -1 on error
- * and fills ERR.
+ * Creates NETWORK with LAYERS (1 to FT_MLP_LAYERS) layers and random weights. Layer L has WIDTH[L]
+ * inputs and WIDTH[L + 1] outputs, at most FT_MLP_WIDTH. The caller frees NETWORK in either case.
+ * Returns 0; -1 on error and fills ERR.
  */
 int ft_mlp_create(struct ft_mlp *network, const size_t *width, size_t layers,
                   struct ft_random *random, struct ft_error *err);
@@ -78,7 +78,7 @@ void ft_adam_step(struct ft_adam *adam, struct ft_mlp *network, float rate);
 void ft_mlp_predict(const struct ft_mlp *network, const float *in, float *out);
 
 /*
- * Writes NETWORK, of INS inputs and OUTS outputs, to STREAM, or reads it into an all-0 one that the
+ * Writes NETWORK, of INS inputs and OUTS outputs, to STREAM, or reads it into a zeroed one that the
  * caller frees in either case. Returns 0; -1 on error and fills ERR.
  */
 int ft_mlp_serialise(struct ft_number_stream *stream, size_t ins, size_t outs,

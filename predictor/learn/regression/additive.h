@@ -16,9 +16,9 @@
 #include <stddef.h>
 
 enum {
-  FT_ADDITIVE_RUNS = 200,   /* as ft_model.history (foretell.options) */
-  FT_ADDITIVE_COLUMNS = 24, /* as ft_model.columns */
-  FT_ADDITIVE_LEVELS = 16,  /* as ft_column.categories */
+  FT_ADDITIVE_RUNS = 200,   /* largest number of runs: ft_model.history (foretell.options) */
+  FT_ADDITIVE_COLUMNS = 24, /* largest number of columns: ft_model.columns */
+  FT_ADDITIVE_LEVELS = 16,  /* largest number of categories: ft_column.categories */
   FT_ADDITIVE_TERMS = 4     /* largest number of terms; chosen by judgement */
 };
 

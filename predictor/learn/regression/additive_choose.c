@@ -209,7 +209,8 @@ static void try_candidate(const struct ft_additive_work *w, size_t candidate, do
              clamp_leverage_rest(1 - w->hat[i] - v[i] * v[i] / c->squares);
 }
 
-/* Adds CANDIDATE to the terms: makes the residual and the other candidates orthogonal to its v. */
+/* Adds CANDIDATE to the terms: makes the residual and the other candidates orthogonal to
+ * column v of CANDIDATE. */
 static void accept_candidate(struct ft_additive_work *w, size_t candidate)
 {
   struct candidate *c = &w->candidate[candidate];

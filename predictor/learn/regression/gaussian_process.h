@@ -22,7 +22,7 @@ struct ft_gaussian_process_component {
   double length;     /* length scale, of root mean square differences of two rows */
   double linear;     /* weight of the linear kernel, relative to the Matern kernel */
   double *alpha;     /* dual weight of each training row */
-  double *direction; /* unit vector, per output */
+  double *direction; /* unit vector with one element per output */
 };
 
 /* A fitted process; all 0 is an empty one. x: training rows; mean: of each output. */
@@ -45,7 +45,7 @@ void ft_gaussian_process_add(const struct ft_gaussian_process *process, const do
                              double *out);
 
 /*
- * Writes PROCESS, of COLUMNS columns and OUTPUTS outputs, to STREAM, or reads it into an all-0 one
+ * Writes PROCESS, of COLUMNS columns and OUTPUTS outputs, to STREAM, or reads it into a zeroed one
  * that the caller frees in either case. Returns 0; -1 on error and fills ERR.
  */
 int ft_gaussian_process_serialise(struct ft_number_stream *stream, size_t columns, size_t outputs,

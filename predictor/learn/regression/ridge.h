@@ -31,7 +31,7 @@ int ft_ridge_fit(const struct ft_samples *samples, const uint32_t *column, size_
 void ft_ridge_add(const struct ft_ridge *ridge, const double *x, double *out);
 
 /*
- * Writes RIDGE, of OUTPUTS outputs on COLUMNS columns, to STREAM, or reads it into an all-0 one
+ * Writes RIDGE, of OUTPUTS outputs on COLUMNS columns, to STREAM, or reads it into a zeroed one
  * that the caller frees in either case. Returns 0; -1 on error and fills ERR.
  */
 int ft_ridge_serialise(struct ft_number_stream *stream, size_t columns, size_t outputs,

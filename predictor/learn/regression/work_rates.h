@@ -47,7 +47,7 @@ int ft_work_rates_fit(const struct ft_samples *samples, const double *scale,
 void ft_work_rates_add(const struct ft_work_rates *works, const double *x, double *out);
 
 /*
- * Writes WORKS, of OUTPUTS outputs on COLUMNS columns, to STREAM, or reads it into an all-0 one
+ * Writes WORKS, of OUTPUTS outputs on COLUMNS columns, to STREAM, or reads it into a zeroed one
  * that the caller frees in either case. Returns 0; -1 on error and fills ERR.
  */
 int ft_work_rates_serialise(struct ft_number_stream *stream, size_t columns, size_t outputs,

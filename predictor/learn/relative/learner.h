@@ -49,7 +49,7 @@ struct ft_learner_settings {
   const struct ft_feature_encoder *encode; /* encoder of the samples' columns */
   const uint32_t *selected;                /* columns of the ridge regression on a few columns */
   size_t count;                            /* number of selected columns */
-  unsigned trees;                          /* trees of a forest */
+  unsigned trees;                          /* number of trees of a forest */
   uint64_t seed;
   bool (*stop)(void *data); /* called during the fit; true cancels it; NULL: none */
   void *data;
@@ -80,7 +80,7 @@ size_t ft_learner_choose(const struct ft_samples *samples, const size_t *group, 
                          uint32_t first, uint32_t *selected, size_t max);
 
 /*
- * Writes LEARNER, of OUTPUTS outputs on the columns of ENCODE, to STREAM, or reads it into an all-0
+ * Writes LEARNER, of OUTPUTS outputs on the columns of ENCODE, to STREAM, or reads it into a zeroed
  * one that the caller frees in either case. Returns 0; -1 on error and fills ERR.
  */
 int ft_learner_serialise(struct ft_number_stream *stream, const struct ft_feature_encoder *encode,

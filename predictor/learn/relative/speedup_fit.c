@@ -14,9 +14,9 @@
 enum {
   SELECTED = 4,   /* columns of the ridge regression on a few columns; chosen by judgement */
   MIN_ROWS = 4,   /* fewest rows for cross-validation; chosen by judgement */
-  FOLDS = 5,      /* of cross-validation; chosen by judgement */
+  FOLDS = 5,      /* folds of cross-validation; chosen by judgement */
   FEW_ROWS = 40,  /* rows up to which there are FEW_FOLDS folds; chosen by judgement */
-  FEW_FOLDS = 10, /* of cross-validation with few rows */
+  FEW_FOLDS = 10, /* folds with few rows; chosen by judgement */
   /* Fewest rows for slow learners. With fewer the auto-encoder was never near the best
    * (tests/bench/relative: aiwc's 88 rows, R2 0.5 against 0.8). */
   SLOW_ROWS = 200,
@@ -36,7 +36,7 @@ struct fitted {
 struct fitter {
   const struct ft_speedup_table *t;
   const struct ft_speedup_settings *settings;
-  size_t *fold; /* per row */
+  size_t *fold; /* fold[row] */
   size_t folds;
   double *predicted[FT_LEARNERS]; /* held-out predictions */
 };

@@ -9,7 +9,7 @@
  * owned. */
 struct ft_speedup_held_out {
   const struct ft_speedup_table *table;
-  const size_t *fold; /* per row */
+  const size_t *fold; /* fold[row], below folds */
   size_t folds;
   double *const *predicted;
   unsigned mask;

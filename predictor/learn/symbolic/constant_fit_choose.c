@@ -40,7 +40,7 @@ static void assign_constant_operand(struct roles *r, int i, int c, int x, uint8_
   r->role[x] = effect | (r->role[i] & inherited);
 }
 
-/* Sets the roles of the operands of node I, which has a variable. */
+/* Sets the roles of the operands of node I, whose subtree contains a variable. */
 static void pass_roles_down(const struct ft_expression *e, const struct ft_links *s,
                             struct roles *r, int i)
 {

@@ -14,8 +14,8 @@
 enum {
   FOLDS = 5,
   STARTS = 12,      /* largest number per fold; nearly all equations need one or two */
-  FIRST_STEPS = 12, /* of Levenberg-Marquardt from each start */
-  LAST_STEPS = 60   /* from the result of the best start; both chosen by judgement */
+  FIRST_STEPS = 12, /* Levenberg-Marquardt steps from each start; chosen by judgement */
+  LAST_STEPS = 60   /* further steps from the best result; chosen by judgement */
 };
 
 /* A start suffices if its training error is at most this multiple of the error with the constants

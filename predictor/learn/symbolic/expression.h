@@ -21,8 +21,8 @@ enum ft_symbol {
   FT_SYMBOL_CUBE,
   FT_SYMBOL_SUBTRACT,
   FT_SYMBOL_DIVIDE,
-  FT_SYMBOL_ROOT, /* of the absolute value */
-  FT_SYMBOL_LOG,  /* of 1 + the absolute value */
+  FT_SYMBOL_ROOT, /* square root of the absolute value */
+  FT_SYMBOL_LOG,  /* log(1 + the absolute value) */
   FT_SYMBOL_SINE,
   FT_SYMBOL_COSINE,
   FT_SYMBOL_EXPONENTIAL,
@@ -39,8 +39,8 @@ enum {
 struct ft_expression {
   uint8_t length;
   uint8_t symbol[FT_EXPRESSION_NODES];
-  uint8_t variable[FT_EXPRESSION_NODES]; /* of a FT_SYMBOL_VARIABLE */
-  double constant[FT_EXPRESSION_NODES];  /* of a FT_SYMBOL_CONSTANT */
+  uint8_t variable[FT_EXPRESSION_NODES]; /* index of a FT_SYMBOL_VARIABLE */
+  double constant[FT_EXPRESSION_NODES];  /* value of a FT_SYMBOL_CONSTANT */
   double scale[FT_EXPRESSION_NODES];     /* divisor of a FT_SYMBOL_VARIABLE */
   double intercept, slope;
 };

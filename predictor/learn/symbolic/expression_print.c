@@ -11,7 +11,7 @@
 enum {
   MONOMIALS = 64, /* largest number of terms of an expanded polynomial; bounds memory */
   DEGREE = 12,    /* largest degree of one; chosen by judgement */
-  LEAVES = (FT_EXPRESSION_NODES + 1) / 2 /* of a binary tree */
+  LEAVES = (FT_EXPRESSION_NODES + 1) / 2 /* largest number of leaves of a binary tree */
 };
 
 /* Variables of an equation, in ascending order. */
@@ -22,7 +22,7 @@ struct variable_list {
 
 struct monomial {
   double coefficient;
-  uint8_t power[LEAVES]; /* per variable of the list */
+  uint8_t power[LEAVES]; /* exponent of each variable of the list */
 };
 
 struct polynomial {

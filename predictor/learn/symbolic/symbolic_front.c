@@ -11,7 +11,7 @@
 
 enum {
   LATE_STEPS = 60,           /* Levenberg-Marquardt steps on the front; chosen by judgement */
-  MIN_ROWS_PER_PARAMETER = 2 /* of the chosen equation; chosen by judgement */
+  MIN_ROWS_PER_PARAMETER = 2 /* fewest rows per parameter of the chosen equation; by judgement */
 };
 
 /* Held-out relative error below which an equation counts as exact. Chosen by judgement. */

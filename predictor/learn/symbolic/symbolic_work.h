@@ -30,12 +30,12 @@ struct ft_symbolic_search {
   struct ft_symbolic_cached *cache;
   struct ft_symbolic_tree *slot; /* 2 * population */
   uint32_t *candidate;           /* slot indices: parents, then offspring */
-  uint32_t *next;
-  double *mape; /* per candidate */
-  uint8_t *length, *used;
+  uint32_t *next;                /* slot indices of the next parents */
+  double *mape;                  /* error of each candidate */
+  uint8_t *length;               /* nodes of each candidate */
+  uint8_t *used;                 /* per slot: whether a parent is in it */
   struct ft_symbolic_tree *best; /* per length: the tree with the smallest error */
-  double *
-      held_out; /* per point of the front: held-out error of each row; one more is scratch memory */
+  double *held_out;  /* per point of the front: held-out error of each row; then scratch memory */
   double best_error; /* smallest error so far */
 };
 

@@ -22,7 +22,7 @@ struct ft_forest_settings {
   unsigned min_leaf;    /* smallest number of rows in a leaf, 1 or more */
   unsigned max_depth;   /* 1 to 64 */
   double max_features;  /* fraction of the columns tried at a split, (0, 1] */
-  double learning_rate; /* of gradient boosting; 0: the trees are independent */
+  double learning_rate; /* above 0: gradient boosting with this rate; 0: independent trees */
   bool random_split;    /* one random threshold per column tried; else the best threshold */
   bool bootstrap;       /* each tree has its own sample of the rows, drawn with replacement */
   uint64_t seed;
@@ -55,7 +55,7 @@ int ft_forest_fit(const struct ft_samples *samples, const struct ft_forest_setti
 void ft_forest_predict(const struct ft_forest *forest, const double *x, double *out);
 
 /*
- * Writes FOREST, of COLUMNS columns and OUTPUTS outputs, to STREAM, or reads it into an all-0 one
+ * Writes FOREST, of COLUMNS columns and OUTPUTS outputs, to STREAM, or reads it into a zeroed one
  * that the caller frees in either case. Returns 0; -1 on error and fills ERR.
  */
 int ft_forest_serialise(struct ft_number_stream *stream, size_t columns, size_t outputs,
