@@ -6,10 +6,10 @@
 #include <stddef.h>
 
 /*
- * Makes room for one more element in ARRAY (NULL: empty), which holds COUNT elements of SIZE bytes
- * and has space for *CAPACITY. A full array doubles, up to MAX elements. Returns the array, which
- * the caller frees. Returns NULL, with ARRAY and *CAPACITY unchanged, at MAX elements or out of
- * memory.
+ * Ensures that ARRAY (NULL: empty) has space for one more element. ARRAY has COUNT elements of SIZE
+ * bytes and space for *CAPACITY elements; a full one is reallocated at twice the capacity, at most
+ * MAX elements. Returns the array, which the caller frees. Returns NULL, with ARRAY and *CAPACITY
+ * unchanged, at MAX elements or out of memory.
  */
 void *ft_array_grow(void *array, size_t *capacity, size_t count, size_t size, size_t max);
 

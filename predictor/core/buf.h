@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* A growing text buffer with a limit. */
+/* A growing byte buffer with a limit; its contents are NUL-terminated. */
 #ifndef FT_CORE_BUF_H
 #define FT_CORE_BUF_H
 
@@ -22,7 +22,7 @@ enum {
   FT_LIMIT_LINE = 1 << 20,         /* one line of an imported table */
   FT_LIMIT_SKIPPED = 64 << 20,     /* the skipped part of a longer line */
   FT_LIMIT_SQL = 64 << 10,         /* one SQL statement to the store */
-  FT_LIMIT_GRAPH = 128 << 20,      /* an operator graph in memory; the same again for results */
+  FT_LIMIT_GRAPH = 128 << 20,      /* an operator graph in memory; as much again for its results */
   FT_LIMIT_ARCHIVE = 64 << 20,     /* the unpacked part of a model archive */
   FT_LIMIT_GRAPH_READ = 256 << 20, /* the part of a model file that is read: all but weights */
   FT_LIMIT_RELATIVE = 128 << 20,   /* a cross-platform model */
@@ -30,11 +30,11 @@ enum {
 };
 
 struct ft_buf {
-  char *data;    /* NUL-terminated; NULL while nothing was ever added */
+  char *data;    /* NUL-terminated; NULL before the first addition */
   size_t length; /* bytes, without the NUL */
   size_t size;   /* bytes allocated */
   size_t limit;  /* maximum of length, bytes */
-  bool failed;   /* the limit was reached or memory ran out; stays set, later additions fail */
+  bool failed;   /* limit exceeded or out of memory; once set, every addition fails */
 };
 
 /* Initialises an empty buffer of at most LIMIT bytes. Allocates nothing. */
@@ -43,7 +43,8 @@ void ft_buf_init(struct ft_buf *buf, size_t limit);
 /* Frees the contents. BUF stays usable, with the same limit. */
 void ft_buf_free(struct ft_buf *buf);
 
-/* Appends LENGTH bytes. Returns 0; -1 and sets failed over the limit or out of memory. */
+/* Appends LENGTH bytes of DATA. Returns 0; -1, and sets buf->failed, over the limit or out of
+ * memory. */
 int ft_buf_add(struct ft_buf *buf, const void *data, size_t length);
 
 /* Appends formatted text. Returns as ft_buf_add. */

@@ -11,7 +11,8 @@ static bool is_octal(char c)
   return c >= '0' && c <= '7';
 }
 
-/* mountinfo escapes blanks and backslashes as three octal digits (proc(5)). */
+/* Copies TEXT to OUT and replaces mountinfo's escapes of blanks and backslashes, three octal digits
+ * (proc(5)). Returns false if OUT is too small. */
 static bool unescape_mount(struct ft_text text, char *out, size_t size)
 {
   size_t length = 0;

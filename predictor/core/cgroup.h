@@ -27,19 +27,19 @@ struct ft_cgroup_mounts {
 bool ft_cgroup_parse_mounts(struct ft_text mountinfo, struct ft_cgroup_mounts *mounts);
 
 /*
- * Copies the cgroup path of a process from TEXT, its /proc/PID/cgroup, to PATH of SIZE bytes. V1
- * selects the hierarchy. Returns false without a path, and for a path outside the cgroup namespace
- * of the reader.
+ * Copies the cgroup path of a process from TEXT, its /proc/PID/cgroup, to PATH of SIZE bytes. V1:
+ * of the memory controller of cgroup v1; else of cgroup v2. Returns false without a path, and for a
+ * path outside the cgroup namespace of the reader.
  */
 bool ft_cgroup_parse_path(struct ft_text text, bool v1, char *path, size_t size);
 
 /*
  * Finds the cgroup of a job from two paths of one of its steps: STEPD of slurmstepd and TASK of a
- * process of a task. The deepest cgroup that holds both is the step's; its parent is the job's.
- * Names are not compared: Slurm uses "job_17" up to 25.11 and "s7JDM817Z5HE00" from 26.05 on. In
- * v1 slurmstepd is in the step's cgroup; in v2 in a sibling of the cgroup of the tasks. Copies the
- * path to JOB, of SIZE bytes. Returns false, with JOB unchanged, for any other layout: then Slurm
- * made no cgroup for the job.
+ * process of a task. The deepest cgroup that contains both is the step's; its parent is the job's.
+ * Names are not compared: Slurm uses "job_17" up to 25.11 and "s7JDM817Z5HE00" from 26.05 on. In v1
+ * slurmstepd is in the step's cgroup; in v2 in a sibling of the cgroup of the tasks. Copies the
+ * path to JOB, of SIZE bytes. Returns false, with JOB unchanged, for any other layout, which means
+ * that Slurm made no cgroup for the job.
  */
 bool ft_cgroup_job_of(const char *stepd, const char *task, bool v1, char *job, size_t size);
 

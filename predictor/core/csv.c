@@ -33,7 +33,8 @@ void ft_csv_free(struct ft_csv *csv)
   csv->count = 0;
 }
 
-/* Reports TEXT at the line and column, from 1, of the byte at OFFSET in the current record. */
+/* Fills ERR with TEXT and the line and column, from 1, of the byte at OFFSET of the buffer. Returns
+ * -1. */
 static int fail_at(const struct ft_csv *csv, size_t offset, struct ft_error *err, const char *text)
 {
   uint64_t line = csv->line, column = 1;
@@ -145,7 +146,8 @@ found:
   return 1;
 }
 
-/* Moves *AT from the byte after the opening quote to the byte after the closing quote. */
+/* Advances *AT from the byte after the opening quote to the byte after the closing quote. Returns
+ * 0; -1 if no separator or end of the record follows, and fills ERR. */
 static int check_quoted(const struct ft_csv *csv, size_t *at, size_t stop, struct ft_error *err)
 {
   size_t i = *at;
@@ -184,7 +186,8 @@ static int grow_fields(struct ft_csv *csv, struct ft_error *err)
   return ft_error_set(err, "%s: out of memory", csv->name);
 }
 
-/* Finds the fields in START..STOP. Changes no byte, so that an error can skip one line only. */
+/* Finds the fields in START..STOP. Changes no byte, because the input after a malformed record's
+ * first line is parsed again. */
 static int split_fields(struct ft_csv *csv, size_t stop, struct ft_error *err)
 {
   size_t i = csv->start;
@@ -250,8 +253,9 @@ static uint64_t line_ends(const char *data, size_t length)
 }
 
 /*
- * The first line of a malformed record is skipped by the next call, not here: a caller that stops
- * at the first error never reads on, which would not end for /dev/zero.
+ * Marks the current record as malformed. The next call of ft_csv_next skips its first line: a
+ * caller that stops at the first error must not read on, because /dev/zero, for instance, has no
+ * line end.
  */
 static int reject_record(struct ft_csv *csv)
 {
@@ -260,7 +264,7 @@ static int reject_record(struct ft_csv *csv)
   return -1;
 }
 
-/* Skips the first line of the malformed record. Returns 0; -1 and fills ERR if the line is longer
+/* Skips the first line of a malformed record. Returns 0; -1 and fills ERR if the line is longer
  * than FT_LIMIT_SKIPPED. */
 static int skip_line(struct ft_csv *csv, struct ft_error *err)
 {
@@ -322,8 +326,8 @@ static int read_first_bytes(struct ft_csv *csv, struct ft_error *err)
   return 0;
 }
 
-/* Returns the byte of LIST that is most frequent in LINE outside quotes; the first one if none
- * occurs. */
+/* Returns the byte of LIST that is most frequent in LINE outside quotes; the first byte of LIST if
+ * none occurs. */
 static char most_frequent(const char *list, const char *line, size_t length)
 {
   size_t largest = 0;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Fills struct ft_error, one line of text that the caller owns. */
+/* Fills struct ft_error, an error message of one line that the caller owns. */
 #ifndef FT_CORE_ERROR_H
 #define FT_CORE_ERROR_H
 
@@ -12,7 +12,7 @@
 int ft_error_set(struct ft_error *err, const char *format, ...)
     __attribute__((format(printf, 2, 3)));
 
-/* The same, followed by ": " and the text of errno. */
+/* As ft_error_set, followed by ": " and strerror(errno). */
 int ft_error_errno(struct ft_error *err, const char *format, ...)
     __attribute__((format(printf, 2, 3)));
 

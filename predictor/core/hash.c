@@ -82,7 +82,7 @@ uint32_t ft_checksum(const void *data, size_t length)
     else
       for (size_t i = 0; i < taken; i++)
         word |= (uint64_t)p[i] << 8 * i;
-    /* each step is a bijection of sum: a difference never cancels */
+    /* each step is a bijection of sum, so two sums that differ stay different */
     sum = (sum ^ word) * UINT64_C(0x9e3779b97f4a7c15);
     sum ^= sum >> 32;
     p += taken;

@@ -120,7 +120,7 @@ fail:
   return ft_error_errno(err, "%s", name);
 }
 
-/* Whether NAME is ".NAME.PID", the temporary name of ft_io_write_file. */
+/* Returns whether NAME has the form ".FILE.PID" of ft_io_write_file's temporary files. */
 static bool is_temporary_name(const char *name)
 {
   const char *pid = strrchr(name, '.');

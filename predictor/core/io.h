@@ -13,9 +13,9 @@
 
 /*
  * Opens the regular file NAME under directory DIRFD for reading; never blocks on a FIFO or a
- * device. Follows a symbolic link in the last component only if DIRFD is AT_FDCWD: then a user gave
- * the path. Returns a descriptor with close-on-exec, which the caller closes; -1 on error with
- * errno and fills ERR.
+ * device. Follows a symbolic link in the last component only if DIRFD is AT_FDCWD, because users
+ * supply such paths. Returns a descriptor with close-on-exec, which the caller closes; -1 on error,
+ * sets errno and fills ERR.
  */
 int ft_io_open_regular(int dirfd, const char *name, struct ft_error *err);
 
@@ -25,13 +25,14 @@ int ft_io_open_regular(int dirfd, const char *name, struct ft_error *err);
  */
 int ft_io_read_file(int dirfd, const char *name, struct ft_buf *buf, struct ft_error *err);
 
-/* Appends the rest of FD to BUF. Returns as ft_io_read_file. */
+/* Appends the unread bytes of FD to BUF. Returns as ft_io_read_file. */
 int ft_io_read_fd(int fd, struct ft_buf *buf, struct ft_error *err);
 
 /*
  * Replaces the file NAME under DIRFD with LENGTH bytes of DATA and permissions MODE: writes a
  * temporary file, syncs and renames it. Readers see the old contents or the new ones. Returns 0; -1
- * on error with errno and fills ERR; then the old file is unchanged and the temporary one removed.
+ * on error, sets errno and fills ERR; the old file is then unchanged and the temporary file
+ * removed.
  */
 int ft_io_write_file(int dirfd, const char *name, const void *data, size_t length, mode_t mode,
                      struct ft_error *err);
@@ -41,8 +42,8 @@ int ft_io_write_file(int dirfd, const char *name, const void *data, size_t lengt
 DIR *ft_io_open_directory(int dirfd, const char *name);
 
 /*
- * Removes the temporary files of killed ft_io_write_file calls from directory DIRFD, if older than
- * SECONDS. Younger ones may still be written; -INFINITY removes all of them.
+ * Removes the temporary files that killed processes left in ft_io_write_file from directory DIRFD,
+ * if older than SECONDS. A younger file may belong to a running call; -INFINITY removes all.
  */
 void ft_io_remove_stale(int dirfd, double seconds);
 
@@ -61,19 +62,19 @@ int ft_io_make_path(const char *path, mode_t mode, struct ft_error *err);
  */
 int ft_io_check_owner(const char *path, struct ft_error *err);
 
-/* Returns seconds of CLOCK_MONOTONIC. */
+/* Returns the time of CLOCK_MONOTONIC, seconds. */
 double ft_io_monotonic(void);
 
 /* Returns seconds since 1970-01-01 UTC. */
 double ft_io_now(void);
 
 /*
- * Waits until FD is ready for EVENTS (poll(2)). Returns false after DEADLINE, in seconds of
- * ft_io_monotonic, and if poll fails.
+ * Waits until FD is ready for EVENTS (poll(2)). Returns true if it is; false after DEADLINE, a time
+ * of ft_io_monotonic in seconds, and if poll fails.
  */
 bool ft_io_wait_ready(int fd, short events, double deadline);
 
-/* Closes the descriptor FIRST and all above it. */
+/* Closes all descriptors from FIRST on. */
 void ft_io_close_from(int first);
 
 /*

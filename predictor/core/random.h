@@ -10,6 +10,7 @@ struct ft_random {
   uint64_t s[4];
 };
 
+/* Initialises RANDOM from SEED. */
 void ft_random_seed(struct ft_random *random, uint64_t seed);
 
 /* Returns 64 random bits. */
@@ -18,8 +19,7 @@ uint64_t ft_random_u64(struct ft_random *random);
 /* Returns a uniform number in [0, 1), a multiple of 2^-53. */
 double ft_random_double(struct ft_random *random);
 
-/* Returns a uniform integer in 0..N-1, N > 0. Redraws values below 2^64 mod N, which would bias it.
- */
+/* Returns a uniform integer in 0..N-1, N > 0. Rejects draws below 2^64 mod N, which cause bias. */
 uint64_t ft_random_below(struct ft_random *random, uint64_t n);
 
 /* Returns a standard normal number (polar method, Marsaglia and Bray 1964). */

@@ -5,7 +5,8 @@
 
 #include "predictor/core/rlimits.h"
 
-/* Bytes. A model file of FT_LIMIT_GRAPH_READ and its graph fit; chosen by judgement. */
+/* Address space, bytes; enough for a model file of FT_LIMIT_GRAPH_READ and its graph. Chosen by
+ * judgement. */
 #define MAX_ADDRESS_SPACE (FT_RLIMITS_MEMORY ? (rlim_t)1 << 30 : RLIM_INFINITY)
 
 static void lower_limit(int resource, rlim_t max)

@@ -3,7 +3,7 @@
 #ifndef FT_CORE_RLIMITS_H
 #define FT_CORE_RLIMITS_H
 
-/* Whether memory is limited. It is not under AddressSanitizer: the shadow alone exceeds 1 GiB. */
+/* 1 if ft_rlimits_set limits memory; 0 under AddressSanitizer, whose shadow alone exceeds 1 GiB. */
 #if defined(__SANITIZE_ADDRESS__)
 #define FT_RLIMITS_MEMORY 0
 #elif defined(__has_feature)
@@ -17,7 +17,7 @@
 
 /*
  * Limits this process to 1 GiB of address space (if FT_RLIMITS_MEMORY), SECONDS of CPU time and no
- * core file. Lower hard limits stay. Async-signal-safe, so callable after fork().
+ * core file. Lower hard limits are left. Async-signal-safe, so callable after fork().
  */
 void ft_rlimits_set(unsigned seconds);
 

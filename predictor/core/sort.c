@@ -13,7 +13,7 @@ int ft_sort_compare(const void *a, const void *b)
 }
 
 /* Shell sort with the gaps of Ciura (2001), continued by a factor of 9/4. It inlines the
- * comparison, which qsort() calls. */
+ * comparison, whereas qsort() calls a function. */
 void ft_sort_doubles(double *value, size_t count)
 {
   static const size_t first[] = { 701, 301, 132, 57, 23, 10, 4, 1 };
@@ -48,7 +48,7 @@ static double median_of_three(double a, double b, double c)
   return c < low ? low : c > high ? high : c;
 }
 
-/* Moves the values above PIVOT (ABOVE) or below it to the front. Returns their number. */
+/* Moves the values above PIVOT, or below it unless ABOVE, to the front. Returns their number. */
 static size_t keep_one_side(double *value, size_t count, double pivot, bool above)
 {
   size_t kept = 0;
@@ -62,13 +62,13 @@ static size_t keep_one_side(double *value, size_t count, double pivot, bool abov
   return kept;
 }
 
-/* Quickselect (Hoare 1961, FIND). It counts and drops values instead of exchanging them, so that no
- * branch depends on a value. */
+/* Quickselect (Hoare 1961, FIND). It compacts the array instead of exchanging values, so that the
+ * inner loops have no branch that depends on a value. */
 double ft_sort_select_median(double *value, size_t count)
 {
   size_t rank = count / 2;
   bool even = count % 2 == 0;
-  double before = 0; /* largest value dropped so far from below the median */
+  double before = 0; /* largest value removed so far that is below the median */
 
   for (;;) {
     double pivot = median_of_three(value[0], value[count / 2], value[count - 1]);
@@ -94,6 +94,6 @@ double ft_sort_select_median(double *value, size_t count)
     before = pivot;
     count = keep_one_side(value, count, pivot, true);
     if (rank >= count)
-      return pivot; /* only NaN compares so */
+      return pivot; /* reached only with NaN */
   }
 }

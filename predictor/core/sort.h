@@ -5,11 +5,11 @@
 
 #include <stddef.h>
 
-/* Comparison for qsort(): doubles in ascending order. */
+/* Compares two doubles for qsort(), in ascending order. */
 int ft_sort_compare(const void *a, const void *b);
 
-/* Sorts COUNT values in ascending order; none may be NaN. For some hundreds of values several times
- * faster than qsort(). */
+/* Sorts COUNT values in ascending order; none may be NaN. For some hundreds of values it is several
+ * times faster than qsort(). */
 void ft_sort_doubles(double *value, size_t count);
 
 /* Sorts COUNT (at least 1) values and returns their median. */

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /*
  * A cursor over text without a terminating NUL. Every parser of foretell uses it: no read passes
- * the end and every number has a maximum. Functions that take a value leave the cursor after it,
- * and leave it unchanged if they return false.
+ * the end and every number has a maximum. A function that parses a value advances the cursor past
+ * it; a function that returns false leaves the cursor unchanged.
  */
 #ifndef FT_CORE_TEXT_H
 #define FT_CORE_TEXT_H
@@ -11,7 +11,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* Borrowed bytes from AT up to, not including, END. */
+/* The bytes from AT up to, not including, END. Not owned. */
 struct ft_text {
   const char *at;
   const char *end;
@@ -27,61 +27,62 @@ struct ft_text ft_text_from(const char *string);
 size_t ft_text_left(const struct ft_text *text);
 
 /*
- * Takes the bytes up to SEPARATOR, or to the end, as PIECE and skips the separator. Returns false
- * for an empty TEXT.
+ * Sets PIECE to the bytes up to SEPARATOR, or to the end, and advances past the separator. Returns
+ * false for an empty TEXT.
  */
 bool ft_text_until(struct ft_text *text, char separator, struct ft_text *piece);
 
-/* Takes one line, without "\n" or "\r\n". Returns false at the end. */
+/* Sets LINE to the next line, without "\n" or "\r\n". Returns false at the end. */
 bool ft_text_line(struct ft_text *text, struct ft_text *line);
 
-/* Skips blanks, then takes the bytes up to the next blank. Returns false if only blanks are left.
- */
+/* Skips blanks, then sets WORD to the bytes up to the next blank. Returns false if only blanks are
+ * left; then TEXT is empty. */
 bool ft_text_word(struct ft_text *text, struct ft_text *word);
 
 /* Returns TEXT without blanks (space, tab, \r, \n, \f, \v) at both ends. */
 struct ft_text ft_text_trim(struct ft_text text);
 
-/* Skips LITERAL. Returns false if TEXT does not begin with it. */
+/* Advances past LITERAL. Returns false if TEXT does not begin with LITERAL. */
 bool ft_text_skip(struct ft_text *text, const char *literal);
 
-/* Whether TEXT is STRING; whether A and B are equal; whether TEXT begins with PREFIX. */
+/* Return whether TEXT equals STRING, A equals B, and TEXT begins with PREFIX. */
+
 bool ft_text_equals(struct ft_text text, const char *string);
 bool ft_text_same(struct ft_text a, struct ft_text b);
 bool ft_text_starts(struct ft_text text, const char *prefix);
 
-/* Whether the comma-separated LIST has the entry WORD. */
+/* Returns whether the comma-separated LIST has the entry WORD. */
 bool ft_text_lists(struct ft_text list, const char *word);
 
-/* The same ignoring case, as Slurm compares names of accounts, QOS and settings. */
+/* As ft_text_lists, ignoring case, as Slurm compares names of accounts, QOS and settings. */
 bool ft_text_lists_any_case(struct ft_text list, struct ft_text word);
 
-/* Takes a decimal integer, without sign or blanks before it, of at most MAX. Returns false if there
- * is none or it is larger. */
+/* Parses a decimal integer of at most MAX, without a sign and leading blanks, into VALUE. Returns
+ * false if there is none or it is larger. */
 bool ft_text_u64(struct ft_text *text, uint64_t max, uint64_t *value);
 
 /*
- * Takes a finite decimal number with optional sign, fraction and exponent, in the C locale whatever
- * the locale of the process. Returns false if there is none.
+ * Parses a finite decimal number with optional sign, fraction and exponent into VALUE, in the C
+ * locale whatever the locale of the process. Returns false if there is none.
  */
 bool ft_text_double(struct ft_text *text, double *value);
 
-/* Whether all of TEXT is one such number; copies it to VALUE. */
+/* Parses TEXT as ft_text_double. Returns false also if anything follows the number. */
 bool ft_text_is_double(struct ft_text text, double *value);
 
 /* Copies TEXT to OUT, of SIZE bytes, NUL-terminated. Returns false if it was truncated. */
 bool ft_text_copy(struct ft_text text, char *out, size_t size);
 
-/* The same for a STRING. */
+/* As ft_text_copy, for a NUL-terminated STRING. */
 bool ft_string_copy(const char *string, char *out, size_t size);
 
-/* Whether STRING has a control character: a byte below ' ' or DEL. */
+/* Returns whether STRING has a control character: a byte below ' ' or DEL. */
 bool ft_string_has_control(const char *string);
 
-/* Whether STRING ends in TAIL. */
+/* Returns whether STRING ends in TAIL. */
 bool ft_string_ends(const char *string, const char *tail);
 
-/* Whether STRING is in LIST, which ends in NULL. */
+/* Returns whether STRING is in LIST, which ends in NULL. */
 bool ft_string_listed(const char *const *list, const char *string);
 
 #endif

@@ -17,7 +17,7 @@ enum {
   DAY = 86400,            /* seconds */
   HEADER_SIZE = 44,       /* bytes; RFC 8536, section 3.1 */
   MAX_OFFSET = 26 * 3600, /* seconds from UTC; RFC 8536, section 3.2 */
-  MAX_TRANSITIONS = 10000 /* of one zone; zoneinfo has at most some 240; chosen by judgement */
+  MAX_TRANSITIONS = 10000 /* per zone; zoneinfo has up to about 240; chosen by judgement */
 };
 
 /* Start or end of daylight saving time in a POSIX TZ string: RFC 8536, section 3.3. */
@@ -25,15 +25,15 @@ struct rule {
   /* POSIX TZ: 'M' a weekday in a month, 'J' a day from 1 without 29 February, 'n' a day from 0 */
   char kind;
   int month, week, day;
-  long seconds; /* after local midnight */
+  long seconds; /* time of the transition, seconds after local midnight */
 };
 
 struct ft_timezone {
   long before;             /* offset before the first transition, or the only one; seconds */
   size_t count;            /* transitions */
   int64_t *at;             /* time of each transition, UTC */
-  long *offset;            /* from at[i] on, seconds */
-  bool ruled;              /* the fields below hold after the last transition */
+  long *offset;            /* offset[i] holds from at[i] on; seconds */
+  bool ruled;              /* the fields below apply after the last transition */
   bool summer;             /* there is daylight saving time */
   long standard, daylight; /* offsets, seconds */
   struct rule start, end;  /* of daylight saving time */
@@ -329,7 +329,7 @@ static bool parse_offset(struct ft_text text, long *offset)
   return true;
 }
 
-/* Whether NAME stays below its directory. */
+/* Returns whether NAME is a relative path that cannot leave its directory. */
 static bool is_relative_name(const char *name)
 {
   if (*name == '/' || strstr(name, "..") || !*name)

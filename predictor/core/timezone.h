@@ -27,15 +27,17 @@ void ft_timezone_close(struct ft_timezone *zone);
 long ft_timezone_offset(const struct ft_timezone *zone, int64_t utc);
 
 /*
- * Converts LOCAL, the seconds since 1970 of a local clock, to UTC. A time that occurs twice is
- * taken as the first. A time in the hour skipped in spring is converted with the offset before it.
+ * Converts LOCAL, the seconds since 1970 of a local clock, to UTC. A local time that occurs twice
+ * is converted as the first. A local time that is skipped in spring is converted with the offset
+ * before the transition.
  */
 int64_t ft_timezone_to_utc(const struct ft_timezone *zone, int64_t local);
 
 /*
- * Parses a time into *UTC, seconds since 1970: "2026-11-20T21:30:00", with a blank for the T, with
- * "Z", "+01:00" or "+0100" after it, or a number of seconds since 1970. A time without offset is in
- * ZONE. Returns 1; 0 if it has no offset and ZONE is NULL; -1 if TEXT is no time.
+ * Parses a time into *UTC, seconds since 1970. TEXT is "2026-11-20T21:30:00", with T or a blank and
+ * optionally followed by "Z", "+01:00" or "+0100", or a number of seconds since 1970. A time
+ * without offset is in ZONE. Returns 1; 0 if the time has no offset and ZONE is NULL; -1 if TEXT is
+ * no time.
  */
 int ft_time_parse(struct ft_text text, const struct ft_timezone *zone, double *utc);
 

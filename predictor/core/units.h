@@ -16,16 +16,16 @@
 /*
  * Parses a memory size of Slurm: a number, with fraction or without, and K, M, G, T or P in any
  * case, powers of 1024. A number without suffix is in units of BARE bytes (FT_MIB for --mem).
- * Rounds up to a byte. Returns false for other text and from 2^63 bytes on.
+ * Sets BYTES, rounded up. Returns false for other text and from 2^63 bytes on.
  */
 bool ft_units_parse_bytes(struct ft_text text, uint64_t bare, uint64_t *bytes);
 
-/* Formats BYTES for readers, with three significant digits: "11.2 GiB", "640 MiB". Returns OUT, an
+/* Formats BYTES for display, with three significant digits: "11.2 GiB", "640 MiB". Returns OUT, an
  * array of SIZE bytes. */
 const char *ft_units_show_bytes(uint64_t bytes, char *out, size_t size);
 
-/* Returns the unit in bytes, 1 to 2^60, in which BYTES is below 1023.5, and its NAME, a constant.
- */
+/* Returns the unit, 1 to 2^60 bytes, in which BYTES is below 1023.5. Sets NAME to its constant
+ * name. */
 double ft_units_scale_bytes(double bytes, const char **name);
 
 /* Formats BYTES for --mem, rounded up to MiB: "12900M", or "64G" for whole GiB. Returns OUT, an
@@ -40,12 +40,12 @@ const char *ft_units_slurm_bytes(uint64_t bytes, char *out, size_t size);
 bool ft_units_parse_seconds(struct ft_text text, double *seconds);
 
 /*
- * Parses a period as slurmdbd.conf(5) has it: a number of hours, days, months (30 days) or years
- * (365 days), "400 days", "24months"; 0 needs no unit. Returns false for other text.
+ * Parses a period in the format of slurmdbd.conf(5): a number of hours, days, months (30 days) or
+ * years (365 days), "400 days", "24months"; 0 needs no unit. Returns false for other text.
  */
 bool ft_units_parse_period(struct ft_text text, double *seconds);
 
-/* Formats SECONDS for readers: "37 s", "4.2 min", "3.5 h", "2.1 d". Returns OUT, an array of SIZE
+/* Formats SECONDS for display: "37 s", "4.2 min", "3.5 h", "2.1 d". Returns OUT, an array of SIZE
  * bytes. */
 const char *ft_units_show_seconds(double seconds, char *out, size_t size);
 

@@ -47,7 +47,7 @@ void ft_utf8_replace_invalid(char *text)
   }
 }
 
-/* Whether ft_utf8_is_printable allows the character of LENGTH bytes at S. */
+/* Returns whether ft_utf8_is_printable allows the character of LENGTH bytes at S. */
 static bool is_printable_character(const unsigned char *s, size_t length)
 {
   if (length == 1)

@@ -9,15 +9,15 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-/* Whether all of TEXT is valid UTF-8. */
+/* Returns whether all of TEXT is valid UTF-8. */
 bool ft_utf8_valid(const char *text);
 
 /* Replaces every invalid byte of TEXT by '?'. */
 void ft_utf8_replace_invalid(char *text);
 
 /*
- * Whether TEXT is safe on a terminal and in a table: valid UTF-8 without control characters (C0,
- * DEL, C1), line and paragraph separators and bidirectional controls (Unicode: Bidi_Control).
+ * Returns whether TEXT is safe on a terminal and in a table: valid UTF-8 without control characters
+ * (C0, DEL, C1), line and paragraph separators and bidirectional controls (Unicode: Bidi_Control).
  */
 bool ft_utf8_is_printable(const char *text);
 

@@ -7,12 +7,13 @@
 #include "predictor/learn/feature_encoder.h"
 #include "predictor/learn/number_stream.h"
 
-/* Ratio of the largest to the smallest positive value from which a column is a logarithm. Chosen by
- * judgement. */
+/* Ratio of the largest to the smallest positive value above which a column is encoded as a
+ * logarithm. Chosen by judgement. */
 #define MIN_SPAN 10
 /* Clamp of an encoded value, in standard deviations. Chosen by judgement. */
 #define MAX_DEVIATIONS 6
 
+/* Returns X or its logarithm, as column C is encoded; NAN: missing or not positive. */
 static double raw_or_log(const struct ft_feature_encoder_column *c, double x)
 {
   if (isnan(x) || !c->log_scale)
@@ -27,8 +28,9 @@ static double standardise_clamped(double value, double mean, double deviation)
   return fmin(fmax((value - mean) / deviation, -MAX_DEVIATIONS), MAX_DEVIATIONS);
 }
 
+/* Running mean and sum of squared deviations (Welford 1962). */
 struct moments {
-  double sum, squares, count;
+  double mean, squares, count;
 };
 
 static void add_moment(struct moments *m, double value)
@@ -38,14 +40,14 @@ static void add_moment(struct moments *m, double value)
   if (isnan(value))
     return;
   m->count++;
-  delta = value - m->sum;
-  m->sum += delta / m->count;
-  m->squares += delta * (value - m->sum);
+  delta = value - m->mean;
+  m->mean += delta / m->count;
+  m->squares += delta * (value - m->mean);
 }
 
 static void finish_moments(const struct moments *m, double *mean, double *deviation)
 {
-  *mean = m->sum;
+  *mean = m->mean;
   *deviation = m->count > 1 ? sqrt(m->squares / m->count) : 0;
   if (*deviation < 1e-9 * fmax(1, fabs(*mean)))
     *deviation = 0;

@@ -6,6 +6,7 @@
 
 #include "predictor/learn/feature_screening.h"
 
+/* A value and its index before sorting. */
 struct item {
   double value;
   size_t index;
@@ -19,7 +20,8 @@ static int compare_items(const void *a, const void *b)
                               : (x->index > y->index) - (x->index < y->index);
 }
 
-/* Writes the centred ranks of VALUE to OUT; ties share a rank. Leaves ITEM sorted. */
+/* Fills OUT with the ranks of VALUE minus their mean; ties have their mean rank. ITEM is scratch
+ * memory. */
 static void rank_values(const double *value, size_t rows, struct item *item, double *out)
 {
   for (size_t r = 0; r < rows; r++)
@@ -33,7 +35,7 @@ static void rank_values(const double *value, size_t rows, struct item *item, dou
   }
 }
 
-/* Absolute correlation of A and B, each of mean 0; 0 if one is constant. */
+/* Returns the absolute correlation of A and B, each of mean 0; 0 if one is constant. */
 static double correlation(const double *a, const double *b, size_t rows)
 {
   double ab = 0, aa = 0, bb = 0;
@@ -46,7 +48,8 @@ static double correlation(const double *a, const double *b, size_t rows)
   return aa > 0 && bb > 0 ? fabs(ab) / sqrt(aa * bb) : 0;
 }
 
-/* Score of a column against the target's ranks Y. RANKS holds the values and is overwritten. */
+/* Returns the score of a column against Y, the centred ranks of the target. RANKS has the column's
+ * values and is overwritten; ITEM and SCRATCH are scratch memory. */
 static double screening_score(double *ranks, const double *y, size_t rows, struct item *item,
                               double *scratch)
 {

@@ -9,8 +9,8 @@
 #include <stddef.h>
 
 /*
- * Selects the MOST columns of X[row * columns + column] with the largest correlation with Y over
- * ROWS rows. CHOSEN gets their indices in ascending order. MOST is at most COLUMNS. Returns 0; -1
+ * Selects the COUNT (at most COLUMNS) columns of X[row * COLUMNS + column] with the largest
+ * correlation with Y over ROWS rows. CHOSEN gets their indices in ascending order. Returns 0; -1
  * with errno set if out of memory.
  */
 int ft_feature_screening(const double *x, const double *y, size_t rows, size_t columns,

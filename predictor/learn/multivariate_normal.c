@@ -11,34 +11,35 @@
 #include "predictor/learn/multivariate_normal.h"
 
 enum {
-  MIN_ROUNDS = 3,   /* of expectation-maximisation, whatever the work; chosen by judgement */
-  MAX_ROUNDS = 1000 /* a column known in 1 % of the rows converges by 1 % per round */
+  MIN_ROUNDS = 3,   /* fewest rounds of expectation-maximisation; chosen by judgement */
+  MAX_ROUNDS = 1000 /* the error of a column known in 1 % of the rows falls by 1 % per round */
 };
-/* Multiplications of a fit at most: a few seconds. Chosen by judgement. */
+/* Largest number of multiplications of a fit, a few seconds; MIN_ROUNDS are always made. Chosen by
+ * judgement. */
 static const double max_multiplications = 4e9;
-/* Convergence: largest change of a number or covariance in a round, in standard deviations. Chosen
- * by judgement. */
+/* Convergence: largest change of an imputed number or covariance in a round, in standard
+ * deviations. Chosen by judgement. */
 static const double tolerance = 1e-5;
 
-/* Added to every variance in each round, so that constant and unknown columns stay invertible.
- * Chosen by judgement. */
+/* Added to every variance in each round, so that the covariance matrix of constant and unknown
+ * columns stays invertible. Chosen by judgement. */
 #define RIDGE 1e-9
 
 /* State of expectation-maximisation. */
 struct completion {
   size_t rows;
-  double *out;     /* rows x outputs, gaps filled */
-  uint64_t *gaps;  /* by row: a bit for each missing output */
+  double *out;     /* rows x outputs: the table with imputed numbers */
+  uint64_t *gaps;  /* per row: bit O is set if output O is missing */
   size_t *order;   /* row indices, sorted by gaps */
-  double
-      *gap_covariance; /* outputs x outputs: conditional covariance of the gaps, summed over rows */
-  double *weights; /* outputs x outputs: regression weights of one pattern of gaps */
+  double *gap_covariance; /* outputs x outputs: conditional covariance of imputed numbers, summed
+                             over rows */
+  double *weights;  /* outputs x outputs: regression weights for one pattern of missing outputs */
   double *previous; /* previous round: rows x outputs numbers, then outputs x outputs covariances */
 };
 
 /*
- * Regresses all outputs on the COUNT outputs SEEN, which have measurement variances NOISE.
- * weights[i * outputs + o] is the weight of seen[i] for output o.
+ * Regresses all outputs on the COUNT outputs OBSERVED, which have measurement variances NOISE.
+ * weights[i * outputs + o] is the weight of observed[i] for output o. Returns 0; -1 on error.
  */
 static int regress_on_observed(const struct ft_multivariate_normal *g, const size_t *observed,
                                size_t count, const double *noise, double *weights,
@@ -61,7 +62,8 @@ static int regress_on_observed(const struct ft_multivariate_normal *g, const siz
   return status;
 }
 
-/* Conditional covariance of outputs A and B given SEEN, whose regression weights are WEIGHTS. */
+/* Returns the conditional covariance of outputs A and B given the COUNT outputs OBSERVED, whose
+ * regression weights are WEIGHTS. */
 static double conditional_covariance(const struct ft_multivariate_normal *g, const size_t *observed,
                                      size_t count, const double *weights, size_t a, size_t b)
 {
@@ -100,7 +102,7 @@ int ft_multivariate_normal_condition(const struct ft_multivariate_normal *g, con
   return 0;
 }
 
-/* Maximisation: mean and shrunk covariance of the filled table and of its gaps. */
+/* Maximisation step: sets G to the mean and the shrunk covariance of the imputed table. */
 static void maximise(const struct completion *c, struct ft_multivariate_normal *g)
 {
   size_t n = g->outputs, rows = c->rows;
@@ -123,7 +125,7 @@ static void maximise(const struct completion *c, struct ft_multivariate_normal *
     g->covariance[o * n + o] += RIDGE;
 }
 
-/* Fills the gaps of ROW from its numbers SEEN by WEIGHTS. */
+/* Imputes the missing outputs of ROW, bits of GAPS, from its COUNT OBSERVED ones by WEIGHTS. */
 static void fill_row(const struct ft_multivariate_normal *g, const size_t *observed, size_t count,
                      const double *weights, uint64_t gaps, double *row)
 {
@@ -136,7 +138,8 @@ static void fill_row(const struct ft_multivariate_normal *g, const size_t *obser
   }
 }
 
-/* Expectation for COUNT rows with the same gaps: fills them and adds their covariance. */
+/* Expectation step for COUNT rows with the same missing outputs: imputes these and adds their
+ * conditional covariance. */
 static int fill_pattern(struct completion *c, const struct ft_multivariate_normal *g,
                         const size_t *row, size_t count, struct ft_error *err)
 {
@@ -161,7 +164,8 @@ static int fill_pattern(struct completion *c, const struct ft_multivariate_norma
   return 0;
 }
 
-/* Number of rows from AT on with the same gaps as row AT, in the sorted order. */
+/* Returns the number of rows from AT on, in the sorted order, with the same missing outputs as row
+ * AT. */
 static size_t count_same_pattern(const struct completion *c, size_t at)
 {
   size_t end = at + 1;
@@ -183,7 +187,8 @@ static int fill_all_gaps(struct completion *c, const struct ft_multivariate_norm
   return 0;
 }
 
-/* Rounds that WORK allows: each pattern of gaps costs n^3, each row n^2 multiplications. */
+/* Returns the rounds within max_multiplications: each pattern of missing outputs costs n^3, each
+ * row n^2 multiplications. */
 static int count_em_rounds(const struct completion *c, size_t outputs)
 {
   double n = (double)outputs, each = (double)c->rows * n * n;
@@ -197,7 +202,8 @@ static int count_em_rounds(const struct completion *c, size_t outputs)
   return gaps ? (int)fmin(fmax(max_multiplications / each, MIN_ROUNDS), MAX_ROUNDS) : 0;
 }
 
-/* Largest change of a number or covariance since the previous round, in standard deviations. */
+/* Returns the largest change of an imputed number or covariance since the previous round, in
+ * standard deviations, and stores this round as the previous one. */
 static double largest_change(struct completion *c, const struct ft_multivariate_normal *g)
 {
   size_t n = g->outputs, cells = c->rows * n;
@@ -215,7 +221,7 @@ static double largest_change(struct completion *c, const struct ft_multivariate_
   return largest;
 }
 
-/* Fills the gaps with the means of their columns. */
+/* Imputes each missing number with the mean of its column, and fills c->gaps. */
 static void fill_with_means(const double *y, size_t outputs, struct completion *c)
 {
   for (size_t o = 0; o < outputs; o++) {

@@ -2,7 +2,7 @@
 /*
  * Serialises fitted models as a stream of numbers, each an IEEE 754 double in little-endian order
  * on every machine. As with xdr(3), one function writes and reads: a model's serialise function
- * visits its fields once, and the stream has the direction. Reading starts from an all-0 model,
+ * visits its fields once, and the stream has the direction. Reading starts from a zeroed model,
  * checks the length at every step, and allocates the arrays.
  */
 #ifndef FT_LEARN_NUMBER_STREAM_H

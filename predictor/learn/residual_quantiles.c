@@ -6,7 +6,7 @@
 #include "predictor/learn/distribution.h"
 #include "predictor/learn/residual_quantiles.h"
 
-/* Degrees of freedom of Student's t at most: heavier than normal tails. Chosen by judgement. */
+/* Largest number of degrees of freedom of Student's t. Chosen by judgement. */
 enum { MAX_DEGREES = 8 };
 
 double ft_residual_interpolate(const double *sorted, size_t count, double position)
@@ -19,7 +19,7 @@ double ft_residual_interpolate(const double *sorted, size_t count, double positi
   return sorted[i] + (sorted[i + 1] - sorted[i]) * (at - (double)i);
 }
 
-/* The residual at rank LEVEL * (COUNT + 1), clamped to the extremes. */
+/* Returns the residual at rank LEVEL * (COUNT + 1), clamped to the extremes. */
 static double rank_quantile(const double *sorted, size_t count, double level)
 {
   if (count < 2)
@@ -29,9 +29,10 @@ static double rank_quantile(const double *sorted, size_t count, double level)
 }
 
 /*
- * Scale of Student's t: root mean square about CENTRE, including one pseudo-observation of PRIOR.
- * A residual is clamped at 5.93 half interquartile ranges, four standard deviations of a normal
- * distribution, so that one outlier does not widen the whole distribution.
+ * Returns the scale of Student's t: the root mean square about CENTRE, including one
+ * pseudo-observation of PRIOR. A residual's distance is clamped at 5.93 half interquartile ranges,
+ * four standard deviations of a normal distribution, so that one outlier does not widen the whole
+ * distribution.
  */
 static double student_scale(const double *sorted, size_t count, unsigned effective_size,
                             double centre, double prior)
@@ -55,9 +56,9 @@ static double student_scale(const double *sorted, size_t count, unsigned effecti
 }
 
 /*
- * Scale of one tail; SIDE is 1 for the upper, -1 for the lower one. From 60 residuals on it is that
- * of the point beyond which 5 residuals lie; up to 15 it is SCALE; between them a weighted mean.
- * The three counts are chosen by judgement.
+ * Returns the scale of one tail; SIDE is 1 for the upper, -1 for the lower one. Up to 15 residuals
+ * it is SCALE. From 60 residuals on it is the scale at which Student's t has the quantile that 5
+ * residuals exceed. Between them it is a weighted mean. The three counts are chosen by judgement.
  */
 static double tail_scale(const double *sorted, size_t count, unsigned degrees, double centre,
                          double scale, int side)
@@ -72,9 +73,9 @@ static double tail_scale(const double *sorted, size_t count, unsigned degrees, d
 }
 
 /*
- * Largest distance of a quantile beyond the extreme residual. T is the quantile of Student's t, FAR
- * that at 99 %. The distance is 1 + 15 / COUNT times the width of the outer quarter, as normal
- * residuals need. It is small if many residuals are near the extreme (bimodal programs).
+ * Returns the largest distance of a quantile beyond the extreme residual: 1 + 15 / COUNT times the
+ * width of the outer quarter, as normal residuals need. It is small if many residuals are near the
+ * extreme (programs with two typical needs). T is the quantile of Student's t, FAR that at 99 %.
  */
 static double outer_limit(const double *sorted, size_t count, int side, double prior, double t,
                           double far)

@@ -5,7 +5,7 @@
 
 #include <stddef.h>
 
-/* x[row * columns + column], y[row * outputs + output]; all finite. Not owned. */
+/* Features x[row * columns + column], targets y[row * outputs + output]; all finite. Not owned. */
 struct ft_samples {
   const double *x, *y;
   size_t rows, columns, outputs;

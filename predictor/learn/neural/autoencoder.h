@@ -16,7 +16,7 @@
 /* Training phases, in order. */
 enum ft_autoencoder_phase {
   FT_AUTOENCODER_CALIBRATE, /* reconstruction only, with the optimal variance */
-  FT_AUTOENCODER_ANNEAL,    /* the KL weight rises from 0 to 1 */
+  FT_AUTOENCODER_ANNEAL,    /* the weight of the KL divergence rises from 0 to 1 */
   FT_AUTOENCODER_FEEDBACK,  /* the regressor's loss is added */
   FT_AUTOENCODER_REGRESS,   /* the regressor only, on the encoder's output */
   FT_AUTOENCODER_PHASES
@@ -25,7 +25,7 @@ enum ft_autoencoder_phase {
 /* Progress of a step: evidence lower bound per row, and the regressor's mean squared error. */
 struct ft_autoencoder_progress {
   enum ft_autoencoder_phase phase;
-  double elbo, mse; /* NAN: not part of the phase. Outputs have a standard deviation of 1 */
+  double elbo, mse; /* NAN: not part of the phase. The error is in standardised outputs */
 };
 
 struct ft_autoencoder_settings {
@@ -40,8 +40,8 @@ struct ft_autoencoder_settings {
 };
 
 enum {
-  FT_AUTOENCODER_BATCH = 64, /* rows of a mini-batch at most; chosen by judgement */
-  FT_AUTOENCODER_LATENT = 64 /* latent dimension at most; bounds memory */
+  FT_AUTOENCODER_BATCH = 64, /* largest number of rows of a mini-batch; chosen by judgement */
+  FT_AUTOENCODER_LATENT = 64 /* largest latent dimension; bounds memory */
 };
 
 /* Settings of the paper; chosen by judgement where it gives none (autoencoder_fit.c). */
@@ -51,7 +51,7 @@ extern const struct ft_autoencoder_settings ft_autoencoder_usual;
 struct ft_autoencoder {
   size_t columns, outputs, latent;
   struct ft_mlp encoder, regressor;
-  double *mean, *deviation; /* of the outputs */
+  double *mean, *deviation; /* per output */
 };
 
 /*
@@ -70,7 +70,7 @@ void ft_autoencoder_encode(const struct ft_autoencoder *model, const double *x, 
 void ft_autoencoder_add(const struct ft_autoencoder *model, const double *x, double *out);
 
 /*
- * Writes MODEL, of COLUMNS columns and OUTPUTS outputs, to STREAM, or reads it into an all-0 one
+ * Writes MODEL, of COLUMNS columns and OUTPUTS outputs, to STREAM, or reads it into a zeroed one
  * that the caller frees in either case. Returns 0; -1 on error and fills ERR.
  */
 int ft_autoencoder_serialise(struct ft_number_stream *stream, size_t columns, size_t outputs,

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Trains an auto-encoder and its regressor in mini-batches, in the phases of the paper's Figure 1.
- */
+/* Trains an auto-encoder and its regressor in mini-batches; phases as in the paper's Figure 1. */
 #include "config.h"
 
 #include <math.h>
@@ -17,8 +16,8 @@
 #define MAX_LOG_VARIANCE 10
 
 /*
- * The regressor's three layers of 1024 units are the paper's. The paper gives neither the sizes of
- * the auto-encoder nor epochs: these are chosen so that 88 rows take seconds.
+ * The regressor's three layers of 1024 units are the paper's. The paper states neither the sizes of
+ * the auto-encoder nor the epochs, which are chosen so that 88 rows take seconds.
  */
 const struct ft_autoencoder_settings ft_autoencoder_usual = {
   .latent = 8, .hidden = 64, .units = 1024, .steps = { 300, 900, 30, 40 }
@@ -69,8 +68,8 @@ void ft_autoencoder_work_free(struct ft_autoencoder_work *w)
 
 /*
  * Negative log-likelihood per row, up to a constant, of a normal distribution whose variance is the
- * mean squared error (optimal sigma, Rybkin et al. 2021). SLOPE gets its gradient, MISSED the
- * error.
+ * mean squared error (optimal sigma, Rybkin et al. 2021). GRAD gets its gradient with respect to
+ * PREDICTED, MSE the mean squared error.
  */
 static double calibrated_loss(const float *predicted, const float *truth, size_t rows, size_t count,
                               float *grad, double *mse)
@@ -86,7 +85,7 @@ static double calibrated_loss(const float *predicted, const float *truth, size_t
   return (double)count / 2 * (log(variance) + *mse / variance - 1);
 }
 
-/* Encodes the rows and draws a latent sample for each from w->noise. */
+/* Encodes the rows and fills w->z with a latent sample of each, made from w->noise. */
 static void encode_batch(struct ft_autoencoder_work *w, const float *x, size_t rows)
 {
   const float *out;
@@ -103,8 +102,8 @@ static void encode_batch(struct ft_autoencoder_work *w, const float *x, size_t r
     }
 }
 
-/* Backpropagates the gradients of the samples and of the weighted KL divergence through the
- * encoder. Returns the divergence per row. */
+/* Backpropagates w->grad, the gradient of the latent samples, and the gradient of the KL divergence
+ * with weight KL through the encoder. Returns the divergence per row. */
 static double backpropagate_encoder(struct ft_autoencoder_work *w, size_t rows, double kl)
 {
   struct ft_mlp_pass *pass = &w->pass[FT_ENCODER];
@@ -162,7 +161,8 @@ double ft_autoencoder_loss(struct ft_autoencoder_work *w, enum ft_autoencoder_ph
   return loss;
 }
 
-/* Trains one phase on mini-batches of shuffled rows. */
+/* Trains one phase on mini-batches of shuffled rows. TABLE has the features and the standardised
+ * outputs, BATCH receives those of a mini-batch. Returns 0; -1 if stopped. */
 static int train_phase(struct ft_autoencoder_work *w, const struct ft_autoencoder_settings *s,
                        enum ft_autoencoder_phase phase, const struct ft_samples *all,
                        const float *table[2], size_t *order, struct ft_random *random,
@@ -201,7 +201,7 @@ static int train_phase(struct ft_autoencoder_work *w, const struct ft_autoencode
   return 0;
 }
 
-/* Computes mean and standard deviation of the outputs; Y gets them standardised. */
+/* Sets the mean and standard deviation of the outputs in M, and Y to the standardised outputs. */
 static int standardise_outputs(const struct ft_samples *s, struct ft_autoencoder *m, float *y,
                                struct ft_error *err)
 {

@@ -14,7 +14,7 @@ struct ft_autoencoder_work {
   struct ft_mlp_pass pass[FT_AUTOENCODER_PARTS];
   struct ft_adam adam[FT_AUTOENCODER_PARTS];
   float *noise, *z,
-      *grad; /* per batch: standard normal noise, latent samples, gradients by these */
+      *grad; /* per batch: standard normal noise, latent samples, gradients of the samples */
 };
 
 /* Creates WORK with randomly initialised networks. The caller frees WORK in either case. Returns 0;
@@ -26,7 +26,8 @@ void ft_autoencoder_work_free(struct ft_autoencoder_work *work);
 
 /*
  * Returns the mean loss per row of ROWS rows, features X and outputs Y, and adds its gradients to
- * the networks that PHASE trains. work->noise is an input; KL weights the divergence. Fills TOLD.
+ * the networks that PHASE trains. work->noise is an input; KL is the weight of the KL divergence.
+ * Fills PROGRESS.
  */
 double ft_autoencoder_loss(struct ft_autoencoder_work *work, enum ft_autoencoder_phase phase,
                            const float *x, const float *y, size_t rows, double kl,

@@ -7,8 +7,8 @@
 
 #include "predictor/learn/neural/blas.h"
 
-/* Returns the function NAME of LIBRARY; NULL: none. POSIX guarantees this conversion for dlsym().
- */
+/* Returns the function NAME of LIBRARY; NULL: none. POSIX guarantees the conversion of dlsym()'s
+ * result to a function pointer. */
 static void (*find_blas_symbol(void *library, const char *name))(void)
 {
   void *place = dlsym(library, name);
@@ -29,7 +29,7 @@ int ft_blas_open(struct ft_blas *blas, struct ft_error *err)
   blas->sgemm = find_blas_symbol(blas->library, "cblas_sgemm");
   if (!threads || !blas->sgemm)
     return ft_error_set(err, "libopenblas.so.0: not OpenBLAS with its C interface");
-  /* one thread: a fixed order of sums makes fits reproducible */
+  /* with one thread the order of sums is fixed and fits are reproducible */
   ((void (*)(int))threads)(1);
   return 0;
 }

@@ -16,14 +16,14 @@ struct ft_blas {
   void (*sgemm)(void); /* cblas_sgemm */
 };
 
-/* Loads OpenBLAS for one thread. The caller closes BLAS in either case. Returns 0; -1 if it is not
- * installed, and fills ERR. */
+/* Loads OpenBLAS and limits it to one thread. The caller closes BLAS in either case. Returns 0; -1
+ * if OpenBLAS is not installed, and fills ERR. */
 int ft_blas_open(struct ft_blas *blas, struct ft_error *err);
 void ft_blas_close(struct ft_blas *blas);
 
 /*
- * C = A B + ADD C with A of ROWS x INNER, B of INNER x COLUMNS and C of ROWS x COLUMNS numbers, row
- * by row. A_TURNED, B_TURNED: the array holds the transpose.
+ * C = A B + BETA C with A of ROWS x INNER, B of INNER x COLUMNS and C of ROWS x COLUMNS numbers,
+ * row by row. A_TRANSPOSED, B_TRANSPOSED: the array is the transpose. BLAS is open.
  */
 void ft_blas_multiply(const struct ft_blas *blas, const float *a, bool a_transposed, const float *b,
                       bool b_transposed, size_t rows, size_t inner, size_t columns, float beta,

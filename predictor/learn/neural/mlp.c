@@ -8,9 +8,9 @@
 #include "predictor/learn/neural/mlp.h"
 #include "predictor/learn/number_stream.h"
 
-enum { INPUTS = 2048 }; /* inputs of a network at most; above FT_FEATURE_ENCODER_MAX */
+enum { INPUTS = 2048 }; /* largest number of inputs; above FT_FEATURE_ENCODER_MAX */
 
-enum { VECTOR = 16 }; /* constant length of an inner loop, so that compilers vectorise it */
+enum { VECTOR = 16 }; /* constant length of an inner loop, which compilers then vectorise */
 
 /* Adam's decay rates and epsilon (Kingma and Ba 2015, section 2, defaults). */
 #define BETA1 0.9F
@@ -22,7 +22,7 @@ static size_t layer_parameters(const struct ft_mlp *n, size_t layer)
   return (n->width[layer] + 1) * n->width[layer + 1];
 }
 
-/* Counts the parameters of N. Returns -1 if the shape is too large. */
+/* Sets n->parameters from the layers' widths. Returns 0; -1 if N is too large, and fills ERR. */
 static int count_mlp_parameters(struct ft_mlp *n, struct ft_error *err)
 {
   bool fits = n->layers >= 1 && n->layers <= FT_MLP_LAYERS;
@@ -150,7 +150,7 @@ void ft_mlp_backward(const struct ft_blas *blas, const struct ft_mlp *n, struct 
   }
 }
 
-/* COUNT parameters from I on; see RUN. */
+/* Updates COUNT parameters from I on. It is inlined with the constant COUNT of VECTOR. */
 static inline void adam_update(struct ft_adam *adam, struct ft_mlp *n, float scale, size_t i,
                                size_t count)
 {

@@ -13,15 +13,15 @@
 struct ft_number_stream;
 
 enum {
-  FT_MLP_LAYERS = 4,  /* layers at most */
-  FT_MLP_WIDTH = 1024 /* units of a layer at most (Nichols et al. 2022) */
+  FT_MLP_LAYERS = 4,  /* largest number of layers */
+  FT_MLP_WIDTH = 1024 /* largest number of units of a layer (Nichols et al. 2022) */
 };
 
 /* Layer L maps width[L] numbers to width[L + 1]. All 0 is an empty network. */
 struct ft_mlp {
   size_t layers, width[FT_MLP_LAYERS + 1];
   size_t parameters;
-  float *parameter; /* by layer: weight[in * outs + out], then the biases */
+  float *parameter; /* per layer: weight[in * outs + out], then bias[out] */
 };
 
 /* Activations and gradients of a mini-batch. */
@@ -29,19 +29,19 @@ struct ft_mlp_pass {
   size_t rows;
   const float *in;
   float *out[FT_MLP_LAYERS];   /* out[layer][row * width + i] */
-  float *grad[FT_MLP_LAYERS];  /* gradient of the loss by out */
+  float *grad[FT_MLP_LAYERS];  /* gradient of the loss with respect to out */
 };
 
-/* Adam's state: gradient and its moments. */
+/* Adam's state: the gradient and running means of the gradient and of its square. */
 struct ft_adam {
   size_t steps;
-  float *gradient, *mean, *square; /* by parameter */
+  float *gradient, *mean, *square; /* one number per parameter */
 };
 
 /*
- * Creates NETWORK of 1 to FT_MLP_LAYERS LAYERS with WIDTH[0 .. LAYERS], each but the first at most
- * FT_MLP_WIDTH, and random weights. The caller frees NETWORK in either case. Returns 0; -1 on error
- * and fills ERR.
+ * Creates NETWORK with LAYERS (1 to FT_MLP_LAYERS) layers and random weights. Layer L has WIDTH[L]
+ * inputs and WIDTH[L + 1] outputs, at most FT_MLP_WIDTH. The caller frees NETWORK in either case.
+ * Returns 0; -1 on error and fills ERR.
  */
 int ft_mlp_create(struct ft_mlp *network, const size_t *width, size_t layers,
                   struct ft_random *random, struct ft_error *err);
@@ -53,28 +53,32 @@ int ft_mlp_pass_create(struct ft_mlp_pass *pass, const struct ft_mlp *network, s
                        struct ft_error *err);
 void ft_mlp_pass_free(struct ft_mlp_pass *pass);
 
+/* Creates ADAM for the parameters of NETWORK. The caller frees ADAM in either case. Returns 0; -1
+ * on error and fills ERR. */
 int ft_adam_create(struct ft_adam *adam, const struct ft_mlp *network, struct ft_error *err);
 void ft_adam_free(struct ft_adam *adam);
 
-/* Evaluates ROWS rows IN; the outputs are the last of pass->out. */
+/* Evaluates ROWS rows IN, which must stay valid for the backward pass. The outputs are
+ * pass->out[layers - 1]. */
 void ft_mlp_forward(const struct ft_blas *blas, const struct ft_mlp *network, const float *in,
                     size_t rows, struct ft_mlp_pass *pass);
 
 /*
- * Backpropagates the last of pass->slope, the loss's gradient by the outputs, and adds the gradient
- * by the parameters to GRADIENT. SLOPE_IN gets the gradient by the inputs; NULL: not needed.
+ * Backpropagates pass->grad[layers - 1], the gradient of the loss with respect to the outputs, and
+ * adds the gradient with respect to the parameters to GRADIENT. GRAD_IN gets the gradient with
+ * respect to the inputs; NULL: not needed.
  */
 void ft_mlp_backward(const struct ft_blas *blas, const struct ft_mlp *network,
                      struct ft_mlp_pass *pass, float *gradient, float *grad_in);
 
-/* Updates NETWORK by adam->gradient, which becomes 0. RATE is the step size alpha. */
+/* Updates NETWORK by adam->gradient, which becomes 0. RATE is the learning rate. */
 void ft_adam_step(struct ft_adam *adam, struct ft_mlp *network, float rate);
 
 /* Evaluates one row IN into OUT, without OpenBLAS. Allocates nothing. */
 void ft_mlp_predict(const struct ft_mlp *network, const float *in, float *out);
 
 /*
- * Writes NETWORK, of INS inputs and OUTS outputs, to STREAM, or reads it into an all-0 one that the
+ * Writes NETWORK, of INS inputs and OUTS outputs, to STREAM, or reads it into a zeroed one that the
  * caller frees in either case. Returns 0; -1 on error and fills ERR.
  */
 int ft_mlp_serialise(struct ft_number_stream *stream, size_t ins, size_t outs,

@@ -7,7 +7,7 @@
 #include "predictor/core/sort.h"
 #include "predictor/learn/regression/additive_work.h"
 
-enum { ROUNDS = 4 /* of reweighting, at most; chosen by judgement */ };
+enum { ROUNDS = 4 /* largest number of reweightings; chosen by judgement */ };
 
 /* Huber's threshold in standard deviations: 95 % efficient for normal residuals (Huber 1964). */
 #define HUBER 1.345
@@ -21,8 +21,8 @@ enum { ROUNDS = 4 /* of reweighting, at most; chosen by judgement */ };
 #define MIN_DEVIATION 1e-3
 /* Smallest ridge penalty, in rows. Chosen by judgement. */
 #define MIN_PENALTY 1e-3
-/* A fit with terms, and then a plain target, must reduce the best error to this fraction. Chosen by
- * judgement. */
+/* Largest ratio of the error of a fit with terms, or of one with a plain target, to the smallest
+ * error so far. Chosen by judgement. */
 #define FORM_ERROR 0.98
 
 size_t ft_additive_work_size(void)
@@ -30,6 +30,7 @@ size_t ft_additive_work_size(void)
   return sizeof(struct ft_additive_work);
 }
 
+/* Fills the design matrix of A. Returns its number of columns. */
 static size_t make_design(struct ft_additive_work *w, const struct attempt *a)
 {
   double *x = w->design;
@@ -54,7 +55,8 @@ static size_t make_design(struct ft_additive_work *w, const struct attempt *a)
   return (size_t)(x - w->design) / w->data->runs;
 }
 
-/* Cholesky factor of the Gram matrix, in its lower half. A pivot lost to rounding is clamped. */
+/* Computes the Cholesky factor of the Gram matrix in place, in the lower half. A pivot that
+ * rounding made negative is clamped. */
 static void factor_cholesky(struct ft_additive_work *w, size_t width)
 {
   for (size_t j = 0; j < width; j++) {
@@ -73,7 +75,8 @@ static void factor_cholesky(struct ft_additive_work *w, size_t width)
   }
 }
 
-/* Weighted ridge regression. PENALTY is in average rows and does not apply to the intercept. */
+/* Solves the weighted ridge regression. PENALTY is in rows of average weight and does not apply to
+ * the intercept. */
 static void solve_weighted_ridge(struct ft_additive_work *w, size_t width, double penalty)
 {
   double *b = w->solution, all = 0;
@@ -110,7 +113,7 @@ static void solve_weighted_ridge(struct ft_additive_work *w, size_t width, doubl
   }
 }
 
-/* Diagonal element of the hat matrix. */
+/* Returns the leverage of ROW, a diagonal element of the hat matrix. */
 static double row_leverage(const struct ft_additive_work *w, size_t width, size_t row)
 {
   const double *x = &w->design[row * width];
@@ -126,7 +129,8 @@ static double row_leverage(const struct ft_additive_work *w, size_t width, size_
   return w->weight[row] * sum;
 }
 
-/* Computes the leave-one-out residuals and the next row weights. Returns whether these changed. */
+/* Computes the leave-one-out residuals and the next row weights. Returns whether a weight changed
+ * by more than CONVERGED. */
 static bool update_row_weights(struct ft_additive_work *w, struct attempt *a, size_t width)
 {
   size_t runs = w->data->runs;
@@ -158,6 +162,7 @@ static bool update_row_weights(struct ft_additive_work *w, struct attempt *a, si
   return changed;
 }
 
+/* Fits the chosen terms of A, and sets its error and residuals. */
 static void fit_terms(struct ft_additive_work *w, struct attempt *a)
 {
   size_t width = make_design(w, a), runs = w->data->runs;
@@ -182,7 +187,7 @@ static void fit_terms(struct ft_additive_work *w, struct attempt *a)
   a->intercept = w->solution[0];
 }
 
-/* The other form of a numeric candidate, plain or logarithm; CANDIDATE if there is none. */
+/* Returns the other form of a numeric candidate, plain or logarithm; CANDIDATE if there is none. */
 static size_t other_form(const struct ft_additive_work *w, size_t candidate)
 {
   const struct candidate *c = &w->candidate[candidate];
@@ -192,7 +197,8 @@ static size_t other_form(const struct ft_additive_work *w, size_t candidate)
                                                                                         : candidate;
 }
 
-/* Fits A, then tries the other form of each number: the form was chosen without the later terms. */
+/* Fits A, then tries the other form of each numeric term, whose form was chosen before the later
+ * terms were known. */
 static void fit_forms(struct ft_additive_work *w, struct attempt *a)
 {
   struct attempt *trial = &w->trial_form;
@@ -209,7 +215,7 @@ static void fit_forms(struct ft_additive_work *w, struct attempt *a)
   }
 }
 
-/* Fits the chosen terms of A, and adds the tried ones if they gain as much as demanded. WITHOUT is
+/* Fits the chosen terms of A, and also the tried ones if these reduce the error enough. WITHOUT is
  * the error without terms. */
 static void fit_chosen_terms(struct ft_additive_work *w, struct attempt *a, double without)
 {

@@ -5,9 +5,9 @@
  * category.
  *
  * Terms are chosen one by one by their leave-one-out error (forward selection by orthogonal least
- * squares and PRESS: Hong, Sharkey and Warwick 2003). Each must reduce it by more than chance would
- * at this number of runs and columns. The chosen terms are fitted together by ridge regression with
- * Huber weights (Huber 1964). All residuals are leave-one-out.
+ * squares and PRESS: Hong, Sharkey and Warwick 2003). Each term must reduce it by more than chance
+ * would at this number of runs and columns. The chosen terms are fitted together by ridge
+ * regression with Huber weights (Huber 1964). All residuals are leave-one-out.
  */
 #ifndef FT_LEARN_ADDITIVE_H
 #define FT_LEARN_ADDITIVE_H
@@ -16,10 +16,10 @@
 #include <stddef.h>
 
 enum {
-  FT_ADDITIVE_RUNS = 200,   /* as ft_model.history (foretell.options) */
-  FT_ADDITIVE_COLUMNS = 24, /* as ft_model.columns */
-  FT_ADDITIVE_LEVELS = 16,  /* as ft_column.categories */
-  FT_ADDITIVE_TERMS = 4     /* terms of a fit; chosen by judgement */
+  FT_ADDITIVE_RUNS = 200,   /* largest number of runs: ft_model.history (foretell.options) */
+  FT_ADDITIVE_COLUMNS = 24, /* largest number of columns: ft_model.columns */
+  FT_ADDITIVE_LEVELS = 16,  /* largest number of categories: ft_column.categories */
+  FT_ADDITIVE_TERMS = 4     /* largest number of terms; chosen by judgement */
 };
 
 struct ft_additive_data {
@@ -32,7 +32,7 @@ struct ft_additive_data {
 
 struct ft_additive_term {
   size_t column;
-  bool log; /* of 1 + |x| */
+  bool log; /* the number is log(1 + |x|); else x */
   double mean, scale, coefficient;
   size_t levels;
   double level[FT_ADDITIVE_LEVELS];
@@ -44,7 +44,7 @@ struct ft_additive {
   double intercept;
   size_t terms;
   struct ft_additive_term term[FT_ADDITIVE_TERMS];
-  double residual[FT_ADDITIVE_RUNS]; /* log(y / leave-one-out prediction), by run */
+  double residual[FT_ADDITIVE_RUNS]; /* per run: log(y / leave-one-out prediction) */
 };
 
 /* Smallest linear prediction as a fraction of its intercept. Chosen by judgement. */

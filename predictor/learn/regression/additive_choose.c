@@ -15,8 +15,8 @@ enum { MIN_PRESENT = 3 };
 /* Ratio of a column's largest to its smallest number above which its logarithm is a candidate.
  * Chosen by judgement. */
 #define LOG_SPAN 1.5
-/* Error reduction that a term must exceed: DEMAND * sqrt(log(1 + columns) / runs), which is about
- * what chance reaches, at most MAX_DEMAND. Fractions of the error, chosen by judgement. */
+/* Smallest reduction of the error by a term, as a fraction of the error: REDUCTION * sqrt(log(1 +
+ * columns) / runs), about what chance achieves, but at most MAX_REDUCTION. Chosen by judgement. */
 #define REDUCTION 1.2
 #define MAX_REDUCTION 0.85
 /* Ridge penalty of a category's offset, in average rows. Chosen by judgement. */
@@ -26,6 +26,8 @@ enum { MIN_PRESENT = 3 };
 
 /* ---- candidates ---- */
 
+/* Appends COLUMN, or its logarithm if LOG, standardised, to the candidates. Returns false if COLUMN
+ * has too few numbers or is constant. */
 static bool add_standardised(struct ft_additive_work *w, size_t column, bool log)
 {
   struct candidate *c = &w->candidate[w->candidates];
@@ -69,6 +71,7 @@ static bool spans_factor(const struct ft_additive_data *data, size_t column)
   return low >= 0 && high > LOG_SPAN * low;
 }
 
+/* Returns whether COLUMN, a categorical one, has two different categories. */
 static bool levels_differ(const struct ft_additive_data *data, size_t column)
 {
   float first = NAN;
@@ -105,7 +108,8 @@ void ft_additive_gather(struct ft_additive_work *w)
 
 /* ---- errors ---- */
 
-/* Mean absolute leave-one-out error, clamped at MOST_ERROR. LOO: weighted residuals by row. */
+/* Returns the mean absolute leave-one-out error, in log units. Each error is clamped at MAX_ERROR.
+ * LOO: leave-one-out residual per row times the row weight. */
 static double mean_absolute_error(const struct ft_additive_work *w, bool log_target,
                                   const double *loo)
 {
@@ -129,6 +133,7 @@ double ft_additive_error_ratio(const struct ft_additive_work *w)
 
 /* ---- choosing terms ---- */
 
+/* Per category: sums of residuals and weights. PENALTY: LEVEL_PENALTY in weights. */
 struct level_sums {
   double sum[FT_ADDITIVE_LEVELS], weight[FT_ADDITIVE_LEVELS], penalty;
 };
@@ -151,7 +156,7 @@ static void sum_levels(const struct ft_additive_work *w, const struct candidate 
   s->penalty = all / (double)w->data->runs * LEVEL_PENALTY;
 }
 
-/* Sum of squares of the residual that CANDIDATE explains. */
+/* Returns the part of the residual sum of squares that CANDIDATE explains. */
 static double explained_squares(const struct ft_additive_work *w, size_t candidate)
 {
   const struct candidate *c = &w->candidate[candidate];
@@ -204,7 +209,8 @@ static void try_candidate(const struct ft_additive_work *w, size_t candidate, do
              clamp_leverage_rest(1 - w->hat[i] - v[i] * v[i] / c->squares);
 }
 
-/* Adds CANDIDATE: makes the residual and the other candidates orthogonal to it. */
+/* Adds CANDIDATE to the terms: makes the residual and the other candidates orthogonal to
+ * column v of CANDIDATE. */
 static void accept_candidate(struct ft_additive_work *w, size_t candidate)
 {
   struct candidate *c = &w->candidate[candidate];
@@ -248,7 +254,8 @@ static void accept_candidate(struct ft_additive_work *w, size_t candidate)
   }
 }
 
-/* Fills PICK with the best candidates by explained squares, at most SHORTLIST. Returns how many. */
+/* Fills PICK with the candidates that explain most squares, at most SHORTLIST. Returns their
+ * number. CATEGORIES: whether categorical candidates are allowed. */
 static size_t shortlist_candidates(const struct ft_additive_work *w, bool categories,
                                    size_t pick[SHORTLIST])
 {
@@ -337,7 +344,7 @@ void ft_additive_choose(struct ft_additive_work *w, struct attempt *a)
       }
     }
     limit *= ratio;
-    /* two terms may explain the target only together: the first then gains nothing */
+    /* two terms may explain the target only together: the first alone then reduces no error */
     if (!(smallest < error) ||
         (smallest >= limit && (a->tried > a->terms || w->data->runs < MIN_PAIR_RUNS)))
       break;

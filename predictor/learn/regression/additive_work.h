@@ -10,15 +10,14 @@
 enum {
   RUNS = FT_ADDITIVE_RUNS,
   CANDIDATES = 2 * FT_ADDITIVE_COLUMNS,
-  CATEGORICAL_TERMS = 2, /* at most; bounds the parameters */
+  CATEGORICAL_TERMS = 2, /* largest number of categorical terms; bounds PARAMETERS */
   PARAMETERS = 1 + CATEGORICAL_TERMS * FT_ADDITIVE_LEVELS + FT_ADDITIVE_TERMS,
-  SHORTLIST =
-      3 /* candidates whose leave-one-out error is computed, the best by explained squares */
+  SHORTLIST = 3 /* candidates of most explained squares, whose leave-one-out error is computed */
 };
 
-/* Clamp of an absolute log error: a factor of e. Chosen by judgement. */
+/* Clamp of an absolute error, log units: a factor of e. Chosen by judgement. */
 #define MAX_ERROR 1.0
-/* Mean absolute log error below which no term is sought. Chosen by judgement. */
+/* Mean absolute error, log units, below which no term is added. Chosen by judgement. */
 #define NEGLIGIBLE_ERROR 0.002
 
 /* A column, or its logarithm, that may become a term. */
@@ -26,14 +25,14 @@ struct candidate {
   size_t column, levels;
   bool log, used;
   double mean, scale;
-  double squares; /* of the part orthogonal to the chosen terms */
+  double squares; /* sum of squares of the component orthogonal to the chosen terms */
 };
 
 /* One fit: either the target or its logarithm is additive. */
 struct attempt {
   bool log_target;
   size_t terms, chosen[FT_ADDITIVE_TERMS];
-  size_t tried; /* chosen terms and further ones whose gain alone was too small */
+  size_t tried; /* terms, and further candidates that alone reduced the error too little */
   double error, start_error;
   double intercept, coefficient[PARAMETERS];
   double residual[RUNS];
@@ -46,7 +45,7 @@ struct ft_additive_work {
   size_t candidates, columns_used;
   struct candidate candidate[CANDIDATES];
   double z[CANDIDATES][RUNS]; /* standardised, 0 where missing */
-  double v[CANDIDATES][RUNS]; /* z times row weight, orthogonal to the chosen terms */
+  double v[CANDIDATES][RUNS]; /* z times row weight: component orthogonal to the chosen terms */
   double target[RUNS], row[RUNS], residual[RUNS], hat[RUNS];
   double trial[SHORTLIST][RUNS], sorted[RUNS];
   double design[RUNS * PARAMETERS]; /* row by row, one number per parameter */
@@ -56,13 +55,13 @@ struct ft_additive_work {
   struct attempt trial_form, trial_terms;
 };
 
-/* log(target / prediction) of a plain target. */
+/* Returns log(target / prediction) for a target that is not a logarithm. */
 static inline double log_residual(double target, double centre, double intercept)
 {
   return log(target / fmax(centre, intercept * FT_ADDITIVE_FLOOR));
 }
 
-/* Index of the row's category, or -1. */
+/* Returns the index of the row's category; -1: missing or unknown. */
 static inline int level_of(const struct ft_additive_work *w, const struct candidate *c, size_t row)
 {
   float x = w->data->x[c->column][row];
@@ -70,8 +69,8 @@ static inline int level_of(const struct ft_additive_work *w, const struct candid
   return x >= 0 && x < (float)c->levels ? (int)x : -1;
 }
 
-/* Returns the factor by which a term must reduce the error. More columns and fewer runs demand a
- * larger reduction. */
+/* Returns the largest ratio of the error with a term to the error without it. More columns and
+ * fewer runs give a smaller ratio. */
 double ft_additive_error_ratio(const struct ft_additive_work *w);
 
 /* Fills the candidates: columns that vary, and their logarithms. */

@@ -18,7 +18,8 @@ static const double linears[] = { 0, 0.1, 1 };
 /* Noise variance, as a multiple of the Matern kernel's amplitude. */
 static const double noises[] = { 0.01, 0.05, 0.2, 1 };
 
-/* Distance and inner product of two rows, per column: the inputs of all kernels. */
+/* Computes the inputs of all kernels: the root mean square difference of rows A and B, and their
+ * inner product divided by COLUMNS. */
 static void compare_rows(const double *a, const double *b, size_t columns, double *distance,
                          double *product)
 {
@@ -39,7 +40,8 @@ static double kernel_value(double distance, double product, double length, doubl
   return (1 + r) * exp(-r) + linear * product;
 }
 
-/* Computes the leading principal components of Y - mean, and each row's scores in PLACES. */
+/* Sets the components of P to the leading principal components of Y - mean, and SCORES[row *
+ * FT_GAUSSIAN_PROCESS_COMPONENTS + component] to the rows' scores. Returns 0; -1 on error. */
 static int principal_components(struct ft_gaussian_process *p, const double *y, double *scores,
                                 struct ft_error *err)
 {
@@ -86,7 +88,8 @@ out:
   return status;
 }
 
-/* Keeps this kernel for each component whose marginal likelihood it raises. */
+/* Stores the kernel of LENGTH and LINEAR in each component whose marginal likelihood is above BEST
+ * with it, and updates BEST. SOLVED: inverse covariance matrix times SCORES. */
 static void keep_better_kernel(struct ft_gaussian_process *p, const double *scores,
                                const double *solved, double logdet, double length, double linear,
                                double *best)
@@ -109,6 +112,7 @@ static void keep_better_kernel(struct ft_gaussian_process *p, const double *scor
   }
 }
 
+/* Chooses the kernel of each component on the grids. Returns 0; -1 on error. */
 static int choose_kernels(struct ft_gaussian_process *p, const double *scores, struct ft_error *err)
 {
   size_t n = p->rows, count = sizeof lengths / sizeof *lengths, trials;

@@ -13,18 +13,19 @@
 struct ft_number_stream;
 
 enum {
-  FT_GAUSSIAN_PROCESS_ROWS = 400,    /* training rows at most; bounds the cubic time */
+  FT_GAUSSIAN_PROCESS_ROWS = 400,    /* largest number of training rows; bounds the cubic time */
   FT_GAUSSIAN_PROCESS_COMPONENTS = 4 /* principal components at most; chosen by judgement */
 };
 
 /* One principal component. */
 struct ft_gaussian_process_component {
-  double length;     /* length scale, for distances divided by the root of the columns */
-  double linear;     /* weight of the linear kernel */
-  double *alpha;     /* dual weights, by row */
-  double *direction; /* by output */
+  double length;     /* length scale, of root mean square differences of two rows */
+  double linear;     /* weight of the linear kernel, relative to the Matern kernel */
+  double *alpha;     /* dual weight of each training row */
+  double *direction; /* unit vector with one element per output */
 };
 
+/* A fitted process; all 0 is an empty one. x: training rows; mean: of each output. */
 struct ft_gaussian_process {
   size_t rows, columns, outputs, components;
   double *x, *mean;
@@ -32,9 +33,9 @@ struct ft_gaussian_process {
 };
 
 /*
- * Fits PROCESS to SAMPLES, whose columns have a standard deviation of about 1. Of more than
- * FT_GAUSSIAN_PROCESS_ROWS rows, evenly spaced ones are used. The caller frees PROCESS in either
- * case. Returns 0; -1 on error and fills ERR.
+ * Fits PROCESS to SAMPLES, whose columns have a standard deviation of about 1. If SAMPLES has more
+ * than FT_GAUSSIAN_PROCESS_ROWS rows, evenly spaced ones are used. The caller frees PROCESS in
+ * either case. Returns 0; -1 on error and fills ERR.
  */
 int ft_gaussian_process_fit(const struct ft_samples *samples, struct ft_gaussian_process *process,
                             struct ft_error *err);
@@ -44,7 +45,7 @@ void ft_gaussian_process_add(const struct ft_gaussian_process *process, const do
                              double *out);
 
 /*
- * Writes PROCESS, of COLUMNS columns and OUTPUTS outputs, to STREAM, or reads it into an all-0 one
+ * Writes PROCESS, of COLUMNS columns and OUTPUTS outputs, to STREAM, or reads it into a zeroed one
  * that the caller frees in either case. Returns 0; -1 on error and fills ERR.
  */
 int ft_gaussian_process_serialise(struct ft_number_stream *stream, size_t columns, size_t outputs,

@@ -11,7 +11,8 @@
 /* Singular values below this fraction of the largest count as 0. Chosen by judgement. */
 #define MIN_SINGULAR 1e-10
 
-/* Fills the design. GSL's SVD needs as many rows as columns; rows of weight 0 are added. */
+/* Fills the design matrix, targets and weights. GSL's SVD needs at least as many rows as columns,
+ * so rows of weight 0 are appended. */
 static void fill_padded_design(gsl_matrix *m, gsl_vector *target, gsl_vector *weights,
                                const double *x, const double *y, const double *weight, size_t rows,
                                size_t columns, const double *scale)
@@ -27,7 +28,8 @@ static void fill_padded_design(gsl_matrix *m, gsl_vector *target, gsl_vector *we
   }
 }
 
-/* GSL's SVD may return NaN for repeated or nearly zero columns. */
+/* Returns whether COUNT values are finite: GSL's SVD may return NaN for repeated or nearly zero
+ * columns. */
 static bool are_all_finite(const double *value, size_t count)
 {
   for (size_t i = 0; i < count; i++)

@@ -7,7 +7,7 @@
 #include "predictor/learn/number_stream.h"
 #include "predictor/learn/regression/ridge.h"
 
-/* Column I of the design: 1, then the used columns. */
+/* Returns element I of the design's row: 1, then the used columns. */
 static double design_value(const double *row, const uint32_t *column, size_t i)
 {
   return i ? row[column[i - 1]] : 1;

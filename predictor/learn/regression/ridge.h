@@ -10,7 +10,8 @@
 
 struct ft_number_stream;
 
-/* A fitted model: out[o] = weight[o] + sum over k of x[column[k]] * weight[(k + 1) * outputs + o].
+/* A fitted model, all 0 is an empty one: out[o] = weight[o] + sum over k of x[column[k]] *
+ * weight[(k + 1) * outputs + o].
  */
 struct ft_ridge {
   size_t used, outputs;
@@ -19,9 +20,9 @@ struct ft_ridge {
 };
 
 /*
- * Fits RIDGE to the USED columns COLUMN (0: the mean only). LAMBDA, above 0, is added to the sums
- * of squares: its unit is rows if columns have a standard deviation of 1. The caller frees RIDGE in
- * either case. Returns 0; -1 on error and fills ERR.
+ * Fits RIDGE to the USED columns COLUMN (0: the mean only). LAMBDA, above 0, is added to each
+ * column's sum of squares: its unit is rows if columns have a standard deviation of 1. The caller
+ * frees RIDGE in either case. Returns 0; -1 on error and fills ERR.
  */
 int ft_ridge_fit(const struct ft_samples *samples, const uint32_t *column, size_t used,
                  double lambda, struct ft_ridge *ridge, struct ft_error *err);
@@ -30,7 +31,7 @@ int ft_ridge_fit(const struct ft_samples *samples, const uint32_t *column, size_
 void ft_ridge_add(const struct ft_ridge *ridge, const double *x, double *out);
 
 /*
- * Writes RIDGE, of OUTPUTS outputs on COLUMNS columns, to STREAM, or reads it into an all-0 one
+ * Writes RIDGE, of OUTPUTS outputs on COLUMNS columns, to STREAM, or reads it into a zeroed one
  * that the caller frees in either case. Returns 0; -1 on error and fills ERR.
  */
 int ft_ridge_serialise(struct ft_number_stream *stream, size_t columns, size_t outputs,

@@ -13,12 +13,14 @@ enum { TERMS = FT_WORK_RATES_COLUMNS + 1 };
 
 /* Gauss-Newton steps. Chosen by judgement. */
 enum { ROUNDS = 20 };
-/* Weight, in rows, of the mean rates over platforms. Chosen by tests/bench/relative (aiwc). */
+/* Weight, in rows, of the shrinkage towards the mean rates over platforms. Chosen by
+ * tests/bench/relative (aiwc). */
 #define SHRINKAGE 1.0
-/* Weight, in platforms, of the prior of that mean. Chosen by tests/bench/relative (aiwc). */
+/* Weight, in platforms, of the prior of the mean rates. Chosen by tests/bench/relative (aiwc). */
 #define PRIOR_PLATFORMS 0.05
-/* Prior fraction of the source time in the sum: one ratio for all rows until the data differ. The
- * other works share the rest equally. Chosen by tests/bench/relative (aiwc). */
+/* Prior fraction of the source time in the sum: near 1, so that all rows have one ratio unless the
+ * data show another. The other terms have equal parts of the remainder. Chosen by
+ * tests/bench/relative (aiwc). */
 #define PRIOR_TIME_FRACTION 0.9
 /* Largest change of a log rate in one step, so that steps far from the solution do not diverge.
  * Chosen by judgement. */
@@ -26,7 +28,7 @@ enum { ROUNDS = 20 };
 
 /*
  * Returns log(sum of exp(TERM[k] + RATE[k * STRIDE])). SHARE (NULL: not needed) gets the fraction
- * of each term, which is the derivative by its rate.
+ * of each term in the sum, which is the derivative with respect to its rate.
  */
 static double log_sum_exp(const double *term, const double *rate, size_t terms, size_t stride,
                           double *share)
@@ -45,8 +47,8 @@ static double log_sum_exp(const double *term, const double *rate, size_t terms, 
 }
 
 /*
- * Fills TERM with the log works of row X; the first is constant. A missing work (0) is imputed from
- * the time: otherwise a long run without counters would look like no work.
+ * Fills TERM with the log work terms of row X; the first is constant. A missing work term (0) is
+ * imputed by the source time: else a long run without counters would seem to do no work.
  */
 static void fill_log_works(const struct ft_work_rates *w, const double *x, double *term)
 {
@@ -64,10 +66,10 @@ struct problem {
   size_t rows, terms;
   double *term;       /* term[row * terms + k] */
   double *target;     /* target[row * outputs + o], of mean 0 */
-  double mean[TERMS]; /* of the rates, over the outputs */
+  double mean[TERMS]; /* mean of each rate over the outputs */
 };
 
-/* One Gauss-Newton step for OUTPUT. */
+/* Makes one Gauss-Newton step of the rates of OUTPUT. Returns 0; -1 on error. */
 static int gauss_newton_step(const struct problem *p, size_t output, struct ft_work_rates *w,
                              struct ft_error *err)
 {
@@ -97,13 +99,14 @@ static int gauss_newton_step(const struct problem *p, size_t output, struct ft_w
   return 0;
 }
 
+/* Returns the prior mean of the rate of TERM, of TERMS. Term 1 is the source time. */
 static double prior_rate(size_t term, size_t terms)
 {
   return term == 1 ? log(PRIOR_TIME_FRACTION)
                    : log((1 - PRIOR_TIME_FRACTION) / (double)(terms - 1));
 }
 
-/* Maximum-likelihood mean rates, given the platforms' rates and the prior. */
+/* Sets p->mean to the most probable mean rates, given the platforms' rates and the prior. */
 static void update_mean_rates(struct problem *p, const struct ft_work_rates *w)
 {
   for (size_t k = 0; k < p->terms; k++) {

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /*
- * Run time as a sum of work terms at platform-specific rates:
- * log t = log(sum over k of exp(rate[k] + log work[k])); one term is constant. Launch overhead
- * dominates small runs, data movement large ones. Outside the training range the slope stays
- * between 0 and 1. A platform's rates are shrunk towards the mean over platforms. Fitted by
- * Gauss-Newton.
+ * Run time t as a sum of work terms, each divided by a platform-specific speed: log t = log(sum
+ * over k of exp(rate[k] + log work[k])); one term is constant. rate[k] is the log time per unit of
+ * work. Launch overhead dominates small runs, data movement large ones. Outside the training range
+ * the slope stays between 0 and 1. A platform's rates are shrunk towards the mean over platforms.
+ * Fitted by Gauss-Newton.
  */
 #ifndef FT_LEARN_WORK_RATES_H
 #define FT_LEARN_WORK_RATES_H
@@ -17,8 +17,8 @@
 struct ft_number_stream;
 
 enum {
-  FT_WORK_RATES_COLUMNS = 24, /* work terms at most; bounds time */
-  FT_WORK_RATES_ROWS = 400    /* training rows at most; bounds time */
+  FT_WORK_RATES_COLUMNS = 24, /* largest number of work terms; bounds time */
+  FT_WORK_RATES_ROWS = 400    /* largest number of training rows; bounds time */
 };
 
 /*
@@ -34,11 +34,11 @@ struct ft_work_rates {
 };
 
 /*
- * Fits WORKS to log ratios of run times. x[column] * SCALE[column] is, up to a constant, the
- * logarithm of a work if SCALE is above 0; x of 0: missing. Column 0 must be the time on the source
- * platform. The first FT_WORK_RATES_COLUMNS such columns and at most FT_WORK_RATES_ROWS evenly
- * spaced rows are used. The caller frees WORKS in either case. Returns 0; -1 on error and fills
- * ERR.
+ * Fits WORKS to log ratios of run times. A column with SCALE[column] above 0 is a work term:
+ * x[column] * SCALE[column] is its logarithm up to a constant; x of 0: missing. Column 0 must be
+ * the time on the source platform. The first FT_WORK_RATES_COLUMNS work terms and at most
+ * FT_WORK_RATES_ROWS evenly spaced rows are used. The caller frees WORKS in either case. Returns 0;
+ * -1 on error and fills ERR.
  */
 int ft_work_rates_fit(const struct ft_samples *samples, const double *scale,
                       struct ft_work_rates *works, struct ft_error *err);
@@ -47,7 +47,7 @@ int ft_work_rates_fit(const struct ft_samples *samples, const double *scale,
 void ft_work_rates_add(const struct ft_work_rates *works, const double *x, double *out);
 
 /*
- * Writes WORKS, of OUTPUTS outputs on COLUMNS columns, to STREAM, or reads it into an all-0 one
+ * Writes WORKS, of OUTPUTS outputs on COLUMNS columns, to STREAM, or reads it into a zeroed one
  * that the caller frees in either case. Returns 0; -1 on error and fills ERR.
  */
 int ft_work_rates_serialise(struct ft_number_stream *stream, size_t columns, size_t outputs,

@@ -9,13 +9,20 @@
 #include "predictor/learn/relative/learner.h"
 
 enum {
-  CHOOSE_ROWS = 300, /* rows for the choice of columns; bounds time */
-  FOLDS = 5,
-  OUTPUTS = 64,     /* as FT_MULTIVARIATE_NORMAL_OUTPUTS */
-  NUMBERS = 2 << 20 /* numbers of a stored forest: a leaf has its outputs and two nodes of 4 */
+  CHOOSE_ROWS = 300, /* rows for the selection of columns; bounds time */
+  FOLDS = 5,         /* folds of the selection of columns; chosen by judgement */
+  MAX_SELECTED = 16, /* largest number of selected columns */
+  OUTPUTS = 64,      /* largest number of outputs: FT_MULTIVARIATE_NORMAL_OUTPUTS */
+  NUMBERS = 2 << 20  /* largest size of a stored forest; bounds memory (by judgement) */
 };
+
+/* Ridge penalty of the selection of columns, in rows. Chosen by judgement. */
+#define SELECTION_PENALTY 3
+/* Largest ratio of the error with a further column to the error without it. Chosen by judgement. */
+#define SELECTION_RATIO 0.99
+
 enum ridge { NO_RIDGE, MEAN, SELECTED, ALL };
-enum span { USUAL, PLAIN, RATES }; /* all but rates; no differences; rates only */
+enum span { USUAL, PLAIN, RATES }; /* encoded columns: all but rates; no differences; rates only */
 
 /* Hyperparameters of the learners, chosen by tests/bench/relative (aiwc). */
 static const struct {
@@ -25,7 +32,7 @@ static const struct {
   bool process;
   bool work_rates;
   bool network;
-  struct ft_forest_settings forest; /* trees 0: none; 1: settings->trees */
+  struct ft_forest_settings forest; /* trees: 0 none, 1 as many as settings->trees */
 } kinds[FT_LEARNERS] = {
   [FT_LEARNER_CONSTANT] = { .ridge = MEAN, .lambda = 1 },
   [FT_LEARNER_TREES] = { .span = PLAIN, .forest = { 1, 1, 64, 1, 0, true, false, 0 } },
@@ -82,7 +89,7 @@ static int fit_learner_ridge(const struct ft_samples *s, const uint32_t *selecte
   return status;
 }
 
-/* Fits trees to the residuals of the ridge. */
+/* Fits a forest to the residuals of the ridge regression. */
 static int fit_residual_forest(const struct ft_samples *s, unsigned trees, uint64_t seed,
                                struct ft_learner *l, struct ft_error *err)
 {
@@ -104,7 +111,8 @@ static int fit_residual_forest(const struct ft_samples *s, unsigned trees, uint6
     for (size_t o = 0; o < s->outputs; o++)
       y[r * s->outputs + o] = s->y[r * s->outputs + o] - predicted[o];
   }
-  /* larger leaves for large tables keep a forest within NUMBERS */
+  /* Large tables get larger leaves, so that the forest has at most NUMBERS: a leaf has its outputs
+   * and about two nodes of 4 numbers. */
   max_leaves = (size_t)NUMBERS / (s->outputs + 8) / trees;
   while (s->rows / settings.min_leaf > (max_leaves ? max_leaves : 1) && settings.min_leaf < s->rows)
     settings.min_leaf *= 2;
@@ -116,8 +124,8 @@ out:
   return status;
 }
 
-/* Fits work rates and subtracts their prediction from Y. Without effect if the source time does not
- * span orders of magnitude. */
+/* Fits work rates and subtracts their prediction from Y. Does nothing if the source time does not
+ * span orders of magnitude. Returns 0; -1 on error. */
 static int subtract_work_rates(const struct ft_samples *s, const struct ft_feature_encoder *encode,
                                struct ft_learner *l, double *y, struct ft_error *err)
 {
@@ -249,9 +257,10 @@ void ft_learner_predict(const struct ft_learner *l, const double *row, double *o
     ft_autoencoder_add(&l->autoencoder, x, out);
 }
 
-/* ---- columns of a small ridge regression ---- */
+/* ---- selection of columns for a ridge regression ---- */
 
-/* Squared error on held-out groups of a ridge on COUNT columns; INFINITY if a fit fails. */
+/* Returns the sum of squared errors, on held-out groups, of a ridge regression on COUNT SELECTED
+ * columns; INFINITY if a fit fails. X and Y are scratch memory. */
 static double cross_validate_ridge(const struct ft_samples *s, const size_t *group,
                                    const uint32_t *selected, size_t count, double *x, double *y)
 {
@@ -259,7 +268,7 @@ static double cross_validate_ridge(const struct ft_samples *s, const size_t *gro
 
   for (size_t fold = 0; fold < FOLDS; fold++) {
     struct ft_samples part = { x, y, 0, count, s->outputs };
-    uint32_t all[16] = { 0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15 };
+    uint32_t all[MAX_SELECTED] = { 0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15 };
     struct ft_ridge ridge;
     struct ft_error ignored;
 
@@ -270,7 +279,7 @@ static double cross_validate_ridge(const struct ft_samples *s, const size_t *gro
         x[part.rows * count + k] = s->x[r * s->columns + selected[k]];
       memcpy(y + part.rows++ * s->outputs, s->y + r * s->outputs, s->outputs * sizeof *y);
     }
-    if (!part.rows || ft_ridge_fit(&part, all, count, 3, &ridge, &ignored) < 0) {
+    if (!part.rows || ft_ridge_fit(&part, all, count, SELECTION_PENALTY, &ridge, &ignored) < 0) {
       if (part.rows)
         ft_ridge_free(&ridge);
       return INFINITY;
@@ -304,7 +313,8 @@ size_t ft_learner_choose(const struct ft_samples *all, const size_t *group, size
   s.rows = s.rows < CHOOSE_ROWS ? s.rows : CHOOSE_ROWS;
   x = calloc(s.rows * max + 1, sizeof *x);
   y = calloc(s.rows * s.outputs + 1, sizeof *y);
-  best = x && y && max <= 16 ? cross_validate_ridge(&s, group, selected, 1, x, y) : INFINITY;
+  best =
+      x && y && max <= MAX_SELECTED ? cross_validate_ridge(&s, group, selected, 1, x, y) : INFINITY;
   while (isfinite(best) && count < max) {
     double smallest = best;
     uint32_t which = 0;
@@ -319,7 +329,7 @@ size_t ft_learner_choose(const struct ft_samples *all, const size_t *group, size
         which = c;
       }
     }
-    if (!(smallest < 0.99 * best))
+    if (!(smallest < SELECTION_RATIO * best))
       break;
     selected[count++] = which;
     best = smallest;

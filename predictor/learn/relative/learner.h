@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Common interface of the learners with several outputs. A learner is a row of learner.c's table.
- */
+/* Common interface of the regression methods with several outputs. Each is a row of the table in
+ * learner.c. */
 #ifndef FT_LEARN_LEARNER_H
 #define FT_LEARN_LEARNER_H
 
@@ -25,7 +25,7 @@ enum ft_learner_kind {
   FT_LEARNER_RATE_TREES,            /* extremely randomised trees on rates only */
   FT_LEARNER_RATE_GAUSSIAN_PROCESS, /* Gaussian process on rates only */
   FT_LEARNER_WORK_GAUSSIAN_PROCESS, /* work rates, Gaussian process on their residuals */
-  FT_LEARNER_WORK_RATES,            /* the same, the process on rates only */
+  FT_LEARNER_WORK_RATES,            /* work rates, Gaussian process on rates for their residuals */
   FT_LEARNER_AUTOENCODER,           /* variational auto-encoder and neural network */
   FT_LEARNERS
 };
@@ -33,10 +33,10 @@ enum ft_learner_kind {
 /* Names, for options and reports. */
 extern const char *const ft_learner_names[FT_LEARNERS];
 
-/* A fitted learner. Parts that its kind does not use are empty. */
+/* A fitted learner: the sum of the models that its kind uses; the others are empty. */
 struct ft_learner {
   enum ft_learner_kind kind;
-  size_t from, columns; /* its range of the encoded columns */
+  size_t from, columns; /* range of the encoded columns that it uses */
   size_t outputs;
   struct ft_ridge ridge;
   struct ft_work_rates work_rates; /* on all encoded columns */
@@ -47,11 +47,11 @@ struct ft_learner {
 
 struct ft_learner_settings {
   const struct ft_feature_encoder *encode; /* encoder of the samples' columns */
-  const uint32_t *selected;                /* columns of a ridge on a few columns */
-  size_t count;                            /* number of these */
-  unsigned trees;                          /* trees of a forest */
+  const uint32_t *selected;                /* columns of the ridge regression on a few columns */
+  size_t count;                            /* number of selected columns */
+  unsigned trees;                          /* number of trees of a forest */
   uint64_t seed;
-  bool (*stop)(void *data); /* polled during the fit: true cancels it; NULL: never */
+  bool (*stop)(void *data); /* called during the fit; true cancels it; NULL: none */
   void *data;
 };
 
@@ -72,15 +72,15 @@ bool ft_learner_slow(enum ft_learner_kind kind);
 void ft_learner_predict(const struct ft_learner *learner, const double *x, double *out);
 
 /*
- * Chooses the columns FEW of a small ridge regression, by forward selection on held-out groups of
- * rows. FIRST is always included; candidates are the columns below PLAIN. Returns their number, at
- * most MOST.
+ * Selects columns for a ridge regression on a few columns, by forward selection with the error on
+ * held-out groups of rows; group[row] is a number. FIRST is always selected; candidates are the
+ * columns below PLAIN. SELECTED gets them. Returns their number, at most MAX.
  */
 size_t ft_learner_choose(const struct ft_samples *samples, const size_t *group, size_t plain,
                          uint32_t first, uint32_t *selected, size_t max);
 
 /*
- * Writes LEARNER, of OUTPUTS outputs on the columns of ENCODE, to STREAM, or reads it into an all-0
+ * Writes LEARNER, of OUTPUTS outputs on the columns of ENCODE, to STREAM, or reads it into a zeroed
  * one that the caller frees in either case. Returns 0; -1 on error and fills ERR.
  */
 int ft_learner_serialise(struct ft_number_stream *stream, const struct ft_feature_encoder *encode,

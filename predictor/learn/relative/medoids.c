@@ -10,15 +10,15 @@
 
 enum {
   STARTS = 5, /* k-means++ starts; chosen by judgement */
-  ROUNDS = 15 /* alternations of a start at most; chosen by judgement */
+  ROUNDS = 15 /* largest number of alternations per start; chosen by judgement */
 };
 
 struct problem {
   const double *x;
   size_t rows, columns, count;
-  size_t *nearest;  /* by row: which medoid's */
-  double *distance; /* by row, to it */
-  double *centre;   /* centre[medoid * columns + column] */
+  size_t *nearest;  /* per row: index of the nearest medoid */
+  double *distance; /* per row: squared distance to it */
+  double *centre;   /* cluster means: centre[medoid * columns + column] */
 };
 
 static double squared_distance(const double *a, const double *b, size_t columns)
@@ -39,7 +39,7 @@ static int is_medoid(const size_t *medoid, size_t count, size_t row)
 }
 
 /* k-means++: each medoid is drawn with probability proportional to the squared distance to the
- * earlier ones. All are different rows, even if rows are equal. */
+ * earlier ones. The medoids have different indices, even if rows are equal. */
 static void draw_start(struct problem *p, struct ft_random *random, size_t *medoid)
 {
   medoid[0] = (size_t)ft_random_below(random, p->rows);
@@ -67,7 +67,7 @@ static void draw_start(struct problem *p, struct ft_random *random, size_t *medo
   }
 }
 
-/* Assigns each row to its nearest medoid; a medoid to itself. Returns the sum of squares. */
+/* Assigns each row to its nearest medoid, a medoid to itself. Returns the sum of squares. */
 static double assign_rows(struct problem *p, const size_t *medoid)
 {
   double sum = 0;

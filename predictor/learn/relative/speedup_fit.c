@@ -12,19 +12,19 @@
 #include "predictor/learn/relative/speedup_weights.h"
 
 enum {
-  SELECTED = 4,   /* columns of a small ridge regression; chosen by judgement */
-  MIN_ROWS = 4,   /* rows for cross-validation */
-  FOLDS = 5,      /* of cross-validation */
+  SELECTED = 4,   /* columns of the ridge regression on a few columns; chosen by judgement */
+  MIN_ROWS = 4,   /* fewest rows for cross-validation; chosen by judgement */
+  FOLDS = 5,      /* folds of cross-validation; chosen by judgement */
   FEW_ROWS = 40,  /* rows up to which there are FEW_FOLDS folds; chosen by judgement */
-  FEW_FOLDS = 10, /* of cross-validation with few rows */
-  /* Rows from which slow learners are tried. With fewer the auto-encoder was never near the best
+  FEW_FOLDS = 10, /* folds with few rows; chosen by judgement */
+  /* Fewest rows for slow learners. With fewer the auto-encoder was never near the best
    * (tests/bench/relative: aiwc's 88 rows, R2 0.5 against 0.8). */
   SLOW_ROWS = 200,
-  MAX_ROWS = 4000,      /* rows of one fit; more are thinned evenly to bound time */
-  MAX_NUMBERS = 1 << 19 /* rows times columns of one fit, likewise */
+  MAX_ROWS = 4000, /* largest number of rows of one fit; evenly spaced ones are used; bounds time */
+  MAX_NUMBERS = 1 << 19 /* largest rows times columns of one fit, likewise */
 };
 
-/* Largest ratio of a slow learner's error to the best after one fold. Chosen by judgement. */
+/* Largest ratio of a slow learner's error to the best after the first fold. Chosen by judgement. */
 #define MAX_RACE_RATIO 1.5
 
 /* One set of learners, fitted to some of the rows. */
@@ -36,7 +36,7 @@ struct fitted {
 struct fitter {
   const struct ft_speedup_table *t;
   const struct ft_speedup_settings *settings;
-  size_t *fold; /* by row */
+  size_t *fold; /* fold[row] */
   size_t folds;
   double *predicted[FT_LEARNERS]; /* held-out predictions */
 };
@@ -48,7 +48,8 @@ static void fitted_free(struct fitted *f)
     ft_learner_free(&f->learner[l]);
 }
 
-/* Encodes ROWS rows of X, with differences of the best predictors. */
+/* Fits the encoder of F to ROWS rows of X and encodes them into OUT, which the caller frees, with
+ * differences of the SELECTED columns. Returns 0; -1 on error. */
 static int encode_rows(struct fitted *f, const double *x, const double *y, const size_t *group,
                        size_t rows, const struct ft_speedup_table *t, uint32_t *selected,
                        size_t *count, double **out, struct ft_error *err)
@@ -83,7 +84,7 @@ static int encode_rows(struct fitted *f, const double *x, const double *y, const
 
 /*
  * Fits the learners in MASK to the rows outside FOLD (SIZE_MAX: all rows). Missing outputs are
- * filled from these rows only. The caller frees F in either case. Returns 0; -1 on error and fills
+ * imputed from these rows only. The caller frees F in either case. Returns 0; -1 on error and fills
  * ERR.
  */
 static int fit_without_fold(const struct fitter *g, size_t fold, unsigned mask, unsigned trees,
@@ -144,7 +145,7 @@ static int compare_groups(const void *a, const void *b)
   return p[0] != q[0] ? (p[0] > q[0]) - (p[0] < q[0]) : (p[1] > q[1]) - (p[1] < q[1]);
 }
 
-/* Assigns the groups to folds in random order; the rows, if there is one group. */
+/* Assigns the groups of rows to folds in random order; single rows if there is one group. */
 static int assign_group_folds(struct fitter *g, struct ft_error *err)
 {
   size_t rows = g->t->rows, groups = 0;
@@ -212,7 +213,8 @@ static unsigned drop_slow_learners(struct fitter *g, size_t fold, unsigned mask)
   return mask;
 }
 
-/* Fills the held-out predictions of the learners in ALL, and removes those dropped by the race. */
+/* Fills the held-out predictions of the learners in ALL, and removes dropped slow learners from
+ * ALL. */
 static int predict_held_out(struct fitter *g, unsigned *all, struct ft_error *err)
 {
   unsigned mask = *all;
@@ -242,7 +244,7 @@ static int predict_held_out(struct fitter *g, unsigned *all, struct ft_error *er
   return 0;
 }
 
-/* Root mean square error of SAID. */
+/* Returns the root mean square error of PREDICTED; NAN if no output is known. */
 static double rms_error(const struct ft_speedup_table *t, const double *predicted)
 {
   double squares = 0, count = 0;
@@ -273,7 +275,7 @@ static int fit_weights(const struct fitter *g, unsigned mask, double *sum,
   return 0;
 }
 
-/* Gives the learners in MASK equal weight; their errors are unknown. */
+/* Sets equal weights of the learners in MASK and unknown errors. */
 static void set_equal_weights(unsigned mask, struct ft_speedup_model *out)
 {
   for (int l = 0; l < FT_LEARNERS; l++) {
@@ -283,7 +285,8 @@ static void set_equal_weights(unsigned mask, struct ft_speedup_model *out)
   }
 }
 
-/* Stores the held-out residuals, if HONEST: sorted by output, and as a normal distribution. */
+/* Stores the residuals of the held-out predictions SUM, if VALIDATED: sorted per output, and as a
+ * normal distribution. */
 static int store_held_out_residuals(const struct ft_speedup_table *t, const double *sum,
                                     bool validated, struct ft_speedup_model *out,
                                     struct ft_error *err)

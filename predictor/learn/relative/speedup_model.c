@@ -10,9 +10,13 @@
 #include "predictor/learn/relative/speedup_model.h"
 #include "predictor/learn/residual_quantiles.h"
 
-enum { ROWS = 1 << 20 }; /* training rows of a stored model at most; bounds memory */
+enum { ROWS = 1 << 20 }; /* largest number of training rows of a stored model; bounds memory */
 
-/* Smallest standard deviation of a residual: half that between repeats of a run (aiwc: 3.9 %). */
+/* Largest weight of a stored learner: 1 and rounding errors. */
+#define MAX_WEIGHT 1.01
+
+/* Smallest standard deviation of a residual, log units: half of the deviation between repeats of a
+ * run (aiwc: 3.9 %). */
 #define MIN_DEVIATION 0.02
 
 /* Predicts with the mixture M, without the per-output models. */
@@ -78,7 +82,7 @@ static int serialise_learners(struct ft_number_stream *s, struct ft_speedup_mode
     ft_number_stream_double(s, &m->weight[l]);
     ft_number_stream_double(s, &error);
     m->error[l] = error < 0 ? NAN : error;
-    if (!(m->weight[l] >= 0 && m->weight[l] <= 1.01) || s->failed)
+    if (!(m->weight[l] >= 0 && m->weight[l] <= MAX_WEIGHT) || s->failed)
       return ft_error_set(err, "a learner's weight: cut short or out of range");
     if (!(m->weight[l] > 0))
       continue;

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /*
  * Speed-up model: predicts log ratios of run times from features. Every learner is cross-validated
- * on held-out groups of rows. A mixture of the best is fitted to all rows; its held-out residuals
- * are its uncertainty. An output with few rows has a model of its own if that is better.
+ * on held-out groups of rows. A mixture of the best learners is fitted to all rows; its held-out
+ * residuals give its uncertainty. An output with few rows has a separate model if that predicts
+ * better.
  */
 #ifndef FT_LEARN_SPEEDUP_MODEL_H
 #define FT_LEARN_SPEEDUP_MODEL_H
@@ -27,7 +28,7 @@ struct ft_speedup_settings {
   bool unvalidated; /* use all candidates, 1 or more, with equal weight and without cross-validation
                      */
   uint64_t seed;
-  bool (*stop)(void *data); /* polled during the fit: true cancels it; NULL: never */
+  bool (*stop)(void *data); /* called during the fit; true cancels it; NULL: none */
   void *data;
 };
 
@@ -38,21 +39,21 @@ struct ft_speedup_model {
   size_t outputs, rows;
   struct ft_feature_encoder encode;
   struct ft_learner learner[FT_LEARNERS];
-  double weight[FT_LEARNERS]; /* in the mixture; they sum to 1 */
-  double error[FT_LEARNERS];  /* held-out root mean square error; NAN: not tried */
+  double weight[FT_LEARNERS]; /* in the mixture; the sum is 1 */
+  double error[FT_LEARNERS];  /* held-out root mean square error; NAN: not a candidate */
   double mixture_error;       /* held-out root mean square error of the mixture */
   struct ft_multivariate_normal residual; /* distribution of the held-out residuals */
-  double *held_out_residuals; /* missed[output * rows + i], rising, of the first count[output] */
-  size_t count[FT_MULTIVARIATE_NORMAL_OUTPUTS]; /* by output: held-out residuals */
-  struct ft_speedup_model *per_output;          /* models of single outputs: only what predicts */
+  double *held_out_residuals; /* [output * rows + i], ascending, i below count[output] */
+  size_t count[FT_MULTIVARIATE_NORMAL_OUTPUTS]; /* per output: number of held-out residuals */
+  struct ft_speedup_model *per_output;          /* models of single outputs, without residuals */
   size_t per_output_count;
   size_t per_output_index[FT_MULTIVARIATE_NORMAL_OUTPUTS]; /* output of per_output[k] */
 };
 
 /*
- * Fits RATIOS to TABLE, of 1 to FT_FEATURE_ENCODER_COLUMNS columns and 1 to
+ * Fits MODEL to TABLE, of 1 to FT_FEATURE_ENCODER_COLUMNS columns and 1 to
  * FT_MULTIVARIATE_NORMAL_OUTPUTS outputs, with at least one number in Y. Equal seeds give equal
- * models. The caller frees RATIOS in either case. Returns 0; -1 on error and fills ERR.
+ * models. The caller frees MODEL in either case. Returns 0; -1 on error and fills ERR.
  */
 int ft_speedup_fit(const struct ft_speedup_table *table, const struct ft_speedup_settings *settings,
                    struct ft_speedup_model *model, struct ft_error *err);
@@ -62,8 +63,9 @@ void ft_speedup_predict(const struct ft_speedup_model *model, const double *x, d
 
 /*
  * Corrects the prediction OUT by observed runs: SEEN[output] is the mean log ratio of RUNS[output]
- * runs (0: none), each with standard deviation NOISE. SHRUNK[output] gets the factor, 0 to 1, of
- * the output's remaining uncertainty. Returns 0; -1 on error and fills ERR.
+ * runs (0: none), each with standard deviation NOISE. SHRUNK[output] gets the ratio, 0 to 1, of
+ * the output's standard deviation after the correction to that before. Returns 0; -1 on error and
+ * fills ERR.
  */
 int ft_speedup_correct(const struct ft_speedup_model *model, const double *seen, const double *runs,
                        double noise, double *out, double *shrunk, struct ft_error *err);
@@ -73,17 +75,17 @@ void ft_speedup_residual_quantiles(const struct ft_speedup_model *model, size_t 
                                    const double *levels, size_t level_count, double *out);
 
 /*
- * Format number of a stored model, its first number. It changes with the layout and the learners,
- * and is above FT_MULTIVARIATE_NORMAL_OUTPUTS, the first number of older models.
+ * Version of the format, the first number of a stored model. It changes with the layout and the
+ * learners, and is above FT_MULTIVARIATE_NORMAL_OUTPUTS, the largest first number of older models.
  */
 enum { FT_SPEEDUP_FORMAT = 106 };
 
-/* Appends RATIOS to OUT, whose flag `failed` is set on error. */
+/* Appends MODEL to OUT. On error out->failed is set. */
 void ft_speedup_save(const struct ft_speedup_model *model, struct ft_buf *out);
 
 /*
- * Reads RATIOS from COUNT stored numbers of FT_NUMBER_STREAM_SIZE bytes. Another format, and
- * truncated or excess data, are errors. The caller frees RATIOS in either case. Returns 0; -1 on
+ * Reads MODEL from COUNT stored NUMBERS of FT_NUMBER_STREAM_SIZE bytes. Another version, and
+ * truncated or excess data, are errors. The caller frees MODEL in either case. Returns 0; -1 on
  * error and fills ERR.
  */
 int ft_speedup_load(const void *numbers, size_t count, struct ft_speedup_model *model,

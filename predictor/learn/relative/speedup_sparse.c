@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /*
  * The joint fit fills missing outputs from the other outputs, without the features. If most of an
- * output is missing, the filled values outweigh its own rows. Such an output is also fitted to its
- * own rows only, and the held-out error decides. With too few rows to hold out, its mean is used.
+ * output is missing, the imputed values outweigh the observed ones. Such an output is also fitted
+ * to its observed rows only, and the held-out error decides. With too few rows for cross-validation
+ * its mean is used.
  */
 #include "config.h"
 
@@ -13,11 +14,11 @@
 #include "predictor/learn/relative/speedup_sparse.h"
 
 enum {
-  MIN_ROWS = 4,                       /* rows for a held-out comparison */
-  MAX_ROWS = FT_GAUSSIAN_PROCESS_ROWS /* rows up to which an output is fitted alone; bounds time */
+  MIN_ROWS = 4, /* fewest rows for a held-out comparison; chosen by judgement */
+  MAX_ROWS = FT_GAUSSIAN_PROCESS_ROWS /* most rows of a separately fitted output; bounds time */
 };
 
-/* The rows that have one output, as a table of their own. */
+/* Table of the rows in which one output is known. */
 struct part {
   double *x, *y, *held_out;
   size_t *group, *row; /* row: index in the whole table */
@@ -54,8 +55,8 @@ static int part_create(const struct ft_speedup_table *t, size_t output, size_t k
   return 0;
 }
 
-/* Sum of held-out absolute errors of OUTPUT in P: of the joint model less those of its own model.
- */
+/* Returns the sum of held-out absolute errors of OUTPUT in P with the joint model, minus that with
+ * the separate model. */
 static double held_out_gain(const struct ft_speedup_table *t, size_t output, const struct part *p,
                             const double *held_out)
 {

@@ -6,18 +6,18 @@
 #include "predictor/learn/relative/speedup_model.h"
 
 /*
- * Fits the mixture of OUT to TABLE. HELD, one number per cell of TABLE, gets the held-out
- * predictions; 0 if settings->untried or if there are too few rows. HONEST: whether rows were held
- * out. Returns 0; -1 on error and fills ERR.
+ * Fits the mixture of OUT to TABLE. HELD_OUT, one number per element of table->y, gets the held-out
+ * predictions; 0 if settings->unvalidated or if there are too few rows. VALIDATED: set to whether
+ * rows were held out. Returns 0; -1 on error and fills ERR.
  */
 int ft_speedup_fit_mixture(const struct ft_speedup_table *table,
                            const struct ft_speedup_settings *settings, struct ft_speedup_model *out,
                            double *held_out, bool *validated, struct ft_error *err);
 
 /*
- * Fits each output that few rows of TABLE have again, from these rows only. If its held-out error
- * is smaller, the model is added to out->per_output and its predictions to HELD. Returns 0; -1 on
- * error and fills ERR.
+ * Fits a separate model to each output that few rows of TABLE have, from these rows only. If its
+ * held-out error is smaller, the model is added to out->per_output and its predictions replace
+ * those in HELD_OUT. Returns 0; -1 on error and fills ERR.
  */
 int ft_speedup_fit_per_output(const struct ft_speedup_table *table,
                               const struct ft_speedup_settings *settings,

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /*
  * Errors are absolute errors of logarithms: with squares, one outlier would decide. A few hundred
- * rows are too few to fit weights. Each learner then has the inverse square of its error, which is
- * optimal for independent errors; the set of learners is chosen on held-out folds. Weights are
- * fitted if there are more rows.
+ * rows are too few to fit weights. The weight of a learner is then the inverse square of its error,
+ * which is optimal for independent errors; the set of learners is chosen on held-out folds. With
+ * more rows the weights are fitted.
  */
 #include "config.h"
 
@@ -15,14 +15,14 @@
 
 enum {
   SELECTION_STEPS =
-      20, /* of forward selection: weights are multiples of 1/20; chosen by judgement */
-  MIN_FITTED_ROWS = 400 /* rows from which weights are fitted; chosen by tests/bench/relative */
+      20, /* steps of forward selection: weights are multiples of 1/20; by judgement */
+  MIN_FITTED_ROWS = 400 /* weights are fitted with more rows; chosen by tests/bench/relative */
 };
 
 /* Sets of learners. LINEAR ones extrapolate; a forest does not. */
 enum set { LINEAR, ANY, SETS };
 
-/* The learners of MASK in SET; MASK if there is none. */
+/* Returns the learners of MASK that are in SET; MASK if there is none. */
 static unsigned restrict_to_set(unsigned mask, enum set set)
 {
   unsigned out = 0;
@@ -33,7 +33,8 @@ static unsigned restrict_to_set(unsigned mask, enum set set)
   return out ? out : mask;
 }
 
-/* Sums the absolute errors error[fold * FT_LEARNERS + learner] over all folds but LEFT. */
+/* Sums the absolute errors error[fold * FT_LEARNERS + learner] over all folds but LEFT
+ * (SIZE_MAX: all folds). */
 static void sum_fold_errors(const double *error, size_t folds, size_t left, double *sum)
 {
   memset(sum, 0, FT_LEARNERS * sizeof *sum);
@@ -42,7 +43,7 @@ static void sum_fold_errors(const double *error, size_t folds, size_t left, doub
       sum[l] += error[f * FT_LEARNERS + (size_t)l];
 }
 
-/* Smallest error of the learners in MASK. */
+/* Returns the smallest error of the learners in MASK. */
 static double smallest_error(unsigned mask, const double *error)
 {
   double best = INFINITY;
@@ -52,7 +53,7 @@ static double smallest_error(unsigned mask, const double *error)
   return best;
 }
 
-/* MASK without slow learners and the constant, unless one of them is the best. */
+/* Returns MASK without those slow learners and the constant that are not the best. */
 static unsigned drop_dominated(unsigned mask, const double *error)
 {
   unsigned out = mask;
@@ -77,7 +78,7 @@ static void weigh_inversely(unsigned mask, const double *error, double *weight)
     weight[l] /= sum;
 }
 
-/* Sum of absolute errors of the mixture WEIGHT on FOLD. */
+/* Returns the sum of absolute errors of the mixture with WEIGHT on FOLD. */
 static double mixture_fold_error(const struct ft_speedup_held_out *h, size_t fold,
                                  const double *weight)
 {
@@ -97,7 +98,8 @@ static double mixture_fold_error(const struct ft_speedup_held_out *h, size_t fol
   return sum;
 }
 
-/* The set whose mixtures have the smallest error on each fold, with weights from the others. */
+/* Returns the set whose mixtures have the smallest sum of errors on the folds, each with weights
+ * from the other folds. */
 static enum set choose_learner_set(const struct ft_speedup_held_out *h, const double *error)
 {
   double lowest = INFINITY, sum[FT_LEARNERS], weight[FT_LEARNERS];

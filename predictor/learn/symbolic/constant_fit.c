@@ -17,19 +17,19 @@
 enum {
   NODES = FT_EXPRESSION_NODES,
   BLOCK = FT_ROW_BLOCKS_BLOCK,
-  LANES = 8,                 /* partial sums of a dot product, for SIMD */
-  CONSTANTS = 10,            /* fitted in one equation at most; more fit noise (by judgement) */
+  LANES = 8,      /* partial sums of a dot product, one per SIMD lane */
+  CONSTANTS = 10, /* largest number fitted in one equation; more fit noise (by judgement) */
   PARAMETERS = CONSTANTS + 2 /* with intercept and slope */
 };
 
 struct ft_sweep {
   double value[NODES][BLOCK];
   double adjoint[NODES][BLOCK];
-  const double *at[NODES]; /* a node's values; for a variable in the table itself */
+  const double *at[NODES]; /* per node: its values; those of a variable are in the table */
   struct ft_links links;
-  bool active[NODES];  /* whether the node is or contains a fitted constant */
-  bool through_origin; /* the intercept stays 0 */
-  int fitted;        /* constants of the last fit */
+  bool active[NODES];  /* the node depends on a fitted constant */
+  bool through_origin; /* the intercept is fixed at 0 */
+  int fitted;          /* number of constants of the last fit */
 };
 
 struct ft_sweep *ft_sweep_new(void)
@@ -60,6 +60,7 @@ static void link_nodes(const struct ft_expression *e, struct ft_sweep *s)
   }
 }
 
+/* Computes the values V of SYMBOL with the operands A and B for a block of rows. */
 static void apply_symbol(enum ft_symbol symbol, const double *restrict a, const double *restrict b,
                          double *restrict v)
 {
@@ -100,7 +101,7 @@ static void apply_symbol(enum ft_symbol symbol, const double *restrict a, const 
 #undef EACH
 }
 
-/* Evaluates all nodes for a block of rows; ONLY_MOVING: only nodes with a fitted constant. */
+/* Evaluates all nodes for the block of rows from FIRST on; ONLY_ACTIVE: only active nodes. */
 static void forward_sweep(const struct ft_row_blocks *f, const struct ft_expression *e,
                           struct ft_sweep *s, size_t first, bool only_active)
 {
@@ -119,7 +120,8 @@ static void forward_sweep(const struct ft_row_blocks *f, const struct ft_express
   }
 }
 
-/* Derivatives DA and DB by a node's operands with values A and B; D is that by the node, V its
+/* Computes the derivatives DA and DB of the root with respect to a node's operands (NULL: not
+ * needed), whose values are A and B. D is the derivative with respect to the node, V the node's
  * value. */
 static void derive_operands(enum ft_symbol symbol, const double *restrict d,
                             const double *restrict v, const double *restrict a,
@@ -178,7 +180,7 @@ static void derive_operands(enum ft_symbol symbol, const double *restrict d,
 #undef EACH
 }
 
-/* Computes the derivative of the root by every moving node, after a forward sweep. */
+/* Computes the derivative of the root with respect to every active node, after a forward sweep. */
 static void backward_sweep(const struct ft_expression *e, struct ft_sweep *s)
 {
   for (size_t r = 0; r < BLOCK; r++)
@@ -193,7 +195,7 @@ static void backward_sweep(const struct ft_expression *e, struct ft_sweep *s)
   }
 }
 
-/* The normal equations of a step. */
+/* The normal equations of a step: H step = g, with the Jacobian J and the residuals r. */
 struct normal {
   int count, node[CONSTANTS];       /* nodes of the constants; intercept and slope follow */
   double h[PARAMETERS][PARAMETERS]; /* J'J */
@@ -225,7 +227,7 @@ static inline double block_absolute_sum(const double *restrict a)
   return ((part[0] + part[4]) + (part[1] + part[5])) + ((part[2] + part[6]) + (part[3] + part[7]));
 }
 
-/* Residuals of a block with root values ROOT. */
+/* Computes the weighted residuals of a block with root values ROOT. */
 static void block_residuals(const struct ft_row_blocks *f, const struct ft_expression *e,
                             const double *restrict root, size_t first, double *restrict residual)
 {
@@ -235,7 +237,7 @@ static void block_residuals(const struct ft_row_blocks *f, const struct ft_expre
     residual[r] = w[r] * (y[r] - e->intercept - e->slope * root[r]);
 }
 
-/* Sums all residuals. The values of the last block stay in S for its derivatives. */
+/* Sums all residuals. S has the values of the last block afterwards, for its derivatives. */
 static struct sums measure_residuals(const struct ft_row_blocks *f, const struct ft_expression *e,
                                      struct ft_sweep *s, bool only_active)
 {
@@ -251,6 +253,7 @@ static struct sums measure_residuals(const struct ft_row_blocks *f, const struct
   return sums;
 }
 
+/* Builds N at the current constants. EVALUATED: S has the values of the only block. */
 static void build_normal_equations(const struct ft_row_blocks *f, const struct ft_expression *e,
                                    struct ft_sweep *s, bool evaluated, struct normal *n)
 {
@@ -284,7 +287,7 @@ static void build_normal_equations(const struct ft_row_blocks *f, const struct f
   }
 }
 
-/* Smallest pivot relative to its diagonal element; smaller ones are rounding. By judgement. */
+/* Smallest pivot relative to its diagonal element; smaller ones count as 0. By judgement. */
 #define SINGULAR 1e-12
 
 /* Solves (H + LAMBDA diag H) STEP = g by Cholesky. Returns false if H is singular. */
@@ -339,7 +342,7 @@ double ft_constant_fit_error(const struct ft_row_blocks *f, const struct ft_expr
   return mape_of(f, measure_residuals(f, e, s, false));
 }
 
-/* Chooses the fitted constants and marks the moving nodes. */
+/* Chooses the constants to fit and marks the active nodes. */
 static void choose_fitted(const struct ft_expression *e, struct ft_sweep *s, struct normal *n)
 {
   int at = 0;
@@ -365,7 +368,7 @@ int ft_constant_fit_fitted(const struct ft_sweep *s)
 double ft_constant_fit(const struct ft_row_blocks *f, struct ft_expression *e, struct ft_sweep *s,
                        int steps)
 {
-  bool one_block = f->rows <= BLOCK; /* one block: its values stay in S */
+  bool one_block = f->rows <= BLOCK; /* S then has all values */
   bool built = false;
   struct ft_expression before;
   struct sums now, next;

@@ -5,15 +5,15 @@
 #include "predictor/learn/symbolic/constant_fit_work.h"
 
 /*
- * Role of a node. ADDED: a parent already adds a free constant to its value; SCALED: one multiplies
- * it. A constant of its own would be redundant. FITTED: a constant subtree that is a parameter.
+ * Role of a node. ADDED: an ancestor already adds a free constant to the value of the node; SCALED:
+ * an ancestor multiplies the value by one. Another such constant would be redundant. FITTED: a
+ * constant subtree that is a parameter.
  */
 enum { ADDED = 1, SCALED = 2, FITTED = 4 };
 
 struct roles {
   uint8_t role[FT_EXPRESSION_NODES];
-  int constant[FT_EXPRESSION_NODES]; /* of a subtree without variables its first constant, else -1
-                                      */
+  int constant[FT_EXPRESSION_NODES]; /* first constant of a subtree without variables; -1 with */
 };
 
 static void find_constant_subtrees(const struct ft_expression *e, const struct ft_links *s,
@@ -31,8 +31,8 @@ static void find_constant_subtrees(const struct ft_expression *e, const struct f
   }
 }
 
-/* Sets the roles of node I's operands: C, without variables, is a parameter unless redundant; X
- * gets DOES, and KEEPS from I. */
+/* Sets the roles of node I's operands C and X. C, a constant subtree, is a parameter unless node I
+ * has the role EFFECT. X gets EFFECT, and the roles INHERITED of node I. */
 static void assign_constant_operand(struct roles *r, int i, int c, int x, uint8_t effect,
                                     uint8_t inherited)
 {
@@ -40,6 +40,7 @@ static void assign_constant_operand(struct roles *r, int i, int c, int x, uint8_
   r->role[x] = effect | (r->role[i] & inherited);
 }
 
+/* Sets the roles of the operands of node I, whose subtree contains a variable. */
 static void pass_roles_down(const struct ft_expression *e, const struct ft_links *s,
                             struct roles *r, int i)
 {

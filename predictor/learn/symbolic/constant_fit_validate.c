@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /*
- * Cross-validates an equation. Constants fitted to all rows include the held-out ones: a fit
- * started there stays there if an equation has as many constants as rows, with an error of 0. Each
- * fold is therefore fitted from starts independent of the rows.
+ * Cross-validates an equation. Constants fitted to all rows depend on the held-out rows. With as
+ * many constants as rows a fit that starts from them would not change them, and their held-out
+ * error is 0. Each fold is therefore fitted from starts that do not depend on the rows.
  */
 #include "config.h"
 
@@ -13,19 +13,19 @@
 
 enum {
   FOLDS = 5,
-  STARTS = 12,      /* of a fold at most; nearly all equations need one or two */
-  FIRST_STEPS = 12, /* of Levenberg-Marquardt from each start */
-  LAST_STEPS = 60   /* from where the best start led */
+  STARTS = 12,      /* largest number per fold; nearly all equations need one or two */
+  FIRST_STEPS = 12, /* Levenberg-Marquardt steps from each start; chosen by judgement */
+  LAST_STEPS = 60   /* further steps from the best result; chosen by judgement */
 };
 
-/* A start suffices if its training error is at most this ratio to that of the constants fitted to
- * all rows. Chosen by judgement. */
+/* A start suffices if its training error is at most this multiple of the error with the constants
+ * fitted to all rows. Chosen by judgement. */
 #define START_RATIO 1.01
-/* Errors below are rounding. */
+/* Relative errors below it are rounding errors. */
 #define ROUNDING 1e-9
 
-/* Sets all constants to 1, the mean of the scaled columns; from the second start on to random
- * values as in the search. */
+/* Sets the constants for START: 0 is 1, the mean of the scaled columns; later ones are random as in
+ * the search. */
 static void reset_constants(struct ft_expression *e, int start, struct ft_random *random)
 {
   for (int i = 0; i < e->length; i++)
@@ -35,7 +35,7 @@ static void reset_constants(struct ft_expression *e, int start, struct ft_random
   e->slope = 1;
 }
 
-/* Fits E to PART from independent starts. */
+/* Fits E to PART from starts that do not depend on the rows. */
 static void refit_fold(const struct ft_row_blocks *part, struct ft_expression *e,
                        struct ft_sweep *sweep, struct ft_random *random)
 {

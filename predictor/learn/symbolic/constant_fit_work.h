@@ -11,9 +11,9 @@ struct ft_links {
 };
 
 /*
- * Chooses the constants to fit, at most MOST, and fills NODE with their nodes: one per subtree
- * without variables, none if intercept, slope or another constant is equivalent. This keeps the
- * normal equations regular. Returns their number.
+ * Chooses at most MAX constants to fit and fills NODE with their nodes, ascending: one per subtree
+ * without variables, none if intercept, slope or another constant is equivalent, so that the normal
+ * equations are regular. Returns their number.
  */
 int ft_constant_fit_choose(const struct ft_expression *expression, const struct ft_links *links,
                            int max, int *node);

@@ -21,26 +21,26 @@ enum ft_symbol {
   FT_SYMBOL_CUBE,
   FT_SYMBOL_SUBTRACT,
   FT_SYMBOL_DIVIDE,
-  FT_SYMBOL_ROOT, /* of the absolute value */
-  FT_SYMBOL_LOG,  /* of 1 + the absolute value */
+  FT_SYMBOL_ROOT, /* square root of the absolute value */
+  FT_SYMBOL_LOG,  /* log(1 + the absolute value) */
   FT_SYMBOL_SINE,
   FT_SYMBOL_COSINE,
   FT_SYMBOL_EXPONENTIAL,
-  FT_SYMBOL_MINIMUM, /* the smaller of two */
+  FT_SYMBOL_MINIMUM, /* the smaller operand */
   FT_SYMBOLS
 }; /* stored in model files: append only */
 
 enum {
-  FT_EXPRESSION_NODES = 40,     /* nodes of an equation at most (foretell.options) */
-  FT_EXPRESSION_DEPTH = 16,     /* stack depth at most; bounds evaluation memory */
-  FT_EXPRESSION_VARIABLES = 255 /* variables at most: an index is a byte */
+  FT_EXPRESSION_NODES = 40,     /* largest number of nodes (foretell.options) */
+  FT_EXPRESSION_DEPTH = 16,     /* largest stack depth; bounds evaluation memory */
+  FT_EXPRESSION_VARIABLES = 255 /* largest number of variables: an index is a byte */
 };
 
 struct ft_expression {
   uint8_t length;
   uint8_t symbol[FT_EXPRESSION_NODES];
-  uint8_t variable[FT_EXPRESSION_NODES]; /* of a FT_SYMBOL_VARIABLE */
-  double constant[FT_EXPRESSION_NODES];  /* of a FT_SYMBOL_CONSTANT */
+  uint8_t variable[FT_EXPRESSION_NODES]; /* index of a FT_SYMBOL_VARIABLE */
+  double constant[FT_EXPRESSION_NODES];  /* value of a FT_SYMBOL_CONSTANT */
   double scale[FT_EXPRESSION_NODES];     /* divisor of a FT_SYMBOL_VARIABLE */
   double intercept, slope;
 };
@@ -58,7 +58,7 @@ static inline int ft_symbol_arity(unsigned symbol)
   return arity[symbol];
 }
 
-/* Returns whether EXPRESSION is one complete tree within the limits, over VARIABLES variables. */
+/* Returns whether EXPRESSION is one complete tree, of VARIABLES variables, within the limits. */
 bool ft_expression_valid(const struct ft_expression *expression, size_t variables);
 
 /* Returns the first node of the subtree that ends at node I. EXPRESSION must be valid. */
@@ -69,7 +69,8 @@ double ft_expression_evaluate(const struct ft_expression *expression, const doub
 
 /*
  * Appends EXPRESSION to OUT as plain text, which Python, R and C parse except for "^", or as LATEX.
- * NAMES are the variables', UNIT is the value's ("": none), coefficients have 1 to 17 DIGITS.
+ * NAMES are the names of the variables, UNIT is the unit of the value ("": none), coefficients have
+ * DIGITS (1 to 17) significant digits.
  * Polynomials are expanded; constant subtrees become numbers. Returns 0; -1 if OUT is full.
  */
 int ft_expression_print(const struct ft_expression *expression, const char *const *names,
@@ -85,7 +86,7 @@ struct ft_terms {
   const double *coefficient, *scale;
 };
 
-/* Appends TERMS as ft_expression_print, without terms that have no effect. Returns 0; -1 if OUT is
+/* Appends TERMS as ft_expression_print, without terms of coefficient 0. Returns 0; -1 if OUT is
  * full. */
 int ft_terms_print(const struct ft_terms *terms, const char *unit, bool latex, int digits,
                    struct ft_buf *out);

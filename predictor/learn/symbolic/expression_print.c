@@ -9,12 +9,12 @@
 #include "predictor/learn/symbolic/expression.h"
 
 enum {
-  MONOMIALS = 64,
-  DEGREE = 12,
-  LEAVES = (FT_EXPRESSION_NODES + 1) / 2 /* of a tree whose inner nodes are binary */
+  MONOMIALS = 64, /* largest number of terms of an expanded polynomial; bounds memory */
+  DEGREE = 12,    /* largest degree of one; chosen by judgement */
+  LEAVES = (FT_EXPRESSION_NODES + 1) / 2 /* largest number of leaves of a binary tree */
 };
 
-/* Variables that an equation reads, in ascending order. */
+/* Variables of an equation, in ascending order. */
 struct variable_list {
   int count;
   uint8_t variable[LEAVES];
@@ -22,7 +22,7 @@ struct variable_list {
 
 struct monomial {
   double coefficient;
-  uint8_t power[LEAVES]; /* by index among the read variables */
+  uint8_t power[LEAVES]; /* exponent of each variable of the list */
 };
 
 struct polynomial {
@@ -60,7 +60,7 @@ static int variable_index(const struct variable_list *r, uint8_t variable)
   return at;
 }
 
-/* Adds a term, combined with one of equal powers. Returns false if there are too many terms. */
+/* Adds M to P, combined with a term of equal powers. Returns false if there are too many terms. */
 static bool add_term(struct polynomial *p, const struct monomial *m)
 {
   for (int i = 0; i < p->count; i++)
@@ -189,7 +189,7 @@ static bool expand_polynomial(const struct ft_expression *e, const struct variab
 
 struct style {
   bool latex;
-  int digits; /* of a coefficient */
+  int digits; /* significant digits of a coefficient */
 };
 
 /* Prints a coefficient; in LaTeX an exponent becomes a power of ten. */
@@ -207,7 +207,7 @@ static int print_coefficient(double value, struct style style, struct ft_buf *ou
                        exponent[1] == '-' ? "-" : "", exponent + 2 + strspn(exponent + 2, "0"));
 }
 
-/* LaTeX for a character that TeX treats specially; NULL: none. */
+/* Returns the LaTeX of a character that TeX treats specially; NULL for others. */
 static const char *latex_escape(char c)
 {
   static const struct {
@@ -276,7 +276,7 @@ static int print_polynomial(const struct polynomial *p, const struct variable_li
   return first ? ft_buf_printf(out, "0") : 0;
 }
 
-/* Text before, between and after operands: plain, LaTeX. */
+/* Text before, between and after operands; [0]: plain, [1]: LaTeX. */
 static const struct form {
   const char *before[2], *between[2], *after[2];
 } forms[FT_SYMBOLS] = {
@@ -312,7 +312,7 @@ static int print_variable(const char *name, double scale, struct style style, st
   return ft_buf_printf(out, style.latex ? "}" : ")");
 }
 
-/* Value of the subtree that ends at I; NAN if it reads a variable. */
+/* Returns the value of the subtree that ends at I; NAN if it has a variable. */
 static double constant_subtree_value(const struct ft_expression *e, int i)
 {
   int start = ft_expression_start(e, i);

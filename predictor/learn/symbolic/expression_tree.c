@@ -8,7 +8,7 @@
 
 /* Probability that growth stops at a node above the depth limit. Chosen by judgement. */
 #define LEAF_PROBABILITY 0.2
-/* Standard deviation of a constant's mutation, relative to its value. Chosen by judgement. */
+/* Standard deviation of a perturbed constant, relative to its value. Chosen by judgement. */
 #define MUTATION_DEVIATION 0.1
 
 void ft_grower_init(struct ft_grower *g, uint64_t seed, size_t variables, unsigned primitives)
@@ -41,6 +41,7 @@ static int draw_node(struct ft_grower *g, const struct ft_expression *e)
   return (int)ft_grower_below(g, e->length);
 }
 
+/* Sets node AT to a random variable or constant. */
 static void add_terminal(struct ft_grower *g, struct ft_expression *e, int at)
 {
   /* a constant is as likely as each variable */
@@ -95,6 +96,7 @@ void ft_expression_tree_copy(struct ft_expression *to, const struct ft_expressio
   copy_nodes(to, 0, from, 0, from->length);
 }
 
+/* Returns whether the evaluation of E needs more than FT_EXPRESSION_DEPTH stack elements. */
 static bool too_deep(const struct ft_expression *e)
 {
   int depth = 0, deepest = 0;
@@ -148,7 +150,7 @@ void ft_expression_tree_cross(struct ft_grower *g, const struct ft_expression *a
   changed[1] = splice_nodes(b, sj, j, a, si, i + 1 - si, y);
 }
 
-/* ---- mutations: E becomes a mutated OLD ---- */
+/* ---- mutations: E, a copy of OLD, is mutated; returns whether E changed ---- */
 
 /* Replaces a subtree by a random tree. */
 static bool mutate_subtree(struct ft_grower *g, const struct ft_expression *old,
@@ -237,7 +239,7 @@ bool ft_expression_tree_mutate(struct ft_grower *g, struct ft_expression *e)
   return operators[ft_grower_below(g, sizeof operators / sizeof *operators)](g, &old, e);
 }
 
-/* Value of the subtree FIRST..LAST of E at X. */
+/* Returns the value of the subtree FIRST..LAST of E at X. */
 static double subtree_value(const struct ft_expression *e, int first, int last, const double *x)
 {
   struct ft_expression part = { .slope = 1 };
@@ -256,7 +258,8 @@ static bool reads_variable(const struct ft_expression *e, int first, int last)
   return false;
 }
 
-/* Last node of the operand that is the smaller on all rows in the minimum at I; -1: neither is. */
+/* Returns the last node of the operand of the minimum at node I that is the smaller one on all
+ * rows; -1 if neither is. */
 static int smaller_operand(const struct ft_expression *e, int i, const struct ft_row_blocks *rows)
 {
   int right = ft_expression_start(e, i - 1), left = ft_expression_start(e, right - 1);

@@ -14,13 +14,14 @@
 /* Random generator and primitives of trees. */
 struct ft_grower {
   struct ft_random random;
-  uint64_t bits; /* last random number; its upper half is unused if `half` */
-  bool half;
+  uint64_t bits; /* last random number */
+  bool half;     /* the upper half of `bits` is still unused */
   size_t variables;
   uint8_t unary[FT_SYMBOLS], binary[FT_SYMBOLS];
   unsigned unary_count, binary_count;
 };
 
+/* Returns 32 random bits. */
 static inline uint32_t ft_grower_draw(struct ft_grower *g)
 {
   g->half = !g->half;
@@ -42,17 +43,19 @@ static inline bool ft_grower_chance(struct ft_grower *g, double probability)
   return ft_grower_draw(g) < probability * 0x1p32;
 }
 
-/* Initialises G with SEED and PRIMITIVES, bits 1 << FT_SYMBOL_.... */
+/* Initialises G for trees of VARIABLES variables and of PRIMITIVES, bits 1 << FT_SYMBOL_.... */
 void ft_grower_init(struct ft_grower *g, uint64_t seed, size_t variables, unsigned primitives);
 
 /* Sets E to a random tree with at most DEPTH levels of operators. */
 void ft_expression_tree_grow(struct ft_grower *g, struct ft_expression *e, int depth);
 
+/* Copies length, symbols, variables and constants; the rest of TO is left. */
 void ft_expression_tree_copy(struct ft_expression *to, const struct ft_expression *from);
 
 /*
- * One-point crossover: X becomes A with a subtree replaced by one of B, Y the reverse. A result
- * that is too long, too deep or unchanged is a copy of its parent. CHANGED: which results differ.
+ * One-point crossover: X becomes A with a subtree replaced by one of B, and Y becomes B with that
+ * subtree of B replaced by the subtree of A. A result that would be too long, too deep or unchanged
+ * is a copy of its parent; changed[0] of X and changed[1] of Y are then false.
  */
 void ft_expression_tree_cross(struct ft_grower *g, const struct ft_expression *a,
                               const struct ft_expression *b, struct ft_expression *x,

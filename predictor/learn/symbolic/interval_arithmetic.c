@@ -7,12 +7,12 @@
 #include "predictor/core/sort.h"
 #include "predictor/learn/symbolic/interval_arithmetic.h"
 
-/* Margin as a fraction of the range, times the rows: the rule of three, at 95 % (Hanley and
- * Lippman-Hand 1983). */
+/* Margin, as a fraction of the range, times the number of rows: the rule of three, at 95 % (Hanley
+ * and Lippman-Hand 1983). */
 #define RULE_OF_THREE 3.0
 /* Largest margin as a fraction of the range. Chosen by judgement. */
 #define MAX_MARGIN 0.1
-/* Lower bound of integers from 1 on. */
+/* Lower bound of the range of integers from 1 on. Chosen by judgement. */
 #define MIN_WHOLE 0.5
 
 static bool are_whole_numbers(const double *value, size_t count)
@@ -58,7 +58,7 @@ static struct ft_interval interval_absolute(struct ft_interval a)
   return (struct ft_interval){ a.low <= 0 && a.high >= 0 ? 0 : fmin(low, high), fmax(low, high) };
 }
 
-/* Whether A contains AT plus a multiple of 2 pi. */
+/* Returns whether A contains AT plus a multiple of 2 pi. */
 static bool interval_contains_phase(struct ft_interval a, double at)
 {
   return floor((a.high - at) / (2 * M_PI)) >= ceil((a.low - at) / (2 * M_PI));

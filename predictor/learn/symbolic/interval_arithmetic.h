@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /*
- * Interval arithmetic: whether an equation is defined everywhere in the range of its columns
+ * Interval arithmetic: checks that an equation is defined everywhere in the range of its columns
  * (Keijzer, Improving symbolic regression with interval arithmetic and linear scaling, EuroGP
  * 2003).
  */
@@ -17,9 +17,9 @@ struct ft_interval {
 
 /*
  * Returns the expected range of future values from the ROWS (1 or more) values of COLUMN: their
- * range and a margin on both sides. The margin is plain or logarithmic, whichever scale has the
- * median nearer to its middle. Integers from 1 on stay above 0. ROOM is scratch memory of ROWS
- * numbers.
+ * range and a margin on both sides. The margin is linear or logarithmic: the scale on which the
+ * median is nearer to the centre of the range. The range of integers from 1 on excludes 0. SCRATCH
+ * is scratch memory of ROWS numbers.
  */
 struct ft_interval ft_interval_of(const double *column, size_t rows, double *scratch);
 

@@ -6,7 +6,7 @@
 void ft_row_blocks_fill(double *x, double *y, double *weight, const struct ft_row_blocks *f)
 {
   for (size_t r = f->rows; r < f->padded; r++) {
-    /* a copy of a row is in every function's domain, so weight 0 cancels it */
+    /* functions are defined on a copy of a row, so that weight 0 removes its residual */
     for (size_t c = 0; c < f->columns; c++)
       x[c * f->padded + r] = x[c * f->padded];
     y[r] = y[0];

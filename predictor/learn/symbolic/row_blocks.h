@@ -5,15 +5,15 @@
 
 #include <stddef.h>
 
-/* Rows of a block: the values of 40 nodes fit into the first-level cache. */
+/* Rows of a block: the values of FT_EXPRESSION_NODES nodes fit into the first-level cache. */
 enum { FT_ROW_BLOCKS_BLOCK = 32 };
 
 /* A table, scaled to the order of 1 and padded. Not owned. */
 struct ft_row_blocks {
-  const double *x; /* x[column * room + row] */
+  const double *x; /* x[column * padded + row] */
   const double *y;
   const double *weight;       /* 1 / |y|; 0 for padding */
-  size_t rows, padded, columns; /* room: rows with padding */
+  size_t rows, padded, columns; /* padded: rows and padding */
 };
 
 /* Returns ROWS rounded up to whole blocks. */
@@ -26,8 +26,8 @@ static inline size_t ft_row_blocks_padded(size_t rows)
 void ft_row_blocks_fill(double *x, double *y, double *weight, const struct ft_row_blocks *rows);
 
 /*
- * Sets PART to ALL without rows FOLD, FOLD + FOLDS and so on. The numbers are copied to COPY, of
- * the size of ALL.
+ * Sets PART to ALL without rows FOLD, FOLD + FOLDS and so on. PART refers to COPY, which has space
+ * for (columns + 2) * padded numbers of ALL.
  */
 void ft_row_blocks_leave_out(const struct ft_row_blocks *all, size_t fold, size_t folds,
                              double *copy, struct ft_row_blocks *part);

@@ -14,11 +14,11 @@
 
 enum {
   CACHE_ENTRIES = 4096, /* entries of the cache of fitted structures; bounds memory */
-  ENOUGH_FITS =
-      3, /* fits of a structure from different constants; chosen by tests/bench/symbolic */
-  EARLY_STEPS = 3,         /* Levenberg-Marquardt steps during evolution; chosen by judgement */
-  FIRST_DEPTH = 3,         /* largest depth of the initial trees, ramped from 1; by judgement */
-  PROGRESS_INTERVAL = 1024 /* trees between two calls of the progress callback: seconds at most */
+  ENOUGH_FITS = 3, /* fits of a structure from different constants, after which the best is reused;
+                      chosen by tests/bench/symbolic */
+  EARLY_STEPS = 3, /* Levenberg-Marquardt steps during evolution; chosen by judgement */
+  FIRST_DEPTH = 3, /* largest depth of the initial trees, ramped from 1; by judgement */
+  PROGRESS_INTERVAL = 1024 /* trees between two calls of the progress callback: up to seconds */
 };
 
 void ft_symbolic_defaults(struct ft_symbolic_settings *settings)
@@ -53,7 +53,8 @@ static bool same_structure(const struct ft_expression *a, const struct ft_expres
          memcmp(a->variable, b->variable, a->length) == 0;
 }
 
-/* Hashes eight bytes at a time: called for every offspring. */
+/* Returns a hash of HASH and COUNT bytes. It is called for every offspring, so it takes eight bytes
+ * per step. */
 static uint64_t hash_bytes(uint64_t hash, const uint8_t *bytes, size_t count)
 {
   for (size_t i = 0; i < count; i += sizeof hash) {
@@ -66,6 +67,7 @@ static uint64_t hash_bytes(uint64_t hash, const uint8_t *bytes, size_t count)
   return hash;
 }
 
+/* Returns the cache entry of the structure of E, which is emptied if it has another structure. */
 static struct ft_symbolic_cached *find_cached(const struct ft_symbolic_search *f,
                                               const struct ft_expression *e)
 {
@@ -91,8 +93,8 @@ double ft_symbolic_fit_expression(const struct ft_symbolic_search *f, struct ft_
 }
 
 /*
- * Computes the error of T. The same structures recur as a population converges: after ENOUGH_FITS
- * fits from different constants, the best one is reused.
+ * Computes the error of T unless it is known. Structures recur as a population converges: after
+ * ENOUGH_FITS fits of a structure from different constants, the best fit is reused.
  */
 static void measure_tree(const struct ft_symbolic_search *f, struct ft_symbolic_tree *t)
 {
@@ -117,7 +119,7 @@ static void measure_tree(const struct ft_symbolic_search *f, struct ft_symbolic_
     cached->fits = ENOUGH_FITS;
 }
 
-/* Keeps T if it is the best tree of its length. */
+/* Stores T if it is the best tree of its length. */
 static void keep_best_of_length(struct ft_symbolic_search *f, const struct ft_symbolic_tree *t)
 {
   struct ft_symbolic_tree *b = &f->best[t->code.length];
@@ -161,8 +163,7 @@ static uint32_t select_tournament(struct ft_symbolic_search *f, uint32_t count)
 
 /* ---- generations ---- */
 
-/* Stores the slots that no parent uses in candidate[population .. 2 * population), for the
- * offspring. */
+/* Assigns the slots that no parent uses to the offspring, candidate[population] and following. */
 static void assign_offspring_slots(struct ft_symbolic_search *f)
 {
   uint32_t n = f->set.population, found = n;
@@ -270,7 +271,7 @@ static bool run_generations(struct ft_symbolic_search *f)
   return true;
 }
 
-/* ---- the whole ---- */
+/* ---- the search ---- */
 
 static int check_symbolic_table(const double *x, const double *y, size_t rows, size_t columns,
                                 struct ft_error *err)
@@ -288,7 +289,7 @@ static int check_symbolic_table(const double *x, const double *y, size_t rows, s
   return 0;
 }
 
-/* Scale of a column: the mean of its absolute values. */
+/* Returns the scale of a column: the mean of its absolute values. */
 static double mean_size(const double *value, size_t rows)
 {
   double mean = 0;
@@ -334,7 +335,7 @@ static void copy_scaled_table(struct ft_symbolic_search *f, const double *x, con
   ft_row_blocks_fill(sx, sy, w, &f->data);
 }
 
-/* Smallest intercept relative to the smallest target; smaller ones are rounding. */
+/* Smallest intercept relative to the smallest target; smaller ones are rounding errors. */
 #define NO_INTERCEPT 1e-13
 
 static void unscale_front(const struct ft_symbolic_search *f, struct ft_symbolic_result *out,
@@ -360,7 +361,7 @@ static int open_search(struct ft_symbolic_search *f, struct ft_error *err)
 {
   size_t n = f->set.population;
 
-  /* the table and its copy without a fold, which is no larger */
+  /* the scaled table, and its copy without a fold, which is no larger */
   f->copy = malloc(2 * f->data.padded * (f->data.columns + 2) * sizeof *f->copy);
   f->sweep = ft_sweep_new();
   f->cache = f->set.constants ? calloc(CACHE_ENTRIES, sizeof *f->cache) : NULL;

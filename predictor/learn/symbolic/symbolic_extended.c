@@ -6,7 +6,8 @@
 
 #include "predictor/learn/symbolic/symbolic.h"
 
-/* A search that is not better after 1 / TRIAL of its generations is cancelled. By judgement. */
+/* The second search is cancelled if its error is not smaller after 1 / TRIAL of its generations.
+ * Chosen by judgement. */
 enum { TRIAL = 3 };
 
 /* Cross-validated error below which no second search runs; as in symbolic_front.c. */
@@ -16,7 +17,7 @@ enum { TRIAL = 3 };
 struct trial {
   const struct ft_symbolic_settings *settings;
   unsigned before; /* generations of the first search */
-  double limit;    /* error to undercut; negative: none */
+  double limit;    /* error that the search must undercut; negative: none */
   bool behind;
 };
 

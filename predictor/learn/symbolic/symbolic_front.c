@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* The front of a search: the best tree of each length, refitted and cross-validated, and a choice.
- */
+/* Pareto front of a search: the best tree of each length, refitted and cross-validated, and the
+ * chosen equation. */
 #include "config.h"
 
 #include <math.h>
@@ -11,16 +11,16 @@
 
 enum {
   LATE_STEPS = 60,           /* Levenberg-Marquardt steps on the front; chosen by judgement */
-  MIN_ROWS_PER_PARAMETER = 2 /* rows per parameter of the chosen equation at least; by judgement */
+  MIN_ROWS_PER_PARAMETER = 2 /* fewest rows per parameter of the chosen equation; by judgement */
 };
 
-/* Held-out relative error of an exact equation, above rounding. Chosen by judgement. */
+/* Held-out relative error below which an equation counts as exact. Chosen by judgement. */
 #define EXACT 1e-6
 
-/* Resolution of an error: smaller differences are rounding. */
+/* Resolution of an error: smaller differences are rounding errors. */
 #define ROUNDING 1e-9
 
-/* Cross-validates P; MISSED gets each row's error. */
+/* Cross-validates P and counts its parameters. ERRORS gets the error of each row. */
 static void validate_point(const struct ft_symbolic_search *f, struct ft_symbolic_point *p,
                            double *errors)
 {
@@ -34,9 +34,9 @@ static void validate_point(const struct ft_symbolic_search *f, struct ft_symboli
 }
 
 /*
- * Description length of the expression E in nats: for each node, the choice among the possible
- * symbols. The order of commutative operands is free. An intercept is an addition of a constant;
- * the slope is always present, because units are arbitrary.
+ * Returns the description length of the expression E in nats: for each node, the choice among the
+ * possible symbols. The order of commutative operands costs nothing. An intercept counts as an
+ * addition of a constant. The slope costs nothing, because units are arbitrary.
  */
 static double expression_description(const struct ft_symbolic_search *f,
                                      const struct ft_expression *e)
@@ -55,9 +55,10 @@ static double expression_description(const struct ft_symbolic_search *f,
 }
 
 /*
- * Minimum description length of P and the rows, whose relative errors are Laplace distributed
- * (Rissanen 1978; for expressions Bartlett, Desmond and Ferreira 2023). Constants are
- * cross-validated, but the search uses all rows: an error alone prefers long expressions.
+ * Returns the description length of P and of the rows given P, whose relative errors are assumed
+ * Laplace distributed (minimum description length: Rissanen 1978; for expressions Bartlett, Desmond
+ * and Ferreira 2023). The cross-validated error alone would prefer long expressions, because the
+ * search has used all rows.
  */
 static double description_length(const struct ft_symbolic_search *f,
                                  const struct ft_symbolic_point *p)
@@ -66,7 +67,7 @@ static double description_length(const struct ft_symbolic_search *f,
          (double)f->data.rows * log(p->validated + ROUNDING);
 }
 
-/* Removes the intercept of P if its description gets shorter and the error stays below BAR. */
+/* Removes the intercept of P if that shortens the description and the error remains below LIMIT. */
 static void try_without_intercept(const struct ft_symbolic_search *f, double limit,
                                   struct ft_symbolic_point *p, double *errors)
 {
@@ -85,7 +86,7 @@ static void try_without_intercept(const struct ft_symbolic_search *f, double lim
   ft_sweep_through_origin(f->sweep, false);
 }
 
-/* Fits the constants of T in LATE_STEPS steps, unless a divisor may become 0. */
+/* Fits the constants of T in LATE_STEPS steps. T is left unchanged if a divisor may be 0. */
 static void fit_late(const struct ft_symbolic_search *f, struct ft_symbolic_tree *t)
 {
   struct ft_expression e = t->code;
@@ -97,8 +98,8 @@ static void fit_late(const struct ft_symbolic_search *f, struct ft_symbolic_tree
   t->mape = error;
 }
 
-/* Refits and simplifies the best tree of each length; a shortened tree competes at its new length.
- */
+/* Refits and simplifies the best tree of each length. A shortened tree is compared with the best of
+ * its new length. */
 static void refit_front(struct ft_symbolic_search *f)
 {
   for (int length = FT_EXPRESSION_NODES; length > 0; length--) {
@@ -119,7 +120,8 @@ static void refit_front(struct ft_symbolic_search *f)
   }
 }
 
-/* Whether the paired error of point A exceeds that of B by more than one standard error. */
+/* Returns whether the held-out error of point A exceeds that of point B by more than one standard
+ * error of the paired differences. */
 static bool is_worse(const struct ft_symbolic_search *f, size_t a, size_t b)
 {
   const double *p = f->held_out + a * f->data.rows, *q = f->held_out + b * f->data.rows;
@@ -132,8 +134,8 @@ static bool is_worse(const struct ft_symbolic_search *f, size_t a, size_t b)
   return !(mean <= sqrt(squares / (rows * (rows - 1))));
 }
 
-/* Whether P has few enough parameters for the rows, or is exact. Of many structures with as many
- * parameters as rows, some fit even held-out rows by chance, but none exactly. */
+/* Returns whether P has few enough parameters for the rows, or is exact. Of many structures with as
+ * many parameters as rows, some fit even held-out rows by chance, but none exactly. */
 static bool is_supported(const struct ft_symbolic_search *f, const struct ft_symbolic_point *p)
 {
   return p->validated < EXACT || p->parameters * MIN_ROWS_PER_PARAMETER <= f->data.rows;

@@ -27,7 +27,7 @@ void ft_forest_predict(const struct ft_forest *forest, const double *x, double *
     out[o] = forest->base[o] + forest->scale * out[o];
 }
 
-/* Children have larger indices, so no walk can loop. */
+/* Serialises node I. Children must have larger indices, so that no traversal can loop. */
 static void serialise_node(struct ft_number_stream *s, struct ft_forest *forest, size_t i)
 {
   struct ft_forest_node *n = &forest->node[i];

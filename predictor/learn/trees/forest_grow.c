@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Grows a forest. */
+/* Grows the trees of a forest from their roots, depth first. */
 #include "config.h"
 
 #include <math.h>
@@ -10,13 +10,13 @@
 #include "predictor/core/random.h"
 #include "predictor/learn/trees/forest.h"
 
-/* A value of one column and its row. */
+/* A row and its value in one column. */
 struct cell {
   double x;
   uint32_t row;
 };
 
-/* A node to grow: rows FIRST .. FIRST + COUNT - 1 of the order. */
+/* A node to grow from COUNT rows, order[first] and the following. */
 struct task {
   size_t first, count;
   uint32_t node;
@@ -31,9 +31,9 @@ struct grower {
   const double *y;     /* targets of this tree */
   uint32_t *order;     /* row indices, grouped by node */
   uint32_t *column;    /* all columns, shuffled */
-  struct cell *cells;  /* values of one node */
-  struct task *task;   /* at most one more than rows */
-  double *total, *left;
+  struct cell *cells;  /* rows of one node and their values in one column */
+  struct task *task;   /* stack of the nodes to grow */
+  double *total, *left; /* sums of the outputs of a node, and of its left side */
   double *residual; /* boosting: residuals */
   size_t node_capacity, leaf_capacity;
 };
@@ -43,7 +43,8 @@ struct split {
   double threshold, gain;
 };
 
-/* Criterion that a split maximises: squared sums over counts of both sides. */
+/* Returns the criterion that a split maximises: the sum, over outputs and both sides, of the
+ * squared sum of the targets over their number. */
 static double split_gain(const struct grower *g, size_t left, size_t count)
 {
   double gain = 0, l = 1 / (double)left, r = 1 / (double)(count - left);
@@ -64,7 +65,7 @@ static void add_row_outputs(const struct grower *g, double *sum, uint32_t row)
     sum[o] += y[o];
 }
 
-/* Tries one random threshold between LOW and HIGH. */
+/* Tries one random threshold between LOW and HIGH, and updates BEST. */
 static void try_random_threshold(struct grower *g, const struct task *t, uint32_t column,
                                  double low, double high, struct split *best)
 {
@@ -94,7 +95,7 @@ static int compare_cells(const void *a, const void *b)
   return (p->row > q->row) - (p->row < q->row);
 }
 
-/* Tries every threshold halfway between two adjacent values. */
+/* Tries every threshold halfway between two adjacent values, and updates BEST. */
 static void try_all_thresholds(struct grower *g, const struct task *t, uint32_t column,
                                struct split *best)
 {
@@ -188,7 +189,7 @@ static int append_leaf(struct grower *g, const struct task *t, struct ft_error *
   return 0;
 }
 
-/* Moves the rows that go left to the front. Returns their number. */
+/* Moves the rows on the left side of SPLIT to the front. Returns their number. */
 static size_t partition_rows(struct grower *g, const struct task *t, const struct split *split)
 {
   size_t left = 0;
@@ -238,8 +239,7 @@ static int grow_tree(struct grower *g, uint32_t *root, struct ft_error *err)
   return 0;
 }
 
-/* Subtracts the prediction of the tree at ROOT from the residuals of all rows. A leaf has the
- * column UINT32_MAX, and its index among the values in left. */
+/* Subtracts the prediction of the tree at ROOT from the residuals of all rows. */
 static void subtract_tree(struct grower *g, uint32_t root)
 {
   const struct ft_forest *f = g->forest;
@@ -255,7 +255,7 @@ static void subtract_tree(struct grower *g, uint32_t root)
   }
 }
 
-/* Initialises boosting with the mean. */
+/* Initialises boosting: the constant is the mean, and the first tree fits the residuals. */
 static void begin_boosting(struct grower *g)
 {
   size_t rows = g->s->rows, outputs = g->s->outputs;
