@@ -41,7 +41,7 @@ struct ft_agent {
   struct ft_timer sample, tick, retry, maintain;
   bool scrubbing;          /* a child overwrites removed runs in the store */
   double scrub_at;         /* monotonic; no scrub before */
-  ft_observation finished; /* buffer */
+  ft_observation finished; /* the observation being recorded: too large for the stack */
 };
 
 /* Time between two tries to store spooled observations; chosen by judgement. */

@@ -9,11 +9,13 @@
 #include "agent/log.h"
 #include "predictor/core/io.h"
 
+/* Records a run that ended; called again if Slurm's record changes it. */
 static void record_finished(const ft_observation *observation, void *data)
 {
   struct ft_agent *agent = data;
   ft_observation *o = &agent->finished;
-  const char *platform = ft_cluster_poll_platform(agent->cluster, observation->node);
+  const char *node = observation->node[0] ? observation->node : agent->node.name;
+  const char *platform = ft_cluster_poll_platform(agent->cluster, node);
 
   *o = *observation;
   ft_node_info_fill(&agent->node, &agent->site, agent->state_fd,

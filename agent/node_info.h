@@ -15,9 +15,9 @@ struct ft_node_info {
 void ft_node_info_read(struct ft_node_info *info);
 
 /*
- * Fills in OBSERVATION's node, cluster, versions, user name, and the default memory of its
- * partition (read from a file below STATE_FD). PLATFORM is the site's name of this platform; "":
- * the fingerprint.
+ * Fills in OBSERVATION's cluster, versions and the default memory of its partition (read from a
+ * file below STATE_FD), and its node and user name if they are empty. PLATFORM is the site's name
+ * of this platform; "": the fingerprint.
  */
 void ft_node_info_fill(const struct ft_node_info *info, const ft_site *site, int state_fd,
                        const char *platform, ft_observation *observation);

@@ -55,7 +55,8 @@ void ft_recorder_set_borrow(struct ft_recorder *recorder, bool borrow);
 bool ft_recorder_maintain(struct ft_recorder *recorder);
 
 /*
- * Records OBSERVATION. Returns whether ft_recorder_maintain has to rebuild a model because of it.
+ * Records OBSERVATION. If the store fails, OBSERVATION waits in the spool. Returns whether
+ * ft_recorder_maintain has to rebuild a model because of it.
  */
 bool ft_recorder_add(struct ft_recorder *recorder, const ft_observation *observation);
 

@@ -50,7 +50,7 @@ struct prediction {
   bool maybe_other_cluster; /* the job may also run on another cluster */
   struct ft_file_queries files;
   ft_submission submission;
-  ft_network *network; /* the estimate for a model file; NULL: none */
+  ft_network *network; /* result of --predict-model or --predict-mig; NULL: none */
   struct ft_submission_knowledge known;
   struct ft_submission_decision decided;
 };
@@ -91,8 +91,9 @@ static bool has_user_apps(const struct prediction *w)
   return ft_helper_exists(path, HOME_MILLISECONDS / 1000.0);
 }
 
-/* Fills ASKED, the request for an estimate for a model file. Returns false if the user requested
- * none, or if mode off disables --predict-model. */
+/* Fills ASKED, whose strings are borrowed, for --predict-model and --predict-mig. Returns false,
+ * and leaves ASKED, if neither was given, or mode off disables --predict-model and it is the only
+ * one. */
 static bool make_network_request(const struct prediction *w, struct ft_network_request *asked)
 {
   struct ft_gpu_request gpus = ft_slurm_options_gpus(&w->slurm);

@@ -70,8 +70,9 @@ static void read_command_line(struct ft_buf *out)
   close(fd);
 }
 
-/* Points WORDS at the arguments of the command line, read into BUF if they are not in memory.
- * Returns their number. */
+/* Points WORDS, of FT_WORDS + 1, at the process's first FT_WORDS arguments and ends it with NULL.
+ * Reads /proc/self/cmdline into BUF if the constructor did not find the arguments. Returns their
+ * number; 0 if they are unreadable. */
 static int split_command_line(struct ft_buf *buf, char **words)
 {
   char *at = command_line.begin, *end = command_line.end;

@@ -8,7 +8,7 @@
 #include "predictor/core/buf.h"
 #include "predictor/request/describe.h"
 
-/* Arguments of the command line that are analysed. Chosen by judgement. */
+/* Number of the command's arguments that are analysed, at most. Chosen by judgement. */
 enum { FT_WORDS = 1024 };
 
 /* The collected submission. */
@@ -20,7 +20,7 @@ struct ft_collected {
   char user[64];                     /* name of the user; "": not looked up yet */
   char job_name[256];
   char directory[FT_FILE_PATH];
-  struct ft_buf command_line; /* arguments, each with a NUL; empty if they are in memory */
+  struct ft_buf command_line; /* /proc/self/cmdline; empty if the constructor found the arguments */
   struct ft_buf script;
   char *words[FT_WORDS + 1];
 };

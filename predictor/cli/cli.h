@@ -84,7 +84,8 @@ void ft_print_plain(const char *text);
 int ft_flush(const char *command);
 
 /* Prints OBJECT, whose reference it steals, as one line of JSON, or indented on a terminal.
- * Returns FT_EXIT_DONE; FT_EXIT_SYSTEM if standard output fails. */
+ * Returns FT_EXIT_DONE; FT_EXIT_SYSTEM if standard output fails, or OBJECT is NULL
+ * (out of memory). */
 int ft_json_print(json_t *object);
 
 /* Returns a new JSON number of type double; null if HAS is false or VALUE is not finite. */

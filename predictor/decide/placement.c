@@ -141,6 +141,8 @@ static const struct ft_platform_runtime *find_run_time(const struct ft_placement
   return NULL;
 }
 
+/* Appends to OUT, whose run times are filled, the row of PLATFORM ("": unknown) in PARTITION. A
+ * full table leaves it out. */
 static void add_platform_row(const struct ft_placement_question *q, size_t partition,
                              const char *platform, struct ft_placement *out)
 {

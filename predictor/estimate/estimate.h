@@ -22,7 +22,7 @@ struct ft_estimate {
   unsigned runs;       /* completed runs behind it */
   char method[32];     /* name of the model, for reports */
   bool extrapolated;   /* a feature lies outside the range of the runs */
-  double max_bytes;    /* largest peak of the app's runs; 0: unknown */
+  double max_bytes;    /* largest peak of the runs behind it; 0: unknown */
   double bound_bytes;  /* limit that killed a run of these features, none having completed above; 0:
                           none */
   double shared;       /* fraction of the log variance that is common to runs submitted together */

@@ -23,15 +23,16 @@ enum {
 #define BETWEEN_APPS 2
 /* Weight of one own run, in similar apps. Chosen by judgement. */
 #define OWN_WEIGHT 2.0
-/* Standard deviation of log(peak) within an app, if the site has no estimate. Chosen by judgement.
- */
+/* Smallest standard deviation of log(peak) within an app, and its value where the site has no
+ * estimate. Chosen by judgement. */
 #define WITHIN 0.1
 
+/* Sums over apps, each with a weight w and the log m of its median in bytes. */
 struct pool {
   unsigned apps;
-  double weights, sum, squares;
-  double away[LEVELS]; /* weighted distances from the median, in log units */
-  double max_bytes;
+  double weights, sum, squares; /* of w, w m, w m^2 */
+  double away[LEVELS];          /* of w (log quantile - m) */
+  double max_bytes;             /* largest peak */
 };
 
 static void add_to_pool(struct pool *pool, const struct ft_estimate *e, double weight)
@@ -85,12 +86,14 @@ static double within_app_deviation(int state_fd)
   return fmax(prior.spread, WITHIN);
 }
 
+/* Fills OUT with the mean of the pool's medians, widened by the variance between apps. WITHIN:
+ * standard deviation of log(peak) within an app. Needs a positive sum of weights. */
 static void mix_pool(const struct pool *pool, double within, unsigned own, struct ft_estimate *out)
 {
   double middle = pool->sum / pool->weights;
   double squares = fmax(pool->squares - pool->sum * middle, 0);
-  double between = (BETWEEN_APPS * BETWEEN * BETWEEN + squares) /
-                   (BETWEEN_APPS + fmax(pool->weights - 1, 0)) * (1 + 1 / pool->weights);
+  double between_variance = (BETWEEN_APPS * BETWEEN * BETWEEN + squares) /
+                            (BETWEEN_APPS + fmax(pool->weights - 1, 0)) * (1 + 1 / pool->weights);
   unsigned degrees = BETWEEN_APPS + (unsigned)pool->weights;
 
   *out = (struct ft_estimate){ .runs = own, .max_bytes = pool->max_bytes };
@@ -98,7 +101,7 @@ static void mix_pool(const struct pool *pool, double within, unsigned own, struc
   for (int i = 0; i < LEVELS; i++) {
     double side = i < MIDDLE ? -1 : 1, level = ft_estimate_levels[i];
     double inner = fmax(fabs(pool->away[i] / pool->weights), within * fabs(ft_estimate_scores[i]));
-    double outer = sqrt(between) * ft_student_quantile(level, degrees);
+    double outer = sqrt(between_variance) * ft_student_quantile(level, degrees);
     double away = i == MIDDLE ? 0 : side * hypot(inner, outer);
 
     out->quantile[i] = exp(fmin(fmax(middle + away, 0), 50 * M_LN2));

@@ -46,7 +46,7 @@ size_t ft_refit_count_exact(const ft_model *model)
 }
 
 /* Returns the bytes with which RUN enters the fit: for a censored run the median of its required
- * memory (FT_KILLED_MARGIN). */
+ * memory (refit_work.h). */
 static double fitted_bytes(const ft_run *run)
 {
   if (run->killed_by == FT_KILLED_BY_LIMIT)
@@ -135,7 +135,8 @@ static void store_additive_model(const ft_model *model, const struct ft_refit *r
   }
 }
 
-/* Sets the log residual of each run in the history. */
+/* Sets R->log_residual to log(bytes / point prediction) of each run by MODEL's evaluator; a
+ * censored run enters with its lower bound. */
 static void measure_log_residuals(const ft_model *model, struct ft_refit *r)
 {
   for (size_t i = 0; i < model->history_count; i++) {

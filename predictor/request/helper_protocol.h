@@ -13,14 +13,15 @@
 
 enum { FT_HELPER_MESSAGE_ARGUMENTS = 1024 }; /* arguments in a message; chosen by judgement */
 
-/* A request for an estimate of a network (model file). Borrowed; NULL: none. */
+/* A request for an estimate of a neural network's model file, or of an app's GPU memory.
+ * Strings are borrowed; NULL: none. */
 struct ft_network_request {
   const char *file;     /* --predict-model */
   const char *mig;      /* --predict-mig: a GPU, or "" for any */
   const char *mode;     /* name of the requested mode; NULL: the mode of the policy */
-  const char *advisory; /* not NULL: never reject, because Slurm would ignore it */
+  const char *advisory; /* not NULL: never reject: Slurm ignores it from an optional plugin */
   bool dry_run;         /* nothing is submitted; not sent to the helper */
-  const char *option;   /* option of the GPU request: "gres", "gpus", "gpus-per-node" */
+  const char *option;   /* name of the option that requests GPUs (ft_gpu_option_name) */
   const char *value;    /* value of that option */
 };
 

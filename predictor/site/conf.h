@@ -26,7 +26,7 @@ struct ft_config {
   char state_directory[PATH_MAX];
   char socket[108]; /* sun_path */
   char cluster[64]; /* empty: ClusterName of slurm.conf */
-  /* platform of this node; empty: that of a platform section, else the fingerprint */
+  /* platform of this node if no platform section has it; empty: the fingerprint */
   char node_platform[64];
   char currency[16];            /* of prices; empty: none */
   double sample_hertz;          /* sampling rate of jobs */

@@ -280,7 +280,7 @@ static bool has_byte(int dirfd, const char *name)
   return fd >= 0 && read(fd, &byte, 1) == 1;
 }
 
-/* Accesses what the checks of FOLDER read. Hangs if the file system hangs. */
+/* Reads what check_state reads below DIRECTORY. Hangs if the file system hangs. */
 static void probe_state_files(const char *directory)
 {
   int fd = open(directory, O_RDONLY | O_DIRECTORY | O_CLOEXEC);

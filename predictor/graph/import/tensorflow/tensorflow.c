@@ -283,7 +283,8 @@ static int read_graph_def(struct ft_tf_reader *r, uint64_t end)
 
 /* ---- saved models ---- */
 
-/* TensorInfo: its name */
+/* Reads an entry of SignatureDef.outputs up to END and appends the name in its TensorInfo, such as
+ * "node:0", to the program's outputs. Returns 0; -1 on error and fills the reader's ERR. */
 static int read_output_info(struct ft_tf_reader *r, uint64_t end)
 {
   struct ft_tf_program *p = r->program;
