@@ -26,7 +26,8 @@ enum {
   RETRY_LIMIT = 8,       /* newest of them that may not be visible yet */
   CANDIDATES_KEPT = 256, /* a larger array is freed after the scan */
   THREADS_LIMIT = 256,   /* threads whose children are listed; more: /proc is listed */
-  STRANGERS = 256        /* strangers that are remembered. Chosen by judgement. */
+  PASSES_LIMIT = 32, /* generations below a new root; more, as of a fork bomb: /proc is listed */
+  STRANGERS = 256    /* strangers that are remembered. Chosen by judgement. */
 };
 
 /* Interval of full scans, for processes that do not advance the newest pid (clone3 with
@@ -214,21 +215,25 @@ static int add_children(struct ft_tree *tree, size_t index)
   return count < THREADS_LIMIT ? 0 : -1;
 }
 
-/* Adds the descendants of TREE's member with index ROOT to TREE. Repeats until none is new, because
- * the kernel may omit a child while another one ends. Returns as add_children. */
+/* Adds the descendants of TREE's member with index ROOT to TREE, a generation in each pass. The
+ * last pass finds none: the kernel may omit a child while another one ends. Returns as
+ * add_children; -1 also after PASSES_LIMIT passes. */
 static int add_descendants(struct ft_tree *tree, size_t root)
 {
-  size_t old = tree->count, before;
+  size_t old = tree->count;
 
-  do {
-    before = tree->count;
+  for (int pass = 0; pass < PASSES_LIMIT; pass++) {
+    size_t before = tree->count;
+
     if (add_children(tree, root) < 0)
       return -1;
-    for (size_t i = old; i < tree->count; i++)
+    for (size_t i = old; i < before; i++)
       if (add_children(tree, i) < 0)
         return -1;
-  } while (tree->count > before);
-  return 0;
+    if (tree->count == before)
+      return 0;
+  }
+  return -1;
 }
 
 void ft_discovery_add_root(struct ft_tree *tree, const struct ft_member *root)
