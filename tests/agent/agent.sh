@@ -202,6 +202,12 @@ ok $? "the outcome of a run that ended without an agent comes from Slurm"
 wait_until 60 model cut
 stop KILL
 rm "$(model cut)"
+python3 - "$state/store.db" <<'END' # the agent may have recorded the publication before it was killed
+import sqlite3, sys
+db = sqlite3.connect(sys.argv[1], timeout=20)
+db.execute("INSERT OR REPLACE INTO changed (app, uid) SELECT app, uid FROM observation WHERE app = 'cut'")
+db.commit()
+END
 start
 wait_until 60 model cut
 ok $? "a model lost in a power cut is rebuilt"
