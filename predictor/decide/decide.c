@@ -15,7 +15,7 @@ static bool is_set_requested(const struct ft_decision_input *q)
 void ft_decision_input_set(struct ft_decision_input *input, const struct ft_model_lookup *evidence,
                            const char *job_name)
 {
-  const struct ft_array_estimates *elements = &evidence->elements;
+  const struct ft_array_estimates *tasks = &evidence->tasks;
 
   input->estimate = evidence->estimate;
   input->pooled = evidence->pooled;
@@ -30,10 +30,10 @@ void ft_decision_input_set(struct ft_decision_input *input, const struct ft_mode
     input->facts = &evidence->facts;
   if (evidence->imported)
     input->imported_from = job_name;
-  if (!input->estimate || input->estimate == &evidence->others || !elements->count)
+  if (!input->estimate || input->estimate == &evidence->others || !tasks->count)
     return;
-  input->elements = elements;
-  input->estimate = &elements->each[ft_decide_largest(elements, input->policy)];
+  input->tasks = tasks;
+  input->estimate = &tasks->each[ft_decide_largest(tasks, input->policy)];
 }
 
 void ft_decide(const struct ft_decision_input *input, const struct ft_sizing *sizing,

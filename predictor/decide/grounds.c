@@ -20,7 +20,7 @@
 enum { COLUMNS = sizeof((ft_model *)NULL)->columns / sizeof(ft_column) };
 
 struct grounds {
-  const struct ft_submission_question *question;
+  const struct ft_submission_query *query;
   const struct ft_submission_decision *decided;
   const ft_model *model; /* behind the estimate; NULL: none with features */
   ft_feature features[FT_TASK_FEATURES];
@@ -56,8 +56,8 @@ const char *ft_rule_meaning(ft_decision_rule rule)
 /* Whether the model in the evidence is of the submission's app: similar apps overwrite it. */
 static bool is_model_of_app(const struct grounds *g)
 {
-  const ft_submission *s = g->question->submission;
-  const char *app = g->question->known->evidence.model.app;
+  const ft_submission *s = g->query->submission;
+  const char *app = g->query->known->evidence.model.app;
 
   if (strcmp(app, s->app) == 0)
     return true;
@@ -70,7 +70,7 @@ static bool is_model_of_app(const struct grounds *g)
 /* Whether the estimate comes from the app's own model, or from the model of imported runs. */
 static bool has_feature_model(const struct grounds *g)
 {
-  const struct ft_model_lookup *e = &g->question->known->evidence;
+  const struct ft_model_lookup *e = &g->query->known->evidence;
 
   return g->decided->sizing.has_estimate && !g->decided->by_network && !e->similar &&
          !e->site_prior_apps && e->model.has_evaluator && (e->imported || is_model_of_app(g));
@@ -79,12 +79,12 @@ static bool has_feature_model(const struct grounds *g)
 /* Finds the features of the submission; of a job array, of the task that needs most. */
 static void find_features(struct grounds *g)
 {
-  const struct ft_decision_input *q = &g->decided->question;
+  const struct ft_decision_input *q = &g->decided->input;
   const uint32_t *index = NULL;
 
-  if (q->elements)
-    index = &q->elements->index[q->estimate - q->elements->each];
-  g->feature_count = ft_task_features(g->model, g->question->submission, index, g->features);
+  if (q->tasks)
+    index = &q->tasks->index[q->estimate - q->tasks->each];
+  g->feature_count = ft_task_features(g->model, g->query->submission, index, g->features);
 }
 
 static bool is_in_equation(const ft_evaluator *e, size_t column)
@@ -169,7 +169,7 @@ static void fill_effect(const struct grounds *g, size_t column, const ft_term *t
 /* The size of an effect: |log(median without the feature / median)|. */
 static double log_effect_size(const struct grounds *g, const struct ft_effect *effect)
 {
-  double all = ft_estimate_quantile(g->decided->question.estimate, 0.5);
+  double all = ft_estimate_quantile(g->decided->input.estimate, 0.5);
 
   return effect->without_bytes > 0 ? fabs(log(effect->without_bytes / all)) : 0;
 }
@@ -225,7 +225,7 @@ static const char *list_separator(size_t i, size_t count)
 
 static void explain_quantiles(struct grounds *g)
 {
-  const struct ft_estimate *e = g->decided->question.estimate;
+  const struct ft_estimate *e = g->decided->input.estimate;
   char half[FT_MESSAGE_BYTES], low[FT_MESSAGE_BYTES], high[FT_MESSAGE_BYTES];
 
   start_ground_line(g);
@@ -280,7 +280,7 @@ static void append_effects(struct grounds *g)
 
 static void explain_method(struct grounds *g)
 {
-  const struct ft_decision_input *q = &g->decided->question;
+  const struct ft_decision_input *q = &g->decided->input;
 
   start_ground_line(g);
   append_ground(g, "method: ");
@@ -305,7 +305,7 @@ static void explain_method(struct grounds *g)
 /* "n=3"; of a feature that differs between array tasks the name alone, once. */
 static void explain_features(struct grounds *g)
 {
-  const ft_submission *s = g->question->submission;
+  const ft_submission *s = g->query->submission;
   const char *separator = "features of this job: ";
   char text[64];
 
@@ -345,14 +345,13 @@ static bool submission_has_feature(const ft_submission *s, const char *name)
 /* Names features of the app's runs that this job lacks. */
 static void explain_missing_features(struct grounds *g)
 {
-  const ft_model *model = &g->question->known->evidence.model;
+  const ft_model *model = &g->query->known->evidence.model;
   bool any = false;
 
   for (size_t j = 0; is_model_of_app(g) && j < model->columns_count && j < COLUMNS; j++) {
     const char *name = model->columns[j].name;
 
-    if (strcmp(name, FT_VARIANT_FEATURE) == 0 ||
-        submission_has_feature(g->question->submission, name))
+    if (strcmp(name, FT_VARIANT_FEATURE) == 0 || submission_has_feature(g->query->submission, name))
       continue;
     if (!any)
       start_ground_line(g);
@@ -420,24 +419,24 @@ static void explain_probabilities(struct grounds *g)
   if (p->p_limit >= 0)
     append_ground(g, "%s with %s, %s", ft_message_percent(p->p_limit, percent),
                   ft_message_bytes((double)p->limit, text),
-                  p->limit_kind == FT_LIMIT_ASKED ? "as requested" : "without foretell");
+                  p->limit_kind == FT_LIMIT_REQUESTED ? "as requested" : "without foretell");
   if (p->p_amount >= 0 && p->amount != p->limit)
     append_ground(g, "%s%s with %s=%s", p->p_limit >= 0 ? "; " : "",
                   ft_message_percent(p->p_amount, percent), ft_message_option(p->unit),
                   ft_units_slurm_bytes(p->unit_amount, text, sizeof text));
 }
 
-void ft_grounds_find(const struct ft_submission_question *question,
+void ft_grounds_find(const struct ft_submission_query *query,
                      const struct ft_submission_decision *decided, struct ft_grounds *out)
 {
-  struct grounds g = { .question = question, .decided = decided, .out = out };
+  struct grounds g = { .query = query, .decided = decided, .out = out };
   const struct ft_sizing *sizing = &decided->sizing;
 
   out->effect_count = 0;
   out->count = 0;
-  out->facts = decided->by_network ? NULL : decided->question.facts;
+  out->facts = decided->by_network ? NULL : decided->input.facts;
   if (has_feature_model(&g)) {
-    g.model = &question->known->evidence.model;
+    g.model = &query->known->evidence.model;
     find_features(&g);
     find_effects(&g);
   }

@@ -214,7 +214,7 @@ void ft_sizing_find_limit(const struct ft_decision_input *q, struct ft_sizing *s
   else if (r->mem_unit == FT_MEM_GPU)
     sizing->per_node = r->gpus_per_node ? r->gpus_per_node : 1;
   sizing->limit = ft_multiply_saturating(r->mem_bytes, sizing->per_node);
-  sizing->limit_kind = FT_LIMIT_ASKED;
+  sizing->limit_kind = FT_LIMIT_REQUESTED;
 }
 
 void ft_sizing_find_max(const struct ft_decision_input *q, struct ft_sizing *sizing,

@@ -69,8 +69,8 @@ static void append_p_oom(struct message *m, double p, uint64_t bytes)
     return;
   append_message_text(m, " for one task, %s for any of %u",
                       ft_message_percent(ft_sizing_p_any_task(m->q, bytes), text), (unsigned)tasks);
-  if (m->q->elements && m->q->elements->count > 1 && m->q->elements->count < tasks)
-    append_message_text(m, ", estimated from %zu tasks", m->q->elements->count);
+  if (m->q->tasks && m->q->tasks->count > 1 && m->q->tasks->count < tasks)
+    append_message_text(m, ", estimated from %zu tasks", m->q->tasks->count);
 }
 
 /* " (42 runs)": the runs that the estimate comes from. */
@@ -104,8 +104,8 @@ static bool do_tasks_differ(const struct message *m)
 {
   double max = ft_estimate_quantile(m->q->estimate, 0.5);
 
-  for (size_t i = 0; m->q->elements && i < m->q->elements->count; i++)
-    if (ft_estimate_quantile(&m->q->elements->each[i], 0.5) < EQUAL_MEDIANS * max)
+  for (size_t i = 0; m->q->tasks && i < m->q->tasks->count; i++)
+    if (ft_estimate_quantile(&m->q->tasks->each[i], 0.5) < EQUAL_MEDIANS * max)
       return true;
   return false;
 }
@@ -113,7 +113,7 @@ static bool do_tasks_differ(const struct message *m)
 /* "unet3d needs 11.2 GiB"; of an array whose tasks differ "... up to 11.2 GiB (task 7)" */
 static void append_median(struct message *m, const char *verb)
 {
-  const struct ft_array_estimates *all = m->q->elements;
+  const struct ft_array_estimates *all = m->q->tasks;
   bool differ = do_tasks_differ(m);
   char text[FT_MESSAGE_BYTES];
 
@@ -193,7 +193,7 @@ static void append_limit(struct message *m, const char *rest)
   char text[FT_MESSAGE_BYTES];
 
   switch (s->limit_kind) {
-  case FT_LIMIT_ASKED:
+  case FT_LIMIT_REQUESTED:
     append_message_text(m, "%s=", ft_message_option(s->unit));
     append_slurm_bytes(m, m->q->request->mem_bytes);
     break;
@@ -301,7 +301,7 @@ static void explain_change(struct message *m)
     append_message_text(m, "set to ");
   } else {
     append_message_text(m, s->action == FT_ACTION_RAISE ? "raised from " : "lowered from ");
-    if (s->limit_kind == FT_LIMIT_ASKED)
+    if (s->limit_kind == FT_LIMIT_REQUESTED)
       append_slurm_bytes(m, m->q->request->mem_bytes);
     else
       append_message_text(m, "0 (a whole node)");
@@ -516,14 +516,14 @@ static bool is_silent(const struct ft_decision_input *q, const struct ft_sizing 
   return q->policy->quiet && unchanged && !(sizing->explicit_mode && sizing->mode == FT_MODE_CHECK);
 }
 
-void ft_explain(const struct ft_decision_input *question, const struct ft_sizing *sizing,
+void ft_explain(const struct ft_decision_input *input, const struct ft_sizing *sizing,
                 const ft_decision *decision, struct ft_explanation *out)
 {
-  struct message m = { question, sizing, out };
+  struct message m = { input, sizing, out };
 
   out->count = 0;
   out->error = false;
-  if (is_silent(question, sizing, decision->action))
+  if (is_silent(input, sizing, decision->action))
     return;
   start_message_line(&m);
   switch (decision->action) {

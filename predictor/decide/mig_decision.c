@@ -119,7 +119,7 @@ static void find_gpu_piece(const struct ft_mig_query *q, struct ft_text piece,
   if (gpus->gres[0])
     gpus->slice = ft_mig_of_gres(q->table, q->partition, q->gpu, gpus->gres);
   if (gpus->slice) {
-    gpus->most = gpus->slice;
+    gpus->largest = gpus->slice;
     gpus->gpu = gpus->slice->gpu;
     gpus->limit_bytes = gpus->slice->memory_mib * MIB;
   } else if (gpus->gres[0]) {
@@ -149,9 +149,9 @@ void ft_mig_request_find(const struct ft_mig_query *q, struct ft_mig_request *gp
   }
   gpus->several = found > 1;
   if (!gpus->gres[0] && q->choose && largest_slice(q).slice) {
-    gpus->most = largest_slice(q).slice;
-    gpus->gpu = gpus->most->gpu;
-    gpus->max_bytes = gpus->most->memory_mib * MIB;
+    gpus->largest = largest_slice(q).slice;
+    gpus->gpu = gpus->largest->gpu;
+    gpus->max_bytes = gpus->largest->memory_mib * MIB;
   }
   if (gpus->limit_bytes > 0)
     gpus->max_bytes = gpus->limit_bytes;
@@ -344,8 +344,9 @@ static void clear_option(ft_network *n, ft_action action)
 static void append_partitions_with(const struct ft_mig_query *q, struct ft_mig_offer offer,
                                    ft_network *n)
 {
-  if (q->merged && offer.having < q->merged->count)
-    append_network_text(n, ", available in %u of %u partitions", offer.having, q->merged->count);
+  if (q->merged && offer.partitions < q->merged->count)
+    append_network_text(n, ", available in %u of %u partitions", offer.partitions,
+                        q->merged->count);
 }
 
 static bool set_slice(const struct ft_mig_query *q, const struct ft_mig_request *gpus,

@@ -45,12 +45,12 @@ static double node_request_bytes(const ft_request *r, double cpus)
   return 0;
 }
 
-static void fill_row_memory(const struct ft_placement_question *q, const ft_partition *p,
+static void fill_row_memory(const struct ft_placement_query *q, const ft_partition *p,
                             const struct ft_row_nodes *n, struct ft_placement_row *row)
 {
   const ft_request *r = &q->submission->request;
-  struct ft_decision_input question = { .request = r, .partition = p };
-  double cpus = (double)ft_sizing_nodes(&question).cpus;
+  struct ft_decision_input input = { .request = r, .partition = p };
+  double cpus = (double)ft_sizing_nodes(&input).cpus;
   double most = (double)p->max_mem_bytes * (p->max_per_cpu ? cpus : 1);
 
   row->memory_bytes = n->memory_bytes;
@@ -66,13 +66,13 @@ static void fill_row_memory(const struct ft_placement_question *q, const ft_part
 
 /* Whether the job could start at once, as far as CPUs and nodes show: generic resources are known
  * to be free only on idle nodes. */
-static void fill_free(const struct ft_placement_question *q, const ft_partition *p,
+static void fill_free(const struct ft_placement_query *q, const ft_partition *p,
                       const struct ft_row_nodes *n, struct ft_placement_row *row)
 {
   const ft_request *r = &q->submission->request;
   bool nodes = n->idle_nodes >= ft_placement_node_count(r, n->max_cpus);
   bool cpus = n->idle_cpus >= ft_placement_cpu_count(r, p) &&
-              n->most_idle >= ft_placement_cpus_per_node(r, p);
+              n->max_idle_cpus >= ft_placement_cpus_per_node(r, p);
 
   row->free = r->exclusive || p->exclusive ? nodes : cpus;
   row->free_known =
@@ -82,7 +82,7 @@ static void fill_free(const struct ft_placement_question *q, const ft_partition 
         (nodes || (!r->gpus_per_node && !q->requested.gpus.value[FT_GPU_OPTION_GRES]))));
 }
 
-static void fill_time(const struct ft_placement_question *q, const ft_partition *p,
+static void fill_time(const struct ft_placement_query *q, const ft_partition *p,
                       struct ft_placement_row *row)
 {
   double limit = q->submission->request.time_limit_seconds;
@@ -99,7 +99,7 @@ static void fill_time(const struct ft_placement_question *q, const ft_partition 
     row->time = fit_of_limit(&row->runtime->seconds, limit);
 }
 
-static void fill_price(const struct ft_placement_question *q, const ft_partition *p,
+static void fill_price(const struct ft_placement_query *q, const ft_partition *p,
                        const struct ft_row_nodes *n, struct ft_placement_row *row)
 {
   const ft_request *r = &q->submission->request;
@@ -141,9 +141,9 @@ static const struct ft_platform_runtime *find_run_time(const struct ft_placement
   return NULL;
 }
 
-/* Appends to OUT, whose run times are filled, the row of PLATFORM ("": unknown) in PARTITION. A
- * full table leaves it out. */
-static void add_platform_row(const struct ft_placement_question *q, size_t partition,
+/* Appends the row of PLATFORM ("": unknown) in PARTITION to OUT, whose run times are set; omitted if
+ * OUT is full. */
+static void add_platform_row(const struct ft_placement_query *q, size_t partition,
                              const char *platform, struct ft_placement *out)
 {
   const ft_partition *p = &q->evidence->partition[partition];
@@ -168,7 +168,7 @@ static void add_platform_row(const struct ft_placement_question *q, size_t parti
               row->time != FT_PLACEMENT_DOES_NOT_FIT;
 }
 
-static void add_partition_rows(const struct ft_placement_question *q, size_t partition,
+static void add_partition_rows(const struct ft_placement_query *q, size_t partition,
                                struct ft_placement *out)
 {
   const ft_partition *p = &q->evidence->partition[partition];
@@ -259,8 +259,8 @@ void ft_placement_compare(struct ft_placement_row *row, const struct ft_placemen
   row->speed_p95 = row->speed * spread;
 }
 
-static size_t find_best_partition(const struct ft_placement_question *q,
-                                  const struct ft_placement *e, bool by_price)
+static size_t find_best_partition(const struct ft_placement_query *q, const struct ft_placement *e,
+                                  bool by_price)
 {
   size_t found = FT_PLACEMENT_PARTITIONS;
   double least = 0;
@@ -277,7 +277,7 @@ static size_t find_best_partition(const struct ft_placement_question *q,
   return found;
 }
 
-void ft_placement_evaluate(const struct ft_placement_question *q, struct ft_placement *out)
+void ft_placement_evaluate(const struct ft_placement_query *q, struct ft_placement *out)
 {
   const struct ft_placement_row *home;
 

@@ -28,7 +28,7 @@ struct candidate {
 };
 
 struct choice {
-  const struct ft_placement_question *q;
+  const struct ft_placement_query *q;
   const struct ft_placement *e;
   bool by_price;
   struct candidate now[MAX_NAMES]; /* the current partitions */
@@ -289,19 +289,19 @@ static void explain_no_candidate(struct choice *c, const char *list)
   append_choice(c, "; --partition unchanged");
 }
 
-void ft_placement_choose(const struct ft_placement_question *question,
+void ft_placement_choose(const struct ft_placement_query *query,
                          const struct ft_placement *placement, enum ft_placement_goal goal,
                          const char *list, bool may_change, struct ft_placement_choice *out)
 {
-  const char *typed = question->submission->request.partition;
+  const char *typed = query->submission->request.partition;
   bool single = typed[0] && !strchr(typed, ',');
   struct choice c = {
-    .q = question, .e = placement, .by_price = goal == FT_PLACEMENT_GOAL_CHEAPEST, .out = out
+    .q = query, .e = placement, .by_price = goal == FT_PLACEMENT_GOAL_CHEAPEST, .out = out
   };
-  const struct ft_placement_evidence *v = question->evidence;
+  const struct ft_placement_evidence *v = query->evidence;
 
   out->partitions[0] = out->line[0] = '\0';
-  append_choice(&c, "%s: ", question->submission->app);
+  append_choice(&c, "%s: ", query->submission->app);
   if (single && !(list && may_change)) {
     append_choice(&c, "--partition=%s unchanged; list alternatives in --predict-partition=%s:LIST",
                   typed, goal_name(&c));
@@ -316,9 +316,9 @@ void ft_placement_choose(const struct ft_placement_question *question,
   }
   if (!list)
     list = typed;
-  if (ft_placement_pinning_option(&question->requested)) {
+  if (ft_placement_pinning_option(&query->requested)) {
     append_choice(&c, "%s fixes the nodes; --partition unchanged",
-                  ft_placement_pinning_option(&question->requested));
+                  ft_placement_pinning_option(&query->requested));
     return;
   }
   find_best_candidate(&c, list);

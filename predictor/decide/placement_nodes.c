@@ -117,7 +117,7 @@ static bool are_all_nodes_down(const ft_node_type *kind)
 }
 
 /* Whether a node of KIND has the resources of --gres and of the options that request GPUs. */
-static bool has_requested_gres(const struct ft_placement_question *q, const ft_node_type *kind)
+static bool has_requested_gres(const struct ft_placement_query *q, const ft_node_type *kind)
 {
   const ft_request *r = &q->submission->request;
 
@@ -133,7 +133,7 @@ static uint32_t usable_node_cpus(const ft_partition *p, const ft_node_type *kind
 }
 
 /* 0 to 3: 2 for the requested resources, 1 for nodes that are up. */
-static int match_score(const struct ft_placement_question *q, const ft_node_type *kind)
+static int match_score(const struct ft_placement_query *q, const ft_node_type *kind)
 {
   return 2 * has_requested_gres(q, kind) + !are_all_nodes_down(kind);
 }
@@ -151,12 +151,12 @@ static void add_node_type(const ft_partition *p, const ft_node_type *kind, uint3
   n->idle_nodes += kind->idle_nodes;
   n->idle_cpus += kind->idle_cpus;
   if (!kind->has_max_idle_cpus)
-    n->most_idle = UINT32_MAX;
-  else if (kind->max_idle_cpus > n->most_idle)
-    n->most_idle = kind->max_idle_cpus;
+    n->max_idle_cpus = UINT32_MAX;
+  else if (kind->max_idle_cpus > n->max_idle_cpus)
+    n->max_idle_cpus = kind->max_idle_cpus;
 }
 
-struct ft_row_nodes ft_placement_nodes(const struct ft_placement_question *q, const ft_partition *p,
+struct ft_row_nodes ft_placement_nodes(const struct ft_placement_query *q, const ft_partition *p,
                                        const char *platform)
 {
   const ft_request *r = &q->submission->request;
@@ -176,7 +176,7 @@ struct ft_row_nodes ft_placement_nodes(const struct ft_placement_question *q, co
     n.gpus |=
         kind->gres_truncated || strncmp(kind->gres, "gpu", 3) == 0 || strstr(kind->gres, ",gpu");
   }
-  n.able = nearest >= 2;
+  n.has_gres = nearest >= 2;
   n.up = nearest & 1;
   for (size_t i = 0; i < p->nodes_count; i++)
     if (near[i] == nearest)
@@ -187,14 +187,14 @@ struct ft_row_nodes ft_placement_nodes(const struct ft_placement_question *q, co
 /* ---- reasons against a partition ---- */
 
 /* Whether a node of KIND, of any platform, satisfies --constraint and has the resources. */
-static bool satisfies_request(const struct ft_placement_question *q, const ft_node_type *kind)
+static bool satisfies_request(const struct ft_placement_query *q, const ft_node_type *kind)
 {
   return ft_constraint_allows(q->submission->request.constraint, kind) &&
          has_requested_gres(q, kind);
 }
 
 /* What the nodes of all the partition's platforms together lack; NULL: nothing. */
-static const char *missing_in_total(const struct ft_placement_question *q, const ft_partition *p)
+static const char *missing_in_total(const struct ft_placement_query *q, const ft_partition *p)
 {
   const ft_request *r = &q->submission->request;
   double cpus = 0, nodes = 0;
@@ -211,7 +211,7 @@ static const char *missing_in_total(const struct ft_placement_question *q, const
   return known && cpus > 0 && cpus < ft_placement_cpu_count(r, p) ? "too few CPUs" : NULL;
 }
 
-const char *ft_placement_unknown_condition(const struct ft_placement_question *q, size_t partition)
+const char *ft_placement_unknown_condition(const struct ft_placement_query *q, size_t partition)
 {
   const ft_partition *p = &q->evidence->partition[partition];
   const struct ft_partition_access *access = &q->evidence->access[partition];
@@ -227,8 +227,8 @@ const char *ft_placement_unknown_condition(const struct ft_placement_question *q
                                                                   : NULL;
 }
 
-const char *ft_placement_blocking_reason(const struct ft_placement_question *q,
-                                         const ft_partition *p, const struct ft_row_nodes *n)
+const char *ft_placement_blocking_reason(const struct ft_placement_query *q, const ft_partition *p,
+                                         const struct ft_row_nodes *n)
 {
   const ft_request *r = &q->submission->request;
   enum ft_gpu_option by = ft_gpu_request_find(&q->requested.gpus);
@@ -244,7 +244,7 @@ const char *ft_placement_blocking_reason(const struct ft_placement_question *q,
     return "too few nodes";
   if (r->gpus_per_node && p->nodes_count && !n->gpus)
     return "no GPUs";
-  if (n->max_cpus && !n->able)
+  if (n->max_cpus && !n->has_gres)
     return by < FT_GPU_OPTIONS && by != FT_GPU_OPTION_GRES ? "no node has the requested GPUs"
                                                            : "no node has the resources of --gres";
   if (whole && n->max_cpus &&

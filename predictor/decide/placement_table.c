@@ -71,7 +71,7 @@ static void show_cell_speed(const struct ft_placement_row *row, char *out, size_
     (void)snprintf(out, size, "%s", text[0]);
 }
 
-const char *ft_placement_show_price(const struct ft_placement_question *q, double price, char *out,
+const char *ft_placement_show_price(const struct ft_placement_query *q, double price, char *out,
                                     size_t size)
 {
   const char *currency = q->evidence->platforms.currency;
@@ -92,8 +92,8 @@ static void show_cell_memory(const struct ft_placement_row *row, char *out, size
 }
 
 /* "yes, 3 min ago": whether the job could start at once when the partition was last polled. */
-static void show_cell_free(const struct ft_placement_question *q,
-                           const struct ft_placement_row *row, char *out, size_t size)
+static void show_cell_free(const struct ft_placement_query *q, const struct ft_placement_row *row,
+                           char *out, size_t size)
 {
   double age = q->now - q->evidence->partition[row->partition].updated;
   char ago[32];
@@ -104,7 +104,7 @@ static void show_cell_free(const struct ft_placement_question *q,
 }
 
 /* Why the job may not run in the row's partition; NULL: no reason known. */
-static const char *objection_to_row(const struct ft_placement_question *q,
+static const char *objection_to_row(const struct ft_placement_query *q,
                                     const struct ft_placement_row *row)
 {
   if (row->blocking_reason)
@@ -118,7 +118,7 @@ static const char *objection_to_row(const struct ft_placement_question *q,
 }
 
 /* Whether the cells of A and B in COLUMN are equal. */
-static bool is_cell_equal(const struct ft_placement_question *q, const struct ft_placement_row *a,
+static bool is_cell_equal(const struct ft_placement_query *q, const struct ft_placement_row *a,
                           const struct ft_placement_row *b, enum column column)
 {
   const ft_partition *p = q->evidence->partition;
@@ -143,7 +143,7 @@ static bool is_cell_equal(const struct ft_placement_question *q, const struct ft
   return false;
 }
 
-static void fill_cell(const struct ft_placement_question *q, const struct ft_placement_row *row,
+static void fill_cell(const struct ft_placement_query *q, const struct ft_placement_row *row,
                       enum column column, char *cell)
 {
   const char *against;
@@ -187,7 +187,7 @@ static void fill_cell(const struct ft_placement_question *q, const struct ft_pla
 
 /* Fills all cells. Formatting numbers dominates the time, so a cell equal to one of the last row on
  * the same platform, or of the last row, is copied. */
-static void fill_cells(const struct ft_placement_question *q, const struct ft_placement *e,
+static void fill_cells(const struct ft_placement_query *q, const struct ft_placement *e,
                        cells *cell)
 {
   for (size_t r = 0; r < e->count; r++) {
@@ -244,7 +244,7 @@ print_text_line(void (*print)(const char *, void *), void *data, const char *for
 
 /* Prints why every run time is unknown: the app's runs were on platforms that no listed partition
  * has. Returns false if a run time is known. */
-static bool explain_missing_run_times(const struct ft_placement_question *q,
+static bool explain_missing_run_times(const struct ft_placement_query *q,
                                       const struct ft_placement *e,
                                       void (*print)(const char *, void *), void *data)
 {
@@ -260,13 +260,13 @@ static bool explain_missing_run_times(const struct ft_placement_question *q,
   return true;
 }
 
-static const char *partition_name(const struct ft_placement_question *q, size_t partition)
+static const char *partition_name(const struct ft_placement_query *q, size_t partition)
 {
   return q->evidence->partition[partition].name;
 }
 
 /* Writes ", " and the unknown condition of PARTITION into OUT; "" without one. */
-static const char *unknown_condition_suffix(const struct ft_placement_question *q, size_t partition,
+static const char *unknown_condition_suffix(const struct ft_placement_query *q, size_t partition,
                                             char *out, size_t size)
 {
   const char *why = ft_placement_unknown_condition(q, partition);
@@ -275,9 +275,8 @@ static const char *unknown_condition_suffix(const struct ft_placement_question *
   return out;
 }
 
-static void print_best_partitions(const struct ft_placement_question *q,
-                                  const struct ft_placement *e, void (*print)(const char *, void *),
-                                  void *data)
+static void print_best_partitions(const struct ft_placement_query *q, const struct ft_placement *e,
+                                  void (*print)(const char *, void *), void *data)
 {
   char text[384] = "", price[64], limits[64];
   size_t used = 0;
@@ -309,7 +308,7 @@ static void print_best_partitions(const struct ft_placement_question *q,
   print_text_line(print, data, "%s", text);
 }
 
-void ft_placement_table(const struct ft_placement_question *q, const struct ft_placement *e,
+void ft_placement_table(const struct ft_placement_query *q, const struct ft_placement *e,
                         void (*print)(const char *line, void *data), void *data)
 {
   cells cell[FT_PLACEMENT_ROWS], title;

@@ -118,7 +118,7 @@ static double shown_bytes(const struct ft_facts *f)
 
 static double ceiling_factor_of(const struct ft_decision_input *q)
 {
-  bool rich = facts_or_none(q)->least_completed >= q->policy->min_runs;
+  bool rich = facts_or_none(q)->fewest_completed >= q->policy->min_runs;
 
   return rich ? fmin(RICH_CEILING, q->policy->ceiling_factor) : q->policy->ceiling_factor;
 }
@@ -130,7 +130,7 @@ static double ceiling_basis_of(const struct ft_decision_input *q)
   const struct ft_facts *f = facts_or_none(q);
   double basis = shown_bytes(f);
 
-  if (!f->least_runs)
+  if (!f->fewest_runs)
     basis = fmax(basis, fmax(f->peak_bytes, f->bound_bytes));
   if (is_evidence_borrowed(q) && q->estimate && !f->like_completed)
     basis = fmax(basis, q->estimate->max_bytes);
@@ -203,10 +203,10 @@ static double amount_by_rules(const struct ft_decision_input *q, struct ft_sizin
     need = floor;
     sizing->rule = FT_DECIDED_BY_FLOOR;
   }
-  sizing->shown = (uint64_t)fmin(fmin(floor, shown_bytes(facts_or_none(q))), 0x1p60);
+  sizing->min_need = (uint64_t)fmin(fmin(floor, shown_bytes(facts_or_none(q))), 0x1p60);
   if (is_leak_suspected(q, sizing) && need > leak_bytes(facts_or_none(q))) {
     need = leak_bytes(facts_or_none(q));
-    sizing->shown = (uint64_t)fmin((double)sizing->shown, need / FLOOR_MARGIN);
+    sizing->min_need = (uint64_t)fmin((double)sizing->min_need, need / FLOOR_MARGIN);
     sizing->rule = FT_DECIDED_BY_LEAK;
   }
   return fmax(need, (double)q->policy->floor_bytes);

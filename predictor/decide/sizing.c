@@ -33,8 +33,8 @@ static double worst_task_exceeds(const struct ft_decision_input *q, uint64_t byt
 {
   double worst = ft_estimate_exceeds(q->estimate, (double)bytes);
 
-  for (size_t i = 0; q->elements && i < q->elements->count; i++)
-    worst = fmax(worst, ft_estimate_exceeds(&q->elements->each[i], (double)bytes));
+  for (size_t i = 0; q->tasks && i < q->tasks->count; i++)
+    worst = fmax(worst, ft_estimate_exceeds(&q->tasks->each[i], (double)bytes));
   return worst;
 }
 
@@ -52,13 +52,12 @@ static double p_oom_under(const struct ft_decision_input *q, const struct ft_siz
   return clamp_probability(worst_task_exceeds(q, bytes));
 }
 
-size_t ft_decide_largest(const struct ft_array_estimates *elements, const ft_policy *policy)
+size_t ft_decide_largest(const struct ft_array_estimates *tasks, const ft_policy *policy)
 {
   size_t largest = 0;
 
-  for (size_t i = 1; i < elements->count; i++)
-    if (ft_sizing_need(&elements->each[i], policy) >
-        ft_sizing_need(&elements->each[largest], policy))
+  for (size_t i = 1; i < tasks->count; i++)
+    if (ft_sizing_need(&tasks->each[i], policy) > ft_sizing_need(&tasks->each[largest], policy))
       largest = i;
   return largest;
 }
@@ -76,7 +75,8 @@ bool ft_sizing_is_too_low(const struct ft_sizing *sizing, const ft_policy *polic
   double most =
       sizing->thin ? LOW_THIN : fmax(FT_SIZING_LOW_MIN, LOW_FACTOR * policy->oom_probability);
 
-  return limit < (double)sizing->shown || (sizing->rule != FT_DECIDED_BY_LEAK && !less && p > most);
+  return limit < (double)sizing->min_need ||
+         (sizing->rule != FT_DECIDED_BY_LEAK && !less && p > most);
 }
 
 static bool is_too_low(const struct ft_decision_input *q, const struct ft_sizing *sizing)
@@ -107,7 +107,7 @@ static void lower_request(const struct ft_decision_input *q, struct ft_sizing *s
   sizing->amount = sizing->min_amount;
   sizing->unit_amount = sizing->unit_min_amount;
   sizing->p_amount = p_oom_under(q, sizing, sizing->amount);
-  sizing->rule = sizing->amount <= sizing->shown ? FT_DECIDED_BY_FLOOR : FT_DECIDED_BY_ESTIMATE;
+  sizing->rule = sizing->amount <= sizing->min_need ? FT_DECIDED_BY_FLOOR : FT_DECIDED_BY_ESTIMATE;
   set_action(sizing, action, reason);
 }
 
@@ -151,7 +151,7 @@ static bool did_comparable_runs_fit(const struct ft_decision_input *q,
 {
   const struct ft_facts *f = q->facts;
 
-  if (!sizing->thin || !f || q->network || !f->least_completed || f->like_killed ||
+  if (!sizing->thin || !f || q->network || !f->fewest_completed || f->like_killed ||
       (double)sizing->limit < sizing->floor)
     return false;
   return !sizing->has_estimate || worst_task_exceeds(q, sizing->limit) <= FT_SIZING_LOW_MIN;
@@ -160,7 +160,8 @@ static bool did_comparable_runs_fit(const struct ft_decision_input *q,
 /* Whether the app's own runs show that the limit suffices. */
 static bool is_limit_enough(const struct ft_decision_input *q, const struct ft_sizing *sizing)
 {
-  return sizing->has_estimate && !sizing->thin && !q->network && sizing->limit >= sizing->shown &&
+  return sizing->has_estimate && !sizing->thin && !q->network &&
+         sizing->limit >= sizing->min_need &&
          worst_task_exceeds(q, sizing->limit) <= q->policy->oom_probability;
 }
 
@@ -342,7 +343,7 @@ static double log_p_no_task(const double *scores, size_t count, double shared, d
 
 double ft_sizing_p_any_task(const struct ft_decision_input *q, uint64_t bytes)
 {
-  const struct ft_array_estimates *e = q->elements;
+  const struct ft_array_estimates *e = q->tasks;
   double tasks = q->request->array_tasks > 1 ? q->request->array_tasks : 1, any = 0, worst = 0;
   double scores[FT_ARRAY_ESTIMATES], shared = fmin(fmax(q->estimate->shared, 0), 1);
   size_t count = e ? e->count : 1;

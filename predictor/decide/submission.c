@@ -39,8 +39,7 @@ int ft_known_read_evidence(int state_fd, const struct ft_submitter *submitter,
 {
   struct ft_model_lookup *e = &known->evidence;
 
-  e->elements.count =
-      array ? ft_array_select_tasks(array, s, e->elements.index, FT_ARRAY_ESTIMATES) : 0;
+  e->tasks.count = array ? ft_array_select_tasks(array, s, e->tasks.index, FT_ARRAY_ESTIMATES) : 0;
   if (ft_model_lookup_read(state_fd, submitter->uid, submitter->name, submitter->data, s,
                            &known->policy, e, err) == 0)
     return 0;
@@ -132,7 +131,7 @@ bool ft_known_unknown_params(const struct ft_submission_knowledge *known, const 
 /* Replaces the estimate by the network's own if the app has too few runs. */
 static void use_network_estimate(const ft_network *network, struct ft_submission_decision *out)
 {
-  struct ft_decision_input *q = &out->question;
+  struct ft_decision_input *q = &out->input;
 
   if (!network || network->quantiles_count != FT_ESTIMATE_LEVELS ||
       (q->estimate &&
@@ -142,19 +141,18 @@ static void use_network_estimate(const ft_network *network, struct ft_submission
   out->host = (struct ft_estimate){ .method = "operators" };
   memcpy(out->host.quantile, network->quantiles, sizeof out->host.quantile);
   q->estimate = &out->host;
-  q->elements = NULL;
+  q->tasks = NULL;
   q->imported_from = NULL;
   q->pooled = false;
   q->similar = q->site_prior_apps = 0;
   q->network = network->subject;
 }
 
-void ft_submission_decide(const struct ft_submission_question *q,
-                          struct ft_submission_decision *out)
+void ft_submission_decide(const struct ft_submission_query *q, struct ft_submission_decision *out)
 {
   const struct ft_submission_knowledge *known = q->known;
 
-  out->question =
+  out->input =
       (struct ft_decision_input){ .mode = q->mode,
                                   .app = q->submission->app,
                                   .request = &q->submission->request,
@@ -167,14 +165,14 @@ void ft_submission_decide(const struct ft_submission_question *q,
                                   .cannot_reject = q->cannot_reject,
                                   .dry_run = q->dry_run };
   out->by_network = false;
-  ft_decision_input_set(&out->question, &known->evidence, q->submission->job_name);
+  ft_decision_input_set(&out->input, &known->evidence, q->submission->job_name);
   use_network_estimate(q->network, out);
-  ft_sizing_make(&out->question, &out->sizing);
-  ft_decide(&out->question, &out->sizing, &out->decision);
+  ft_sizing_make(&out->input, &out->sizing);
+  ft_decide(&out->input, &out->sizing, &out->decision);
 }
 
 void ft_submission_explain(const struct ft_submission_decision *decision,
                            struct ft_explanation *out)
 {
-  ft_explain(&decision->question, &decision->sizing, &decision->decision, out);
+  ft_explain(&decision->input, &decision->sizing, &decision->decision, out);
 }

@@ -175,7 +175,7 @@ void ft_task_predictions_fill(const struct ft_submission_decision *decision,
                               const struct ft_submission_knowledge *known, const ft_submission *s,
                               const char *array, ft_task_predictions *out)
 {
-  const struct ft_array_estimates *done = decision->question.elements;
+  const struct ft_array_estimates *done = decision->input.tasks;
   uint32_t index[TASKS], tasks = ft_array_count(array);
   struct exact exact;
   size_t count;

@@ -26,30 +26,30 @@ enum {
 /* Probabilities of the TAIL quantiles; the even ones end at 0.985. Chosen by judgement. */
 static const double tail[TAIL] = { 0.99, 0.995, 0.998, 0.999, 0.9999 };
 
-/* Fills CHAIN with quantiles of E above ABOVE bytes, each with the mass since the one before. */
+/* Fills SEQ with quantiles of E above ABOVE bytes, each with the mass since the one before. */
 static void sample_quantiles(const struct ft_estimate *e, double above,
-                             struct ft_retry_sequence *chain)
+                             struct ft_retry_sequence *seq)
 {
   double before = 0;
 
-  ft_retry_sequence_start(chain);
+  ft_retry_sequence_start(seq);
   for (size_t i = 0; i < EVEN + TAIL; i++) {
     double level = i < EVEN ? ((double)i + 0.5) / EVEN * 0.985 : tail[i - EVEN];
     double bytes = ft_estimate_quantile(e, level);
 
     if (bytes > above)
-      ft_retry_sequence_add(chain, bytes, level - before);
+      ft_retry_sequence_add(seq, bytes, level - before);
     before = level;
   }
 }
 
 double ft_allocation(const struct ft_estimate *estimate, double failed_bytes, double failure_price)
 {
-  struct ft_retry_sequence chain;
+  struct ft_retry_sequence seq;
   double bytes;
 
-  sample_quantiles(estimate, failed_bytes, &chain);
-  bytes = ft_retry_first_allocation(&chain, failure_price, 0);
+  sample_quantiles(estimate, failed_bytes, &seq);
+  bytes = ft_retry_first_allocation(&seq, failure_price, 0);
   if (!(bytes > 0))
     bytes = FT_RETRY_SEQUENCE_GROWTH * failed_bytes;
   return failed_bytes > 0 ? fmin(bytes, fmax(MAX_GROWTH * failed_bytes, estimate->max_bytes))
@@ -105,14 +105,14 @@ int ft_allocate_memory(const ft_model *model, const ft_feature *features, size_t
                        double failed_bytes, double failure_price, struct ft_estimate *out,
                        double *bytes, struct ft_error *err)
 {
-  struct ft_allocation_query question;
+  struct ft_allocation_query query;
 
   if (ft_estimate_memory(model, features, count, out, err) < 0)
     return -1;
-  ft_allocation_query_fill(model, features, count, failed_bytes, failure_price, &question);
+  ft_allocation_query_fill(model, features, count, failed_bytes, failure_price, &query);
   if (!model->evaluator.has_bound_log && ft_small_sample_applies(&model->evaluator) &&
       has_only_numbers(model)) {
-    *bytes = ft_small_sample_allocation(&model->evaluator, &question);
+    *bytes = ft_small_sample_allocation(&model->evaluator, &query);
     return 0;
   }
   if (model->evaluator.has_bound_log || !ft_ensemble_ready(&model->evaluator)) {
@@ -127,6 +127,6 @@ int ft_allocate_memory(const ft_model *model, const ft_feature *features, size_t
         fmax(ft_allocation(&alike, failed_bytes, price), out->bound_bytes * FT_FACTS_KILLED_FACTOR);
     return 0;
   }
-  *bytes = ft_ensemble_allocation(&model->evaluator, &question);
+  *bytes = ft_ensemble_allocation(&model->evaluator, &query);
   return 0;
 }

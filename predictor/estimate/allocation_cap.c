@@ -8,20 +8,20 @@
 
 /* Cap as a multiple of the largest peak among the CLOSEST_RUNS. Chosen by
  * tests/bench/replay_constants. */
-#define REACH 1.05
+#define CAP_FACTOR 1.05
 /* Runs nearest in the covariate. Chosen by tests/bench/replay_constants. */
 enum { CLOSEST_RUNS = 12 };
 /* Confidence of the lower bound of a power-law exponent above 1. Chosen by judgement. */
-#define SURE 0.975
+#define EXPONENT_CONFIDENCE 0.975
 /* Exponent of the cap over the relative cost of a failure: about 1/7, as for a tail that falls with
  * the seventh power. Chosen by tests/bench/replay_constants. */
-#define REACH_POWER 0.15
+#define CAP_COST_EXPONENT 0.15
 /* Target rate of runs above the cap (adaptive conformal inference, Gibbs and Candes 2021). */
-#define REACH_MISSED 0.05
+#define CAP_EXCEEDED_RATE 0.05
 /* Step of log_cap_correction per run. Chosen by judgement. */
-#define REACH_STEP 0.1
+#define CAP_STEP 0.1
 /* Largest log_cap_correction: a factor of e^2. Chosen by judgement. */
-#define MOST_REACH 2.0
+#define MAX_CAP_CORRECTION 2.0
 
 /* Distance of the CLOSEST_RUNS from PLACE in the covariate; infinite if fewer runs have one. */
 static double closest_radius(const ft_evaluator *e, double place)
@@ -50,8 +50,7 @@ static double growth_exponent(const ft_evaluator *e)
   const ft_baseline *line = &e->baselines[FT_BASELINE_POWER];
   double count = line->needs_count, middle = 0, spread = 0, rest = 0, error;
 
-  if (e->baselines_count <= FT_BASELINE_POWER || !(line->slope > 1) ||
-      count < FT_ENSEMBLE_LEAST_RUNS)
+  if (e->baselines_count <= FT_BASELINE_POWER || !(line->slope > 1) || count < FT_ENSEMBLE_MIN_RUNS)
     return 1;
   for (size_t i = 0; i < line->needs_count; i++)
     middle += (double)e->covariates[line->runs.bytes[i]] / count;
@@ -63,7 +62,8 @@ static double growth_exponent(const ft_evaluator *e)
     rest += left * left;
   }
   error = sqrt(rest / (count - 2) / fmax(spread, 1e-9));
-  return fmax(line->slope - ft_student_quantile(SURE, (unsigned)count - 2) * error, 1);
+  return fmax(line->slope - ft_student_quantile(EXPONENT_CONFIDENCE, (unsigned)count - 2) * error,
+              1);
 }
 
 /* Extrapolates NEED of a run at OTHER to a larger input at PLACE with exponent POWER. */
@@ -129,12 +129,12 @@ double ft_allocation_cap(const ft_evaluator *e, const struct ft_allocation_query
   /* a new run exceeds its CLOSEST_RUNS with probability 1 / (CLOSEST_RUNS + 1) */
   if (placed && fixed < (CLOSEST_RUNS + 1) * most)
     most = fmin(most, closest_need(e, q->covariate, power));
-  most *= exp(fmin(fmax(e->log_cap_correction, 0), MOST_REACH));
-  return REACH * most * pow(1 + fixed / fmax(e->max_bytes, 1), REACH_POWER);
+  most *= exp(fmin(fmax(e->log_cap_correction, 0), MAX_CAP_CORRECTION));
+  return CAP_FACTOR * most * pow(1 + fixed / fmax(e->max_bytes, 1), CAP_COST_EXPONENT);
 }
 
 void ft_allocation_cap_update(ft_evaluator *e, bool exceeded)
 {
-  e->log_cap_correction += REACH_STEP * (exceeded - REACH_MISSED);
-  e->log_cap_correction = fmin(fmax(e->log_cap_correction, 0), MOST_REACH);
+  e->log_cap_correction += CAP_STEP * (exceeded - CAP_EXCEEDED_RATE);
+  e->log_cap_correction = fmin(fmax(e->log_cap_correction, 0), MAX_CAP_CORRECTION);
 }

@@ -37,12 +37,12 @@ enum { KERNELS = FT_ENSEMBLE_KERNELS, SHAPES = FT_ENSEMBLE_SHAPES, MEMBERS = FT_
 
 bool ft_ensemble_ready(const ft_evaluator *e)
 {
-  return e->needs_count >= FT_ENSEMBLE_LEAST_RUNS && e->seconds_count == e->needs_count &&
+  return e->needs_count >= FT_ENSEMBLE_MIN_RUNS && e->seconds_count == e->needs_count &&
          e->ages.size == e->needs_count;
 }
 
 /* Order of evaluation: the local regression reuses the runs of the constant baseline. */
-static const unsigned char order[FT_ENSEMBLE_VIEWS] = { 0, 1 + FT_BASELINE_CONSTANT,
+static const unsigned char order[FT_ENSEMBLE_PREDICTORS] = { 0, 1 + FT_BASELINE_CONSTANT,
                                                         FT_ENSEMBLE_LOCAL, 1 + FT_BASELINE_LINE,
                                                         1 + FT_BASELINE_POWER };
 
@@ -159,7 +159,7 @@ static double member_waste(struct ft_ensemble_state *p, struct ft_allocation_que
 
   q->failed_bytes = 0;
   bytes = ft_ensemble_member_allocation(p, member);
-  for (int i = 0; bytes < need && i < FT_ENSEMBLE_MOST_ATTEMPTS; i++) {
+  for (int i = 0; bytes < need && i < FT_ENSEMBLE_MAX_ATTEMPTS; i++) {
     waste += p->price * bytes + p->fixed;
     q->failed_bytes = bytes;
     bytes = ft_ensemble_member_allocation(p, member);
@@ -170,7 +170,7 @@ static double member_waste(struct ft_ensemble_state *p, struct ft_allocation_que
 /* Clamps BYTES and SECONDS of a run by the earlier runs. */
 static void clamp_run(const ft_evaluator *e, double *bytes, double *seconds)
 {
-  double largest = 1, mean = FT_ENSEMBLE_LEAST_SECONDS;
+  double largest = 1, mean = FT_ENSEMBLE_MIN_SECONDS;
 
   for (size_t i = 0; i < e->needs_count; i++)
     mean += (double)fmaxf(e->seconds[i], 0) / (double)e->needs_count;
@@ -178,13 +178,13 @@ static void clamp_run(const ft_evaluator *e, double *bytes, double *seconds)
     largest = (double)e->baselines[FT_BASELINE_CONSTANT]
                   .needs[e->baselines[FT_BASELINE_CONSTANT].needs_count - 1];
   *bytes = fmin(*bytes, MOST_PEAKS * largest);
-  *seconds = fmin(fmax(*seconds, (double)FT_ENSEMBLE_LEAST_SECONDS), MOST_TIMES * mean);
+  *seconds = fmin(fmax(*seconds, (double)FT_ENSEMBLE_MIN_SECONDS), MOST_TIMES * mean);
 }
 
-void ft_ensemble_update(ft_evaluator *e, const struct ft_allocation_query *question, double bytes,
+void ft_ensemble_update(ft_evaluator *e, const struct ft_allocation_query *query, double bytes,
                         double seconds, unsigned turn)
 {
-  struct ft_allocation_query q = *question;
+  struct ft_allocation_query q = *query;
   double keep = exp(-1 / MEMORY_RUNS), least, most;
   struct ft_ensemble_state p;
 
@@ -194,7 +194,7 @@ void ft_ensemble_update(ft_evaluator *e, const struct ft_allocation_query *quest
   while (e->losses_count < MEMBERS)
     e->losses[e->losses_count++] = 0;
   /* run times vary by chance: the geometric mean of the actual and the expected one counts */
-  seconds = sqrt(seconds * fmax(p.seconds, (double)FT_ENSEMBLE_LEAST_SECONDS));
+  seconds = sqrt(seconds * fmax(p.seconds, (double)FT_ENSEMBLE_MIN_SECONDS));
   least = least_loss(&p);
   most = e->loss_updates < ALL_JUDGED ? INFINITY : least + HOPELESS * mean_loss(e, least);
   e->loss_updates = e->loss_updates * keep + 1;

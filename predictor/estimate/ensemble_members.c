@@ -49,7 +49,7 @@ enum { SHAPES = FT_ENSEMBLE_SHAPES, RUNS = FT_ENSEMBLE_RUNS };
 #define FURTHER 2.0
 
 /* Kernels of each view, by bits. */
-static const unsigned char kernels_of[FT_ENSEMBLE_VIEWS] = {
+static const unsigned char kernels_of[FT_ENSEMBLE_PREDICTORS] = {
   1 << ALL | 1 << NEARER | 1 << RECENT,
   1 << ALL | 1 << NEAR | 1 << NEARER | 1 << NEAREST | 1 << RECENT,
   1 << ALL | 1 << NEAR | 1 << NEARER,
@@ -71,7 +71,7 @@ static float run_time_limit(const ft_evaluator *e)
     total += e->seconds[i];
     largest = larger_float(e->seconds[i], largest);
   }
-  return fmaxf((total - largest) / 4, FT_ENSEMBLE_LEAST_SECONDS);
+  return fmaxf((total - largest) / 4, FT_ENSEMBLE_MIN_SECONDS);
 }
 
 /*
@@ -115,7 +115,7 @@ static double smallest_need(const ft_evaluator *e)
   const ft_baseline *peak = &e->baselines[FT_BASELINE_CONSTANT];
 
   return e->baselines_count && peak->needs_count
-             ? fmax(FT_ENSEMBLE_LEAST_PART * (double)peak->needs[0], 1)
+             ? fmax(FT_ENSEMBLE_MIN_FRACTION * (double)peak->needs[0], 1)
              : 1;
 }
 
@@ -128,7 +128,7 @@ static bool has_view(const struct ft_ensemble_state *p, unsigned v)
     return true;
   if (v == FT_ENSEMBLE_LOCAL)
     return p->has_covariate && has_view(p, 1 + FT_BASELINE_CONSTANT);
-  return v - 1 < e->baselines_count && e->baselines[v - 1].needs_count >= FT_ENSEMBLE_LEAST_RUNS &&
+  return v - 1 < e->baselines_count && e->baselines[v - 1].needs_count >= FT_ENSEMBLE_MIN_RUNS &&
          (e->baselines[v - 1].slope == 0 || p->has_covariate);
 }
 
@@ -140,21 +140,21 @@ void ft_ensemble_state_init(struct ft_ensemble_state *p, const ft_evaluator *e,
 
   p->e = e;
   p->q = q;
-  p->view = p->view_kernel = UINT_MAX;
+  p->predictor = p->predictor_kernel = UINT_MAX;
   p->has_covariate = e->has_primary_column && q->covariate >= 0;
-  p->least = smallest_need(e);
+  p->min_need = smallest_need(e);
   p->local.selected = false;
-  for (unsigned v = 0; v < FT_ENSEMBLE_VIEWS; v++)
+  for (unsigned v = 0; v < FT_ENSEMBLE_PREDICTORS; v++)
     p->kernels[v] =
         has_view(p, v) ? kernels_of[v] & (p->has_covariate ? UCHAR_MAX : ~NEIGHBOURS) : 0;
-  memset(p->weighed, 0, sizeof p->weighed);
+  memset(p->has_weights, 0, sizeof p->has_weights);
   for (size_t i = 0; i < e->needs_count; i++) {
-    float seconds = larger_float(e->seconds[i], FT_ENSEMBLE_LEAST_SECONDS);
+    float seconds = larger_float(e->seconds[i], FT_ENSEMBLE_MIN_SECONDS);
 
     p->weight[ALL][i] = seconds < most ? seconds : most;
     total += (double)p->weight[ALL][i];
   }
-  p->weighed[ALL] = true;
+  p->has_weights[ALL] = true;
   p->far[ALL] = 0;
   if (!p->has_covariate) {
     set_failure_cost(p, total / (double)e->needs_count);
@@ -166,7 +166,7 @@ void ft_ensemble_state_init(struct ft_ensemble_state *p, const ft_evaluator *e,
       p->near[i] = exp(-fabs((double)e->covariates[i] - q->covariate) / NEAR_WIDTH);
     p->weight[NEAR][i] = (float)p->near[i];
   }
-  p->weighed[NEAR] = true;
+  p->has_weights[NEAR] = true;
   set_failure_cost(p, add_distant_weight(p, NEAR));
 }
 
@@ -181,9 +181,9 @@ static void compute_kernel_weights(struct ft_ensemble_state *p, unsigned kernel)
   const ft_evaluator *e = p->e;
   double recent[RUNS], less = exp(-1 / RECENT_RUNS);
 
-  if (p->weighed[kernel])
+  if (p->has_weights[kernel])
     return;
-  p->weighed[kernel] = true;
+  p->has_weights[kernel] = true;
   recent[0] = 1;
   for (size_t i = 1; kernel == RECENT && i < e->needs_count; i++)
     recent[i] = recent[i - 1] * less;
@@ -205,12 +205,12 @@ static void select_baseline_view(struct ft_ensemble_state *p, const ft_baseline 
     centre += view->slope * (view->factor ? p->q->covariate : expm1(p->q->covariate));
   if (view->factor)
     centre = exp(fmin(centre, 50 * M_LN2));
-  centre = fmin(fmax(centre, view->least), MOST_BYTES);
+  centre = fmin(fmax(centre, view->min_prediction), MOST_BYTES);
   for (size_t i = 0; i < p->count; i++) {
     double need = (double)view->needs[i];
     double bytes = view->factor ? centre * need : centre + need;
 
-    bytes = bytes > p->least ? bytes : p->least;
+    bytes = bytes > p->min_need ? bytes : p->min_need;
     p->logs[i] = log(bytes);
     p->bytes[i] = bytes * MARGIN;
   }
@@ -221,13 +221,13 @@ static void select_baseline_view(struct ft_ensemble_state *p, const ft_baseline 
 static void select_view(struct ft_ensemble_state *p, unsigned v)
 {
   const ft_evaluator *e = p->e;
-  double least = log(p->least);
+  double least = log(p->min_need);
 
   if (v == FT_ENSEMBLE_LOCAL)
     v = 1 + FT_BASELINE_CONSTANT;
-  if (v == p->view)
+  if (v == p->predictor)
     return;
-  p->view = v;
+  p->predictor = v;
   if (v) {
     select_baseline_view(p, &e->baselines[v - 1]);
     return;
@@ -329,15 +329,15 @@ static double empirical_allocation(struct ft_ensemble_state *p, const struct ft_
   top = p->bytes[p->count - 1];
   while (first < p->count && p->bytes[first] <= failed)
     first++;
-  ft_retry_sequence_start(&p->chain);
-  ft_retry_sequence_add_all(&p->chain, &p->bytes[first], &p->mass[first], p->count - first);
+  ft_retry_sequence_start(&p->sequence);
+  ft_retry_sequence_add_all(&p->sequence, &p->bytes[first], &p->mass[first], p->count - first);
   for (size_t i = 0; i < sizeof beyond / sizeof *beyond; i++) {
     double bytes = top * exp(fmin(beyond[i].above * m->deviation, MOST_BEYOND));
 
     if (bytes > failed)
-      ft_retry_sequence_add(&p->chain, bytes, beyond[i].part * m->total / (m->runs + 1));
+      ft_retry_sequence_add(&p->sequence, bytes, beyond[i].part * m->total / (m->runs + 1));
   }
-  return p->chain.count ? ft_retry_first_allocation(&p->chain, p->price, p->fixed)
+  return p->sequence.count ? ft_retry_first_allocation(&p->sequence, p->price, p->fixed)
                         : FT_RETRY_SEQUENCE_GROWTH * failed;
 }
 
@@ -373,7 +373,7 @@ static double student_allocation(const struct ft_ensemble_state *p, const struct
 
   if (p->q->failed_bytes > 0) {
     failed = (log(p->q->failed_bytes) - m->mean) / scale;
-    for (int i = 0; i < FT_ENSEMBLE_MOST_ATTEMPTS && score <= failed; i++) {
+    for (int i = 0; i < FT_ENSEMBLE_MAX_ATTEMPTS && score <= failed; i++) {
       density *= tail_probability(score, density, degrees);
       score = fmax(student_score(density, degrees), score + 0.3);
     }
@@ -390,14 +390,14 @@ double ft_ensemble_member_allocation(struct ft_ensemble_state *p, unsigned membe
 
   compute_kernel_weights(p, kernel);
   select_view(p, view);
-  if (p->view_kernel != member / SHAPES)
+  if (p->predictor_kernel != member / SHAPES)
     p->moments = view == FT_ENSEMBLE_LOCAL ? local_moments(p, kernel) : weighted_moments(p, kernel);
-  p->view_kernel = member / SHAPES;
+  p->predictor_kernel = member / SHAPES;
   if (member % SHAPES == FT_SHAPE_STUDENT || view == FT_ENSEMBLE_LOCAL)
     bytes = student_allocation(p, &p->moments, member % SHAPES == FT_SHAPE_STUDENT ? 1 : NARROWER);
   else
     bytes = empirical_allocation(p, &p->moments);
   bytes = bytes < MOST_BYTES ? bytes : MOST_BYTES;
-  return p->q->failed_bytes > 0 ? fmax(bytes, p->q->failed_bytes * FT_RETRY_SEQUENCE_LEAST_GROWTH)
+  return p->q->failed_bytes > 0 ? fmax(bytes, p->q->failed_bytes * FT_RETRY_SEQUENCE_MIN_GROWTH)
                                 : bytes;
 }

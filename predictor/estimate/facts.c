@@ -150,8 +150,8 @@ void ft_facts_collect(const ft_model *model, const float *x, size_t count, struc
   }
   if (out->like_completed < FT_FACTS_SURE_RUNS)
     out->like_sure_bytes = 0;
-  out->least_runs = out->like_runs;
-  out->least_completed = out->like_completed;
+  out->fewest_runs = out->like_runs;
+  out->fewest_completed = out->like_completed;
 }
 
 static unsigned max_unsigned(unsigned a, unsigned b)
@@ -169,8 +169,8 @@ void ft_facts_combine(struct ft_facts *into, const struct ft_facts *other)
   into->borrowed |= other->borrowed;
   into->unexplained |= other->unexplained;
   into->less = into->less && other->less;
-  into->least_runs = min_unsigned(into->least_runs, other->least_runs);
-  into->least_completed = min_unsigned(into->least_completed, other->least_completed);
+  into->fewest_runs = min_unsigned(into->fewest_runs, other->fewest_runs);
+  into->fewest_completed = min_unsigned(into->fewest_completed, other->fewest_completed);
   into->like_runs = max_unsigned(into->like_runs, other->like_runs);
   into->like_completed = max_unsigned(into->like_completed, other->like_completed);
   into->like_peak_bytes = fmax(into->like_peak_bytes, other->like_peak_bytes);

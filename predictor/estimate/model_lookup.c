@@ -21,9 +21,9 @@ bool ft_model_lookup_evaluate(const ft_model *model, const ft_submission *s,
   struct ft_error why;
   size_t count;
 
-  if (out->elements.count) {
-    out->estimate = out->elements.each;
-    return ft_estimate_array(model, s, policy->failure_price, &out->elements, facts, &why) == 0;
+  if (out->tasks.count) {
+    out->estimate = out->tasks.each;
+    return ft_estimate_array(model, s, policy->failure_price, &out->tasks, facts, &why) == 0;
   }
   out->estimate = &out->alone;
   count = ft_task_features(model, s, NULL, features);

@@ -29,7 +29,7 @@ enum { LEVELS = sizeof level / sizeof *level };
 bool ft_small_sample_applies(const ft_evaluator *e)
 {
   return e->baselines_count > 0 && e->baselines[FT_BASELINE_CONSTANT].needs_count > 0 &&
-         e->baselines[FT_BASELINE_CONSTANT].needs_count < FT_ENSEMBLE_LEAST_RUNS &&
+         e->baselines[FT_BASELINE_CONSTANT].needs_count < FT_ENSEMBLE_MIN_RUNS &&
          e->covariates_count == e->baselines[FT_BASELINE_CONSTANT].needs_count &&
          e->seconds_count == e->covariates_count;
 }
@@ -45,7 +45,7 @@ static struct posterior fit_posterior(const ft_evaluator *e, double place)
   const ft_baseline *peak = &e->baselines[FT_BASELINE_CONSTANT];
   size_t count = peak->needs_count;
   double n = (double)count, x = 0, y = 0, xx = 0, xy = 0, yy = 0, ridge, slope, rest, away;
-  double at[FT_ENSEMBLE_LEAST_RUNS], need[FT_ENSEMBLE_LEAST_RUNS];
+  double at[FT_ENSEMBLE_MIN_RUNS], need[FT_ENSEMBLE_MIN_RUNS];
 
   for (size_t i = 0; i < count; i++) {
     double there = (double)e->covariates[peak->runs.bytes[i]];
@@ -83,20 +83,20 @@ static double mean_seconds(const ft_evaluator *e)
 double ft_small_sample_allocation(const ft_evaluator *e, const struct ft_allocation_query *q)
 {
   struct posterior b = fit_posterior(e, q->covariate);
-  double least = q->failed_bytes * FT_RETRY_SEQUENCE_LEAST_GROWTH, before = 0, fixed;
-  struct ft_retry_sequence chain;
+  double least = q->failed_bytes * FT_RETRY_SEQUENCE_MIN_GROWTH, before = 0, fixed;
+  struct ft_retry_sequence seq;
 
-  ft_retry_sequence_start(&chain);
+  ft_retry_sequence_start(&seq);
   for (size_t i = 0; i < LEVELS; i++) {
     double score = b.scale * ft_student_quantile(level[i], b.degrees);
     double bytes = exp(fmin(b.mean + score, 50 * M_LN2));
 
     if (bytes > least)
-      ft_retry_sequence_add(&chain, bytes, level[i] - before);
+      ft_retry_sequence_add(&seq, bytes, level[i] - before);
     before = level[i];
   }
-  if (!chain.count)
+  if (!seq.count)
     return FT_RETRY_SEQUENCE_GROWTH * q->failed_bytes;
   fixed = fmax(q->failure_price - 1, 0) * FT_FAILURE_BYTE_SECONDS / mean_seconds(e);
-  return ft_retry_first_allocation(&chain, fmin(q->failure_price, 1) * q->failure_time, fixed);
+  return ft_retry_first_allocation(&seq, fmin(q->failure_price, 1) * q->failure_time, fixed);
 }

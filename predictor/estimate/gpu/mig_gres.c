@@ -250,15 +250,15 @@ const struct ft_mig_profile *ft_mig_of_gres(const struct ft_mig_table *table,
 /* Whether A is preferred to B. Both hold the estimate, or B is empty. */
 static bool is_better_offer(const struct ft_mig_offer *a, const struct ft_mig_offer *b)
 {
-  if (!b->slice || a->having != b->having)
-    return !b->slice || a->having > b->having;
+  if (!b->slice || a->partitions != b->partitions)
+    return !b->slice || a->partitions > b->partitions;
   if (a->slice->memory_mib != b->slice->memory_mib)
     return a->slice->memory_mib < b->slice->memory_mib;
   return a->slice->slices < b->slice->slices;
 }
 
 struct ft_mig_offer ft_mig_offered(const struct ft_mig_table *table, const ft_partition *partition,
-                                   const uint8_t *having, const char *gpu,
+                                   const uint8_t *gres_counts, const char *gpu,
                                    const struct ft_estimate *estimate, double probability,
                                    struct ft_mig_offer *largest)
 {
@@ -269,7 +269,7 @@ struct ft_mig_offer ft_mig_offered(const struct ft_mig_table *table, const ft_pa
     const char *gres = partition->gres[i].name;
     const struct ft_mig_profile *slice = ft_mig_of_gres(table, partition, gpu, gres);
     const char *const only[] = { slice ? slice->name : NULL, NULL };
-    const struct ft_mig_offer offer = { slice, gres, having ? having[i] : 1 };
+    const struct ft_mig_offer offer = { slice, gres, gres_counts ? gres_counts[i] : 1 };
 
     if (!slice || slice->memory_mib <= 0 || strpbrk(slice->name, "+-"))
       continue;
