@@ -22,8 +22,8 @@ struct ft_mig_query {
   const char *subject;  /* of the message: "training of batch 64 of net.onnx" */
   const char *evidence; /* of the estimate, for the message: "by its operators" */
   const struct ft_facts *facts; /* GPU memory of the app's own runs; NULL: `subject` is a network */
-  double held_bytes; /* largest GPU memory of completed runs that use all memory of any GPU, as
-                        TensorFlow and JAX do (online/gpu_model.h); 0: none */
+  double held_bytes; /* memory of the largest GPU with a completed run, if every run used nearly its
+                        whole GPU (online/gpu_model.h); else 0 */
   const ft_policy *policy;                   /* resolved (ft_policy_resolve) */
   const ft_partition *partition;             /* NULL: unknown */
   const struct ft_merged_partitions *merged; /* if `partition` is merged; else NULL */

@@ -31,7 +31,7 @@ enum {
   SHARED_MEMORY,
   GPU_MEMORY,
   GPU_UTILISATION,
-  /* stored runs use these indices: new features come last */
+  /* stored runs use these indices: append new features at the end */
   SYSTEM_PART,
   GPU_TRANSFERRED_PER_SECOND
 };
@@ -65,7 +65,7 @@ const char *const ft_run_features_names[FT_RUN_FEATURES] = {
   [GPU_TRANSFERRED_PER_SECOND] = "gpu_transfer_bytes_per_second"
 };
 
-/* Value of the counter PAPI, else PERF, in O; NAN if O has neither. */
+/* Returns the value of O's counter PAPI, otherwise PERF; NAN if O has neither. */
 static double find_counter(const ft_observation *o, const char *papi, const char *perf)
 {
   double found = NAN;
@@ -98,7 +98,7 @@ static void fill_instructions(const ft_observation *o, double *out)
   out[FLOAT_RATIO] = ratio_or_nan(floats, all);
   out[MEMORY_RATIO] = ratio_or_nan(loads + stores, all);
   out[BRANCH_RATIO] = ratio_or_nan(branches, all);
-  /* PAPI has no preset for integer arithmetic: the instructions that the others leave */
+  /* PAPI has no preset for integer arithmetic: total minus all other classes of instructions */
   out[INTEGER_RATIO] = ratio_or_nan(all - loads - stores - branches - floats, all);
   out[BRANCH_MISS_RATIO] = ratio_or_nan(find_counter(o, "PAPI_BR_MSP", "branch-misses"), branches);
   out[L1_MISS_RATIO] = ratio_or_nan(l1, loads + stores);
