@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Enters evidence into the input of a decision, and a sizing into the decision's record. */
+/* Sets the evidence in a decision's input, and fills the decision's record from its sizing. */
 #include "config.h"
 
 #include "predictor/core/text.h"
 #include "predictor/decide/sizing.h"
 
-/* Whether the user chose a mode that sets memory, and gave no request. */
+/* Returns whether the user gave a mode that sets memory, and no memory request. */
 static bool is_set_requested(const struct ft_decision_input *q)
 {
   return q->mode != FT_MODE_UNSET && q->mode != FT_MODE_CHECK &&
@@ -21,7 +21,7 @@ void ft_decision_input_set(struct ft_decision_input *input, const struct ft_mode
   input->pooled = evidence->pooled;
   input->similar = evidence->similar;
   input->site_prior_apps = evidence->site_prior_apps;
-  /* similar apps do not hide the app's own runs, which alone may cause a change */
+  /* a change without the user's mode must be based on the app's own runs */
   if (evidence->similar && evidence->own && !is_set_requested(input)) {
     input->estimate = evidence->own;
     input->similar = 0;

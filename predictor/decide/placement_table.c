@@ -14,9 +14,9 @@
 #include "predictor/decide/placement_nodes.h"
 
 /*
- * CELL: bytes of a cell. NAME: bytes of a platform name that are shown; a fingerprint is longer.
- * LINE: bytes of a line, which has room for blanks after cells whose UTF-8 names have more bytes
- * than columns.
+ * CELL: maximum size of a cell in bytes. NAME: maximum size of a platform's name, which may be a
+ * long fingerprint. LINE: maximum size of a line; twice the cells, because UTF-8 text has more
+ * bytes than columns and the cells are padded to columns.
  */
 enum { COLUMNS = 8, CELL = 64, NAME = 24, LINE = COLUMNS * 2 * CELL };
 
@@ -27,7 +27,8 @@ static const char *const titles[COLUMNS] = { "partition", "platform", "speed",  
 
 typedef char cells[COLUMNS][CELL];
 
-/* "2.17", "21.7", "217": three significant digits; two below a hundredth, "0.0012". */
+/* Formats VALUE with three significant digits, "2.17", "21.7", "217"; below 0.01 with two,
+ * "0.0012". */
 static void show_cell_number(double value, char *out, size_t size)
 {
   double rounded = fabs(value - round(value)) < 1e-9 ? round(value) : value;
@@ -39,7 +40,7 @@ static void show_cell_number(double value, char *out, size_t size)
     (void)snprintf(out, size, "%.*f", decimals, rounded);
 }
 
-/* "2.6 min (2.2-3.1)" */
+/* Formats median and 90 % interval of a run time: "2.6 min (2.2-3.1)". */
 static void show_cell_seconds(const struct ft_estimate *e, char *out, size_t size)
 {
   static const struct {
@@ -91,7 +92,8 @@ static void show_cell_memory(const struct ft_placement_row *row, char *out, size
                  words[row->memory]);
 }
 
-/* "yes, 3 min ago": whether the job could start at once when the partition was last polled. */
+/* Formats whether the job could start at once when the partition was last polled: "yes, 3 min ago".
+ */
 static void show_cell_free(const struct ft_placement_query *q, const struct ft_placement_row *row,
                            char *out, size_t size)
 {
@@ -103,7 +105,8 @@ static void show_cell_free(const struct ft_placement_query *q, const struct ft_p
                    ft_units_show_seconds(round(fmax(age, 0)), ago, sizeof ago));
 }
 
-/* Why the job may not run in the row's partition; NULL: no reason known. */
+/* Returns why the job cannot run, or may not be able to run, on the nodes of ROW; a static string;
+ * NULL: no reason known. */
 static const char *objection_to_row(const struct ft_placement_query *q,
                                     const struct ft_placement_row *row)
 {
@@ -117,7 +120,7 @@ static const char *objection_to_row(const struct ft_placement_query *q,
   return ft_placement_unknown_condition(q, row->partition);
 }
 
-/* Whether the cells of A and B in COLUMN are equal. */
+/* Returns whether the cells of A and B in COLUMN are certainly equal. */
 static bool is_cell_equal(const struct ft_placement_query *q, const struct ft_placement_row *a,
                           const struct ft_placement_row *b, enum column column)
 {
@@ -185,8 +188,8 @@ static void fill_cell(const struct ft_placement_query *q, const struct ft_placem
   }
 }
 
-/* Fills all cells. Formatting numbers dominates the time, so a cell equal to one of the last row on
- * the same platform, or of the last row, is copied. */
+/* Fills all cells. A cell is copied if it is equal to that of the previous row, or of the last row
+ * with the same platform, because formatting numbers takes most of the time. */
 static void fill_cells(const struct ft_placement_query *q, const struct ft_placement *e,
                        cells *cell)
 {
@@ -242,8 +245,8 @@ print_text_line(void (*print)(const char *, void *), void *data, const char *for
   print(line, data);
 }
 
-/* Prints why every run time is unknown: the app's runs were on platforms that no listed partition
- * has. Returns false if a run time is known. */
+/* If all run times are unknown, prints the reason and returns true. The reason may be that all runs
+ * were on platforms that no listed partition has. */
 static bool explain_missing_run_times(const struct ft_placement_query *q,
                                       const struct ft_placement *e,
                                       void (*print)(const char *, void *), void *data)
@@ -265,7 +268,7 @@ static const char *partition_name(const struct ft_placement_query *q, size_t par
   return q->evidence->partition[partition].name;
 }
 
-/* Writes ", " and the unknown condition of PARTITION into OUT; "" without one. */
+/* Writes ", " and the unknown condition of PARTITION into OUT, or "" without one. Returns OUT. */
 static const char *unknown_condition_suffix(const struct ft_placement_query *q, size_t partition,
                                             char *out, size_t size)
 {
@@ -275,6 +278,7 @@ static const char *unknown_condition_suffix(const struct ft_placement_query *q, 
   return out;
 }
 
+/* Prints the fastest and the cheapest partition. */
 static void print_best_partitions(const struct ft_placement_query *q, const struct ft_placement *e,
                                   void (*print)(const char *, void *), void *data)
 {
