@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* The action of a decision: compares the limit without foretell with the amount by the rules. */
+/* Chooses the action of a decision: compares the limit without foretell with the recommended
+ * amount. */
 #include "config.h"
 
 #include <math.h>
@@ -11,12 +12,13 @@
 /* A limit is too low if the probability of exceeding it is over this multiple of oom_probability
  * and over FT_SIZING_LOW_MIN. Chosen by judgement. */
 #define LOW_FACTOR 2
-/* The same for thin evidence: more likely than not. */
+/* With thin evidence a limit is too low if the probability of exceeding it is over this: more
+ * likely than not. Chosen by judgement. */
 #define LOW_THIN 0.5
 /* Probabilities are within [MIN_PROBABILITY, 1 - MIN_PROBABILITY]: no evidence is certain. */
 #define MIN_PROBABILITY 1e-6
-/* Integration range of the factor that array tasks share, in standard deviations: 6e-7 of a normal
- * distribution lies outside. */
+/* The common factor of array tasks is integrated from minus to plus this number of standard
+ * deviations: 6e-7 of a normal distribution lies outside. */
 #define SHARED_FACTOR_MAX 5.0
 /* Integration step, in standard deviations. Chosen by judgement. */
 #define SHARED_FACTOR_STEP 0.25
@@ -28,7 +30,8 @@ static double clamp_probability(double p)
   return fmin(fmax(p, MIN_PROBABILITY), 1 - MIN_PROBABILITY);
 }
 
-/* The probability that the job needs more than BYTES; of a job array, the worst task's. */
+/* Returns the probability that the job needs more than BYTES; for a job array, the maximum over the
+ * tasks. */
 static double worst_task_exceeds(const struct ft_decision_input *q, uint64_t bytes)
 {
   double worst = ft_estimate_exceeds(q->estimate, (double)bytes);
@@ -44,6 +47,9 @@ static void set_action(struct ft_sizing *sizing, ft_action action, const char *r
   sizing->reason = reason;
 }
 
+/* Returns the probability of running out of memory under BYTES; -1: unknown, or no limit is
+ * enforced.
+ */
 static double p_oom_under(const struct ft_decision_input *q, const struct ft_sizing *sizing,
                           uint64_t bytes)
 {
@@ -62,8 +68,8 @@ size_t ft_decide_largest(const struct ft_array_estimates *tasks, const ft_policy
   return largest;
 }
 
-/* Whether the job's features are smaller than those of every recorded run, so that thin evidence
- * does not show that it needs more than the default. */
+/* Returns whether the evidence is thin and the job's features are smaller than those of every
+ * recorded run, so that there is no evidence that the job needs more than the default. */
 static bool is_smaller_than_runs(const struct ft_decision_input *q, const struct ft_sizing *sizing)
 {
   return sizing->thin && q->facts && q->facts->less && !q->network;
@@ -72,11 +78,11 @@ static bool is_smaller_than_runs(const struct ft_decision_input *q, const struct
 bool ft_sizing_is_too_low(const struct ft_sizing *sizing, const ft_policy *policy, bool less,
                           double limit, double p)
 {
-  double most =
+  double max_p =
       sizing->thin ? LOW_THIN : fmax(FT_SIZING_LOW_MIN, LOW_FACTOR * policy->oom_probability);
 
   return limit < (double)sizing->min_need ||
-         (sizing->rule != FT_DECIDED_BY_LEAK && !less && p > most);
+         (sizing->rule != FT_DECIDED_BY_LEAK && !less && p > max_p);
 }
 
 static bool is_too_low(const struct ft_decision_input *q, const struct ft_sizing *sizing)
@@ -88,6 +94,7 @@ static bool is_too_low(const struct ft_decision_input *q, const struct ft_sizing
                               sizing->has_estimate ? worst_task_exceeds(q, sizing->limit) : -1);
 }
 
+/* Fills the probabilities under limit and amount, too_low and too_high. */
 static void compare_with_limit(const struct ft_decision_input *q, struct ft_sizing *sizing)
 {
   double factor = fmax(q->policy->trim_factor, 1);
@@ -100,7 +107,8 @@ static void compare_with_limit(const struct ft_decision_input *q, struct ft_sizi
                      (double)sizing->limit > factor * (double)sizing->min_amount;
 }
 
-/* Lowers the request, to the amount that is exceeded much more rarely (rules.c, LOWER_TIMES). */
+/* Lowers the request to min_amount, which is exceeded with a smaller probability (rules.c,
+ * LOWER_TIMES). */
 static void lower_request(const struct ft_decision_input *q, struct ft_sizing *sizing,
                           ft_action action, const char *reason)
 {
@@ -113,14 +121,15 @@ static void lower_request(const struct ft_decision_input *q, struct ft_sizing *s
 
 /* ---- the action ---- */
 
-/* Leaves the job as it is, by RULE. */
+/* Leaves the request unchanged, by RULE. */
 static void leave_by_rule(struct ft_sizing *sizing, ft_decision_rule rule, const char *reason)
 {
   set_action(sizing, FT_ACTION_LEAVE, reason);
   sizing->rule = rule;
 }
 
-/* Whether enough of the app's own runs support the estimate to lower a request. */
+/* Returns whether the estimate is from enough of the user's own runs (trim_runs) to lower a
+ * request. */
 static bool may_lower(const struct ft_decision_input *q, const struct ft_sizing *sizing)
 {
   return sizing->has_estimate && !sizing->thin && !q->network && !q->pooled &&
@@ -128,8 +137,9 @@ static bool may_lower(const struct ft_decision_input *q, const struct ft_sizing 
 }
 
 /*
- * If the default of one partition is too small for the job, but too few runs support less than the
- * default of another, sets the largest default. Returns whether it does.
+ * Requests the largest default of the merged partitions if the smallest is too small for the job;
+ * used if a smaller amount than the largest default cannot be set. Returns whether it was
+ * requested.
  */
 static bool set_largest_default(const struct ft_decision_input *q, struct ft_sizing *sizing)
 {
@@ -144,8 +154,9 @@ static bool set_largest_default(const struct ft_decision_input *q, struct ft_siz
   return true;
 }
 
-/* Whether few comparable runs completed well within the limit, and no estimate doubts it: the outer
- * quantiles of few runs come from priors, and do not raise such a default. */
+/* Returns whether, with thin evidence, comparable runs completed within the limit with a margin,
+ * none was killed, and no estimate gives a probability over FT_SIZING_LOW_MIN. The outer quantiles
+ * of few runs are determined by priors and are no reason to exceed such a default. */
 static bool did_comparable_runs_fit(const struct ft_decision_input *q,
                                     const struct ft_sizing *sizing)
 {
@@ -157,7 +168,7 @@ static bool did_comparable_runs_fit(const struct ft_decision_input *q,
   return !sizing->has_estimate || worst_task_exceeds(q, sizing->limit) <= FT_SIZING_LOW_MIN;
 }
 
-/* Whether the app's own runs show that the limit suffices. */
+/* Returns whether an estimate from enough runs shows that the limit suffices. */
 static bool is_limit_enough(const struct ft_decision_input *q, const struct ft_sizing *sizing)
 {
   return sizing->has_estimate && !sizing->thin && !q->network &&
@@ -165,7 +176,7 @@ static bool is_limit_enough(const struct ft_decision_input *q, const struct ft_s
          worst_task_exceeds(q, sizing->limit) <= q->policy->oom_probability;
 }
 
-/* The action if the user requests no memory and the mode may set it. */
+/* Chooses the action if the user requests no memory and the mode may set it. */
 static void set_unrequested(const struct ft_decision_input *q, struct ft_sizing *sizing)
 {
   if (!sizing->enforced && !q->memory_is_consumable)
@@ -198,6 +209,7 @@ static void set_unrequested(const struct ft_decision_input *q, struct ft_sizing 
     lower_request(q, sizing, FT_ACTION_SET, "no memory requested");
 }
 
+/* Leaves the request unchanged, with a warning if it is too low or too high. */
 static void keep_request(const struct ft_decision_input *q, struct ft_sizing *sizing)
 {
   if (sizing->too_low)
@@ -216,14 +228,14 @@ static void keep_request(const struct ft_decision_input *q, struct ft_sizing *si
 
 static void choose_action(const struct ft_decision_input *q, struct ft_sizing *sizing)
 {
-  bool asked = q->request->mem_unit != FT_MEM_NONE;
+  bool requested = q->request->mem_unit != FT_MEM_NONE;
   bool may_raise = (sizing->mode == FT_MODE_RAISE || sizing->mode == FT_MODE_TRIM) && !q->similar;
 
   if (sizing->mode == FT_MODE_CHECK)
     keep_request(q, sizing);
   else if (q->interactive)
     leave_by_rule(sizing, FT_DECIDED_BY_NONE, "memory of interactive sessions is not set");
-  else if (!asked)
+  else if (!requested)
     set_unrequested(q, sizing);
   else if (sizing->too_low && may_raise && sizing->amount > sizing->limit)
     set_action(sizing, FT_ACTION_RAISE, "the request is too small");
@@ -244,8 +256,9 @@ static bool changes_request(ft_action action)
   return action == FT_ACTION_SET || action == FT_ACTION_RAISE || action == FT_ACTION_TRIM;
 }
 
-/* Without a request the job gets the default of the partition where it starts: the smallest one is
- * the limit. Returns false if the partitions do not differ or there is a request. */
+/* Sets the limit to the smallest default of the merged partitions: without a request the job gets
+ * the default of the partition in which it starts. Returns false if all defaults are equal or there
+ * is a request. */
 static bool use_smallest_default(const struct ft_decision_input *q, struct ft_sizing *sizing)
 {
   if (!q->merged.min_default_bytes || q->request->mem_unit != FT_MEM_NONE)
@@ -256,6 +269,7 @@ static bool use_smallest_default(const struct ft_decision_input *q, struct ft_si
   return true;
 }
 
+/* Compares the limit with the amount and chooses the action. */
 static void size_by_mode(const struct ft_decision_input *q, struct ft_sizing *sizing)
 {
   if (sizing->mode == FT_MODE_CHECK || sizing->mode == FT_MODE_OFF)
@@ -272,16 +286,16 @@ static void size_by_mode(const struct ft_decision_input *q, struct ft_sizing *si
     set_action(sizing, FT_ACTION_WARN, "the default of one of its partitions is too small");
 }
 
-/* Whether the app's own runs show that the job would run out of memory: comparable runs completed,
- * and all of them used more. */
+/* Returns whether the app's own runs show that the job would run out of memory: comparable runs
+ * completed, and all used more. */
 static bool is_shown_to_fail(const struct ft_decision_input *q, const struct ft_sizing *sizing)
 {
   return q->facts && !sizing->thin && !q->network && !q->interactive &&
          (double)sizing->oom_bytes < q->facts->like_sure_bytes;
 }
 
-/* Rejects the job if the policy requires it. Every mode does: modes limit changes, not rejections.
- */
+/* Sets p_oom and oom_bytes, and rejects the job if the policy requires it. The mode has no effect
+ * on this: modes restrict changes, not rejections. */
 static void apply_rejection(const struct ft_decision_input *q, struct ft_sizing *sizing)
 {
   sizing->p_oom = changes_request(sizing->action) ? sizing->p_amount : sizing->p_limit;
@@ -327,17 +341,17 @@ void ft_sizing_make(const struct ft_decision_input *q, struct ft_sizing *sizing)
 /* ---- job arrays ---- */
 
 /*
- * The mean over COUNT tasks of log(1 - p), p being a task's probability of exceeding its memory if
- * the shared factor has the value FACTOR. SHARED is the shared part of the variance, SCORES are the
- * normal scores of the tasks' unconditional probabilities.
+ * Returns the mean over COUNT tasks of log(1 - p), where p is a task's probability of exceeding its
+ * memory, given the value FACTOR of the common factor. SHARED is the fraction of the variance due
+ * to the common factor; SCORES are the normal scores of the tasks' unconditional probabilities.
  */
 static double log_p_no_task(const double *scores, size_t count, double shared, double factor)
 {
-  double own = sqrt(fmax(1 - shared, 1e-9)), none = 0;
+  double deviation = sqrt(fmax(1 - shared, 1e-9)), none = 0;
 
   for (size_t i = 0; i < count; i++)
-    none +=
-        log1p(-clamp_probability(ft_normal_probability((scores[i] + sqrt(shared) * factor) / own)));
+    none += log1p(
+        -clamp_probability(ft_normal_probability((scores[i] + sqrt(shared) * factor) / deviation)));
   return none / (double)count;
 }
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Reads policy, partition and evidence of a submission, and makes its decision. */
+/* Reads policy, partition and evidence for a submission, and makes the decision. */
 #include "config.h"
 
 #include <stdio.h>
@@ -10,7 +10,8 @@
 #include "predictor/estimate/variant.h"
 #include "predictor/request/array.h"
 
-/* The submitter's name if SITE has policies of users, else NULL: a look-up reads files. */
+/* Returns the submitter's name if SITE has policies for users, else NULL, because looking up a name
+ * reads files. */
 static const char *look_up_policy_user(const ft_site *site, const struct ft_submitter *submitter)
 {
   for (size_t i = 0; i < site->overrides_count; i++)
@@ -56,8 +57,8 @@ static const ft_column *find_model_column(const ft_model *model, const char *nam
   return NULL;
 }
 
-/* Appends NAME to the list that begins at byte FROM of LINE. Returns false if LINE would exceed
- * LIMIT bytes. */
+/* Appends NAME to the comma-separated list that begins at byte FROM of LINE. Returns false if LINE
+ * would exceed LIMIT bytes. */
 static bool append_feature_name(char line[FT_PARAMS_LINE], size_t from, const char *name,
                                 size_t limit)
 {
@@ -69,7 +70,7 @@ static bool append_feature_name(char line[FT_PARAMS_LINE], size_t from, const ch
   return true;
 }
 
-/* Appends the model's features to LINE: those that S lacks, then the others. */
+/* Appends the names of MODEL's features to LINE: first those that S lacks; "..." if cut. */
 static void append_known_features(const ft_model *model, const ft_submission *s,
                                   char line[FT_PARAMS_LINE])
 {
@@ -89,8 +90,8 @@ static void append_known_features(const ft_model *model, const ft_submission *s,
     }
 }
 
-/* Whether KNOWN's model is of the app itself (or the site's model of it), has features, and has
- * room for more. For an app without features every name is a new one. */
+/* Returns whether a name that is not in KNOWN's model is probably misspelt: the model is of the app
+ * itself, own or pooled, has enough runs, has features, and has room for more. */
 static bool has_own_model(const struct ft_submission_knowledge *known)
 {
   const struct ft_model_lookup *e = &known->evidence;
@@ -128,7 +129,8 @@ bool ft_known_unknown_params(const struct ft_submission_knowledge *known, const 
   return true;
 }
 
-/* Replaces the estimate by the network's own if the app has too few runs. */
+/* Replaces the estimate in OUT by that of NETWORK if the app has fewer than min_runs runs and no
+ * bound. */
 static void use_network_estimate(const ft_network *network, struct ft_submission_decision *out)
 {
   struct ft_decision_input *q = &out->input;
