@@ -20,9 +20,8 @@
  *
  * A job that names several partitions may start in any of them, so their policies are merged first.
  * mode: the one that changes least, or check if only some are off. oom_probability,
- * reject_probability,
- * ceiling_factor, leak_runs: the minimum. min_runs, trim_runs, floor, round, trim_factor,
- * failure_price: the maximum. quiet, borrow, force: true if all are.
+ * reject_probability, ceiling_factor, leak_runs: the minimum. min_runs, trim_runs, floor, round,
+ * trim_factor, failure_price: the maximum. quiet, borrow, force: true if all are.
  */
 void ft_policy_resolve(const ft_site *site, const char *partition, const char *account,
                        const char *user, ft_policy *out);

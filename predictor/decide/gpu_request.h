@@ -40,8 +40,8 @@ bool ft_gpu_option_is_mixed(enum ft_gpu_option option);
  */
 bool ft_gpu_option_is_settable(enum ft_gpu_option option);
 
-/* Returns PIECE, a generic resource, without the prefix "gres:" or "gres/" of some Slurm releases.
- */
+/* Returns PIECE, a generic resource, without the prefix "gres:" or "gres/" of some Slurm
+ * releases. */
 struct ft_text ft_gres_skip_prefix(struct ft_text piece);
 
 /* Parses PIECE, an item of an option's list: returns the resource without Slurm's prefix and

@@ -228,6 +228,7 @@ static const char *list_separator(size_t i, size_t count)
   return i == 0 ? "" : i + 1 == count ? " and " : ", ";
 }
 
+/* Writes median and 90 % interval of the estimate. */
 static void explain_quantiles(struct grounds *g)
 {
   const struct ft_estimate *e = g->decided->input.estimate;
@@ -284,6 +285,7 @@ static void append_effects(struct grounds *g)
   }
 }
 
+/* Writes the method of the estimate: its model, or the other source. */
 static void explain_method(struct grounds *g)
 {
   const struct ft_decision_input *q = &g->decided->input;
@@ -415,6 +417,7 @@ static void explain_runs(struct grounds *g)
                   ft_message_bytes(f->like_killed_bytes, bytes));
 }
 
+/* Writes the probabilities of running out of memory under limit and amount. */
 static void explain_probabilities(struct grounds *g)
 {
   const struct ft_sizing *p = &g->decided->sizing;

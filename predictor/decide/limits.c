@@ -140,12 +140,14 @@ struct ft_nodes ft_sizing_nodes(const struct ft_decision_input *q)
 
 /* ---- the limit and the maximum ---- */
 
+/* Sets the limit to the memory of the smallest node. */
 static void set_whole_node_limit(struct ft_sizing *sizing, const struct ft_nodes *n)
 {
   sizing->limit = n->smallest_bytes;
   sizing->limit_kind = n->smallest_bytes ? FT_LIMIT_WHOLE_NODE : FT_LIMIT_UNKNOWN;
 }
 
+/* Sets the limit of a job without a memory request: the default of the partition. */
 static void set_default_limit(const struct ft_decision_input *q, struct ft_sizing *sizing,
                               const struct ft_nodes *n)
 {

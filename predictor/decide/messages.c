@@ -43,6 +43,7 @@ static void start_message_line(struct message *m)
     m->out->line[m->out->count++][0] = '\0';
 }
 
+/* Formats the estimate's quantile at P in TEXT. */
 static const char *show_quantile(const struct message *m, double p, char text[FT_MESSAGE_BYTES])
 {
   return ft_message_bytes(ft_estimate_quantile(m->q->estimate, p), text);
@@ -126,8 +127,8 @@ static void append_median(struct message *m, const char *verb)
     append_message_text(m, " (task %u)", (unsigned)all->index[m->q->estimate - all->each]);
 }
 
-/* Appends the facts: "unet3d used up to 210 MiB and was killed at 227 MiB (4 runs, 1 completed)".
- */
+/* Appends the facts: "unet3d used up to 210 MiB and was killed at 227 MiB (4 runs, 1
+ * completed)". */
 static void append_facts(struct message *m)
 {
   char text[FT_MESSAGE_SIZE];
@@ -168,6 +169,7 @@ static void append_leak(struct message *m)
                       completed ? ft_message_bytes(f->like_peak_bytes, peak) : "");
 }
 
+/* Appends the need, or with LEAK the message about a possible leak. */
 static void append_reason(struct message *m, bool leak)
 {
   if (leak)
@@ -230,6 +232,7 @@ static void append_recommendation(struct message *m)
   append_slurm_bytes(m, m->sizing->unit_amount);
 }
 
+/* Appends "no node of partition main has more than 64 GiB". */
 static void append_no_node(struct message *m)
 {
   char text[FT_MESSAGE_BYTES];
@@ -275,6 +278,7 @@ static bool is_step_limited(const struct message *m)
   return m->q->facts && !m->q->network && m->q->facts->lately_step_limited;
 }
 
+/* Writes a line about steps that were killed at their own limits. */
 static void explain_step_limit(struct message *m)
 {
   unsigned runs = m->q->facts->lately_step_limited;
@@ -331,8 +335,8 @@ static void explain_change(struct message *m)
   }
 }
 
-/* Returns whether running out of memory under the limit is more likely than not, or was observed.
- */
+/* Returns whether running out of memory under the limit is more likely than not, or was
+ * observed. */
 static bool would_fail(const struct message *m)
 {
   const struct ft_sizing *s = m->sizing;
@@ -449,12 +453,13 @@ static void explain_site_prior(struct message *m)
   char half[FT_MESSAGE_BYTES], high[FT_MESSAGE_BYTES];
 
   append_message_text(m,
-                      "%s: no recorded run yet; of %u apps on this site, half need at high %s and"
-                      " 95 %% at high %s",
+                      "%s: no recorded run yet; of %u apps on this site, half need at most %s and"
+                      " 95 %% at most %s",
                       m->q->app, m->q->site_prior_apps, show_quantile(m, 0.5, half),
                       show_quantile(m, 0.95, high));
 }
 
+/* Writes the report of a job whose app has no usable runs. */
 static void explain_no_evidence(struct message *m)
 {
   const struct ft_facts *f = m->q->facts;
@@ -501,6 +506,7 @@ static void explain_no_change(struct message *m)
   }
 }
 
+/* Writes the message of the action warn. */
 static void explain_warning(struct message *m)
 {
   const struct ft_sizing *s = m->sizing;

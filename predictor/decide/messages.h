@@ -55,13 +55,12 @@ const char *ft_message_count(unsigned runs, unsigned completed, unsigned recorde
 const char *ft_message_facts(const struct ft_facts *facts, const char *of, const char *killed,
                              char *out, size_t size);
 
-/* Returns whether the message has facts instead of ESTIMATE: an extrapolation with a wide interval.
- */
+/* Returns whether the message has facts instead of ESTIMATE: an extrapolation with a wide
+ * interval. */
 bool ft_message_is_vague(const struct ft_estimate *estimate);
 
 /* Writes the reason for which SIZING's amount is not the estimate's into OUT of SIZE bytes: "
- * (floor)";
- * "" if it is the estimate's. */
+ * (floor)"; "" if it is the estimate's. */
 const char *ft_message_rule(const struct ft_sizing *sizing, char *out, size_t size);
 
 #endif

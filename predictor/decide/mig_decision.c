@@ -49,9 +49,8 @@ static bool requests_gpu(const struct ft_mig_query *q, struct ft_text piece)
 }
 
 /* Fills gres and count of GPUS from PIECE: "gpu:a100_1g.5gb:2" is 2 of "gpu:a100_1g.5gb", "a100:2"
- * in
- * --gpus is 2 of "gpu:a100", "gpu:2" is 2 of any type (""). Returns false if the type is too long.
- */
+ * in --gpus is 2 of "gpu:a100", "gpu:2" is 2 of any type (""). Returns false if the type is too
+ * long. */
 static bool parse_gpu_piece(const struct ft_mig_query *q, struct ft_text piece,
                             struct ft_mig_request *gpus)
 {
@@ -172,6 +171,7 @@ double ft_mig_target_probability(const ft_policy *policy)
 
 /* ---- the amount of GPU memory ---- */
 
+/* Returns the user's mode, otherwise the policy's. */
 static ft_mode effective_mode(const struct ft_mig_query *q)
 {
   return q->mode != FT_MODE_UNSET ? q->mode : q->policy->mode;
@@ -222,8 +222,8 @@ static void size_gpu_memory(const struct ft_mig_query *q, const struct ft_mig_re
 }
 
 /* Returns the smallest slice that holds the amount. If there is none, returns the largest slice if
- * it holds the need of the runs, without the amount's margin. Fills LARGEST with the largest slice.
- */
+ * it holds the need of the runs, without the amount's margin. Fills LARGEST with the largest
+ * slice. */
 static struct ft_mig_offer choose_slice(const struct ft_mig_query *q, struct ft_sizing *sizing,
                                         struct ft_mig_offer *largest)
 {
@@ -269,6 +269,7 @@ static void append_gpu_percent(ft_network *n, double p)
                       100 * p);
 }
 
+/* Appends the estimate or, without one or with a vague one, the facts. */
 static void append_gpu_need(const struct ft_mig_query *q, const struct ft_sizing *sizing,
                             const struct ft_estimate *e, ft_network *n)
 {
@@ -284,6 +285,7 @@ static void append_gpu_need(const struct ft_mig_query *q, const struct ft_sizing
         ft_message_facts(q->facts, " of GPU memory", "failed in", facts, sizeof facts));
 }
 
+/* Appends the reason for which the amount is not the estimate's. */
 static void append_gpu_rule(const struct ft_sizing *sizing, ft_network *n)
 {
   char text[160];
@@ -346,8 +348,8 @@ static void clear_option(ft_network *n, ft_action action)
   n->option[0] = n->value[0] = '\0';
 }
 
-/* Appends the number of partitions with OFFER, if not all have it: the job cannot start in others.
- */
+/* Appends the number of partitions with OFFER, if not all have it: the job cannot start in
+ * others. */
 static void append_partitions_with(const struct ft_mig_query *q, struct ft_mig_offer offer,
                                    ft_network *n)
 {
@@ -399,6 +401,7 @@ static bool set_slice(const struct ft_mig_query *q, const struct ft_mig_request 
   return largest.slice && !best.slice;
 }
 
+/* Rejects the job, whose probability of running out of memory is P, and writes the message. */
 static void reject_gpu(const struct ft_mig_query *q, const struct ft_mig_request *gpus, double p,
                        const struct ft_estimate *e, ft_network *n)
 {
@@ -423,6 +426,7 @@ static void reject_gpu(const struct ft_mig_query *q, const struct ft_mig_request
     append_network_text(n, "override with --predict-mem=force");
 }
 
+/* Writes the warning about a slice or GPU that is too small. */
 static void warn_gpu(const struct ft_mig_query *q, const struct ft_mig_request *gpus,
                      const struct ft_sizing *sizing, const struct ft_estimate *e,
                      struct ft_mig_offer best, ft_network *n)

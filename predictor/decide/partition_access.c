@@ -106,6 +106,7 @@ static enum ft_may allows_account(const ft_restriction *r, const char *account, 
   return then == FT_MAY ? FT_MAY_NOT : FT_MAY;
 }
 
+/* Returns MAY with its reason, for a job with ACCOUNT ("": not given). */
 static struct ft_partition_access access_by_account(enum ft_may may, const char *account)
 {
   return (struct ft_partition_access){ may, !account[0] ? "for some accounts, see --account"
@@ -128,6 +129,7 @@ static enum ft_may allows_qos(const ft_restriction *r, const char *qos, bool nam
   return FT_MAY_NOT;
 }
 
+/* Returns MAY with its reason, for a job with QOS ("": not given). */
 static struct ft_partition_access access_by_qos(enum ft_may may, const char *qos)
 {
   return (struct ft_partition_access){ may, !qos[0]                 ? "for some QOS, see --qos"
@@ -135,8 +137,8 @@ static struct ft_partition_access access_by_qos(enum ft_may may, const char *qos
                                                                     : "for other QOS" };
 }
 
-/* Returns whether NAMES contains this host's full or short name; ranges of hosts are not expanded.
- */
+/* Returns whether NAMES contains this host's full or short name; ranges of hosts are not
+ * expanded. */
 static enum ft_may allows_this_host(const char *names)
 {
   char host[256];
@@ -150,6 +152,7 @@ static enum ft_may allows_this_host(const char *names)
   return ft_text_lists(ft_text_from(names), host) ? FT_MAY : FT_MAY_UNKNOWN;
 }
 
+/* Returns the access that the restriction R leaves to user UID's job with REQUEST. */
 static struct ft_partition_access access_by_restriction(const ft_restriction *r,
                                                         const ft_request *request, uint32_t uid,
                                                         unsigned *lookups)

@@ -27,8 +27,8 @@ static enum ft_placement_fit fit_of_limit(const struct ft_estimate *estimate, do
                                  : FT_PLACEMENT_FITS;
 }
 
-/* Returns the bytes that the user requests on a node on which the job has CPUS CPUs; 0: no request.
- */
+/* Returns the bytes that the user requests on a node on which the job has CPUS CPUs; 0: no
+ * request. */
 static double node_request_bytes(const ft_request *r, double cpus)
 {
   double bytes = (double)r->mem_bytes;
@@ -47,6 +47,7 @@ static double node_request_bytes(const ft_request *r, double cpus)
   return 0;
 }
 
+/* Sets the memory that the job may have on N, and whether the job fits. */
 static void fill_row_memory(const struct ft_placement_query *q, const ft_partition *p,
                             const struct ft_row_nodes *n, struct ft_placement_row *row)
 {
@@ -84,6 +85,7 @@ static void fill_free(const struct ft_placement_query *q, const ft_partition *p,
         (nodes || (!r->gpus_per_node && !q->requested.gpus.value[FT_GPU_OPTION_GRES]))));
 }
 
+/* Sets whether the job fits the time limit: its own, otherwise the default of P. */
 static void fill_time(const struct ft_placement_query *q, const ft_partition *p,
                       struct ft_placement_row *row)
 {
@@ -101,6 +103,7 @@ static void fill_time(const struct ft_placement_query *q, const ft_partition *p,
     row->time = fit_of_limit(&row->runtime->seconds, limit);
 }
 
+/* Sets the prices, if the platform of ROW has a price. */
 static void fill_price(const struct ft_placement_query *q, const ft_partition *p,
                        const struct ft_row_nodes *n, struct ft_placement_row *row)
 {
@@ -134,6 +137,7 @@ static void fill_price(const struct ft_placement_query *q, const ft_partition *p
                  SECONDS_PER_HOUR;
 }
 
+/* Returns the run time on PLATFORM; NULL: unknown. */
 static const struct ft_platform_runtime *find_run_time(const struct ft_placement *e,
                                                     const char *platform)
 {
@@ -143,8 +147,8 @@ static const struct ft_platform_runtime *find_run_time(const struct ft_placement
   return NULL;
 }
 
-/* Appends the row of PLATFORM ("": unknown) in PARTITION to OUT, whose run times are set; omitted if
- * OUT is full. */
+/* Appends the row of PLATFORM ("": unknown) in PARTITION to OUT, whose run times are set; omitted
+ * if OUT is full. */
 static void add_platform_row(const struct ft_placement_query *q, size_t partition,
                              const char *platform, struct ft_placement *out)
 {
@@ -264,8 +268,8 @@ void ft_placement_compare(struct ft_placement_row *row, const struct ft_placemen
   row->speed_p95 = row->speed * spread;
 }
 
-/* Returns the index of the fastest or, with BY_PRICE, cheapest partition;
- * FT_PLACEMENT_PARTITIONS: unknown. */
+/* Returns the index of the fastest or, with BY_PRICE, cheapest partition; FT_PLACEMENT_PARTITIONS:
+ * unknown. */
 static size_t find_best_partition(const struct ft_placement_query *q, const struct ft_placement *e,
                                   bool by_price)
 {

@@ -148,6 +148,7 @@ static const char *goal_name(const struct choice *c)
   return c->by_price ? "cheapest" : "fastest";
 }
 
+/* Returns the precision for printing TEXT with "%.*s". */
 static int table_text_width(struct ft_text text)
 {
   return (int)ft_text_left(&text);

@@ -134,8 +134,7 @@ static uint32_t usable_node_cpus(const ft_partition *p, const ft_node_type *kind
 }
 
 /* Returns a score of 0 to 3: 2 if the nodes have the requested resources, plus 1 if not all are
- * down.
- */
+ * down. */
 static int match_score(const struct ft_placement_query *q, const ft_node_type *kind)
 {
   return 2 * has_requested_gres(q, kind) + !are_all_nodes_down(kind);
@@ -244,9 +243,9 @@ const char *ft_placement_blocking_reason(const struct ft_placement_query *q, con
     return "it starts no jobs now";
   /* if --ntasks is given, --ntasks-per-node is only a maximum */
   if (n->max_cpus && (r->tasks ? r->cpus_per_task : ft_placement_cpus_per_node(r, p)) > n->max_cpus)
-    return "too lacking CPUs";
+    return "too few CPUs";
   if (p->max_nodes && r->nodes > p->max_nodes)
-    return "too lacking nodes";
+    return "too few nodes";
   if (r->gpus_per_node && p->nodes_count && !n->gpus)
     return "no GPUs";
   if (n->max_cpus && !n->has_gres)
@@ -256,7 +255,7 @@ const char *ft_placement_blocking_reason(const struct ft_placement_query *q, con
   if (complete && n->max_cpus &&
       !ft_gpu_request_fits_partition(&q->requested.gpus, r->nodes ? r->nodes : 1,
                                      (uint64_t)min_tasks(r), p, r->constraint))
-    return "too lacking GPUs";
+    return "too few GPUs";
   if (lacking)
     return lacking;
   return n->max_cpus && !n->up ? "all its nodes are down or drained" : NULL;

@@ -41,8 +41,8 @@ const char *ft_placement_unknown_condition(const struct ft_placement_query *quer
  * LIST contains '/': the name of a file with hosts. */
 uint64_t ft_placement_hosts(const char *list);
 
-/* Return the minimum number of CPUs, in total and on one node, of a job with REQUEST in PARTITION.
- */
+/* Return the minimum number of CPUs, in total and on one node, of a job with REQUEST in
+ * PARTITION. */
 double ft_placement_cpu_count(const ft_request *request, const ft_partition *partition);
 double ft_placement_cpus_per_node(const ft_request *request, const ft_partition *partition);
 /* Returns the minimum number of nodes with NODE_CPUS (0: unknown) CPUs for a job with REQUEST. */

@@ -92,8 +92,8 @@ static void show_cell_memory(const struct ft_placement_row *row, char *out, size
                  words[row->memory]);
 }
 
-/* Formats whether the job could start at once when the partition was last polled: "yes, 3 min ago".
- */
+/* Formats whether the job could start at once when the partition was last polled: "yes, 3 min
+ * ago". */
 static void show_cell_free(const struct ft_placement_query *q, const struct ft_placement_row *row,
                            char *out, size_t size)
 {
@@ -146,6 +146,7 @@ static bool is_cell_equal(const struct ft_placement_query *q, const struct ft_pl
   return false;
 }
 
+/* Writes the value of ROW in COLUMN into CELL; "?" if unknown. */
 static void fill_cell(const struct ft_placement_query *q, const struct ft_placement_row *row,
                       enum column column, char *cell)
 {
@@ -214,6 +215,7 @@ static void fill_cells(const struct ft_placement_query *q, const struct ft_place
   }
 }
 
+/* Prints CELL padded to WIDTH, in columns of the terminal. */
 static void print_table_line(cells cell, const int *width,
                              void (*print)(const char *line, void *data), void *data)
 {

@@ -36,11 +36,13 @@
 
 static const struct ft_facts no_facts;
 
+/* Returns the facts of the input; zero if there are none, or if the estimate is a network's. */
 static const struct ft_facts *facts_or_none(const struct ft_decision_input *q)
 {
   return q->facts && !q->network ? q->facts : &no_facts;
 }
 
+/* Returns whether the evidence is from other apps, imported runs or other variants. */
 static bool is_evidence_borrowed(const struct ft_decision_input *q)
 {
   return q->similar || q->imported_from || facts_or_none(q)->borrowed;
@@ -169,8 +171,7 @@ static uint64_t round_bytes_up(double bytes, uint64_t to)
 }
 
 /* Returns the bytes of rule estimate. The outer quantiles of few runs are determined by priors, so
- * with thin evidence it is the larger of the median and the allocation with the least expected
- * waste. */
+ * with thin evidence that is not extrapolated the median replaces the target quantile. */
 static double choose_estimated_need(const struct ft_decision_input *q,
                                     const struct ft_sizing *sizing)
 {

@@ -48,8 +48,7 @@ static void set_action(struct ft_sizing *sizing, ft_action action, const char *r
 }
 
 /* Returns the probability of running out of memory under BYTES; -1: unknown, or no limit is
- * enforced.
- */
+ * enforced. */
 static double p_oom_under(const struct ft_decision_input *q, const struct ft_sizing *sizing,
                           uint64_t bytes)
 {
@@ -85,6 +84,8 @@ bool ft_sizing_is_too_low(const struct ft_sizing *sizing, const ft_policy *polic
          (sizing->rule != FT_DECIDED_BY_LEAK && !less && p > max_p);
 }
 
+/* Returns whether the limit is too low; false if there is none, or Slurm neither allocates nor
+ * limits memory. */
 static bool is_too_low(const struct ft_decision_input *q, const struct ft_sizing *sizing)
 {
   if (!sizing->limit || !(sizing->enforced || q->memory_is_consumable))
@@ -226,6 +227,7 @@ static void keep_request(const struct ft_decision_input *q, struct ft_sizing *si
     sizing->rule = FT_DECIDED_BY_REQUEST;
 }
 
+/* Chooses the action, without a rejection. */
 static void choose_action(const struct ft_decision_input *q, struct ft_sizing *sizing)
 {
   bool requested = q->request->mem_unit != FT_MEM_NONE;
@@ -294,8 +296,8 @@ static bool is_shown_to_fail(const struct ft_decision_input *q, const struct ft_
          (double)sizing->oom_bytes < q->facts->like_sure_bytes;
 }
 
-/* Sets p_oom and oom_bytes, and rejects the job if the policy requires it. The mode has no effect
- * on this: modes restrict changes, not rejections. */
+/* Sets p_oom and oom_bytes, and rejects the job if the policy requires it. Also the modes off and
+ * check reject: modes restrict changes, not rejections. */
 static void apply_rejection(const struct ft_decision_input *q, struct ft_sizing *sizing)
 {
   sizing->p_oom = changes_request(sizing->action) ? sizing->p_amount : sizing->p_limit;

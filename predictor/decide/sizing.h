@@ -65,7 +65,7 @@ struct ft_sizing {
   const char *reason; /* of the action; a static string */
 };
 
-/* Fills SIZING for INPUT, whose pointers must outlive it. */
+/* Fills SIZING for INPUT, which must outlive SIZING. */
 void ft_sizing_make(const struct ft_decision_input *input, struct ft_sizing *sizing);
 
 /*

@@ -49,6 +49,7 @@ int ft_known_read_evidence(int state_fd, const struct ft_submitter *submitter,
   return -1;
 }
 
+/* Returns the column NAME of MODEL; NULL: none. */
 static const ft_column *find_model_column(const ft_model *model, const char *name)
 {
   for (size_t j = 0; j < model->columns_count; j++)

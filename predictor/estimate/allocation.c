@@ -94,8 +94,8 @@ void ft_allocation_query_fill(const ft_model *model, const ft_feature *features,
     out->covariate = log1p(fabs((double)x[e->primary_column]));
 }
 
-/* Returns whether no categorical column varies; the small-sample model is a line over one number.
- */
+/* Returns whether no categorical column varies; the small-sample model is a line over one
+ * number. */
 static bool has_only_numbers(const ft_model *model)
 {
   for (size_t j = 0; j < model->columns_count; j++)

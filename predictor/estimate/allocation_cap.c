@@ -14,8 +14,8 @@
 enum { CLOSEST_RUNS = 12 };
 /* Confidence of the lower bound of a power-law exponent above 1. Chosen by judgement. */
 #define EXPONENT_CONFIDENCE 0.975
-/* The cap grows with this power of 1 + (cost of a failure / largest peak): about 1/7, as for
- * a tail probability that falls with the seventh power. Chosen by tests/bench/replay_constants. */
+/* The cap grows with this power of 1 + (cost of a failure / largest peak): about 1/7, as for a tail
+ * probability that falls with the seventh power. Chosen by tests/bench/replay_constants. */
 #define CAP_COST_EXPONENT 0.15
 /* Target rate of runs above the cap (adaptive conformal inference, Gibbs and Candes 2021). */
 #define CAP_EXCEEDED_RATE 0.05

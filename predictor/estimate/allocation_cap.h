@@ -15,8 +15,8 @@
 double ft_allocation_cap(const ft_evaluator *e, const struct ft_allocation_query *query,
                          double fixed);
 
-/* Adapts the cap of E after a run: raises the cap if the run EXCEEDED it, else lowers it by less.
- */
+/* Adapts the cap of E after a run: raises the cap if the run EXCEEDED it, else lowers it by
+ * less. */
 void ft_allocation_cap_update(ft_evaluator *e, bool exceeded);
 
 #endif

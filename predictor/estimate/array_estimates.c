@@ -54,6 +54,7 @@ void ft_task_facts(const ft_model *model, const ft_feature *features, size_t cou
   ft_facts_collect(model, x, model->columns_count, out);
 }
 
+/* Returns the index in ALL of the task with the largest quantile at LARGE. */
 static size_t find_largest_task(const struct ft_array_estimates *all)
 {
   size_t largest = 0;

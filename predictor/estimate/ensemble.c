@@ -47,9 +47,9 @@ bool ft_ensemble_ready(const ft_evaluator *e)
 
 /* Order in which predictors are evaluated: the local regression uses the runs that the constant
  * baseline selected. */
-static const unsigned char order[FT_ENSEMBLE_PREDICTORS] = { 0, 1 + FT_BASELINE_CONSTANT,
-                                                        FT_ENSEMBLE_LOCAL, 1 + FT_BASELINE_LINE,
-                                                        1 + FT_BASELINE_POWER };
+static const unsigned char order[FT_ENSEMBLE_PREDICTORS] = {
+  0, 1 + FT_BASELINE_CONSTANT, FT_ENSEMBLE_LOCAL, 1 + FT_BASELINE_LINE, 1 + FT_BASELINE_POWER
+};
 
 /* Returns the number of the member at position I in the order of evaluation. */
 static unsigned member_at(unsigned i)
@@ -63,6 +63,7 @@ static bool has_member(const struct ft_ensemble_state *p, unsigned member)
   return p->kernels[member / SHAPES / KERNELS] >> member / SHAPES % KERNELS & 1;
 }
 
+/* Returns the cumulative loss of MEMBER; 0 before the first update. */
 static double member_loss(const ft_evaluator *e, unsigned member)
 {
   return member < e->losses_count ? e->losses[member] : 0;
@@ -123,8 +124,8 @@ static unsigned best_empirical_member(const ft_evaluator *e,
   return best;
 }
 
-/* Returns BYTES, a member's allocation after a failure, limited by the growth factors and the cap.
- */
+/* Returns BYTES, a member's allocation after a failure, limited by the growth factors and the
+ * cap. */
 static double limit_retry(const struct ft_ensemble_state *p, double bytes)
 {
   double failed = p->q->failed_bytes, cap = ft_allocation_cap(p->e, p->q, p->fixed);

@@ -31,8 +31,8 @@ enum { SHAPES = FT_ENSEMBLE_SHAPES, RUNS = FT_ENSEMBLE_RUNS };
 #define FAR_QUARTERS 8
 /* Log units, added to this distance. Chosen by judgement. */
 #define FAR_NEED 1.4
-/* Runs whose covariate differs by more are outliers for the local regression. Chosen by judgement.
- */
+/* Runs whose covariate differs by more are outliers for the local regression. Chosen by
+ * judgement. */
 #define FAR_PLACE 10
 /* Maximum of a prediction and an allocation in bytes: 1 PiB. Chosen by judgement. */
 #define MOST_BYTES 0x1p50
@@ -48,8 +48,8 @@ enum { SHAPES = FT_ENSEMBLE_SHAPES, RUNS = FT_ENSEMBLE_RUNS };
 /* Maximum distance of an allocation by Student's t above the mean, in log units. Chosen by
  * judgement. */
 #define MOST_ABOVE 3.0
-/* After a failure, the next score is at least this multiple of the failed allocation's, plus 0.5.
- */
+/* After a failure, the distance of the next allocation above the mean, in standard deviations, is
+ * at least this multiple of the failed allocation's distance, plus 0.5. */
 #define FURTHER 2.0
 
 /* Bit mask of the kernels of each predictor. */
@@ -348,7 +348,7 @@ static double empirical_allocation(struct ft_ensemble_state *p, const struct ft_
       ft_retry_sequence_add(&p->sequence, bytes, beyond[i].probability * m->total / (m->runs + 1));
   }
   return p->sequence.count ? ft_retry_first_allocation(&p->sequence, p->price, p->fixed)
-                        : FT_RETRY_SEQUENCE_GROWTH * failed;
+                           : FT_RETRY_SEQUENCE_GROWTH * failed;
 }
 
 /* Returns the score, 0 or more, at which Student's t with DEGREES of freedom has DENSITY; 0 if
@@ -362,8 +362,8 @@ static double student_score(double density, double degrees)
   return sqrt(degrees * (pow(peak / density, 2 / (degrees + 1)) - 1));
 }
 
-/* Returns the approximate probability that Student's t exceeds SCORE, where its density is DENSITY.
- */
+/* Returns the approximate probability that Student's t exceeds SCORE, where its density is
+ * DENSITY. */
 static double tail_probability(double score, double density, double degrees)
 {
   if (score < 0.3)

@@ -17,11 +17,10 @@ enum { FT_ENSEMBLE_MAX_ATTEMPTS = 20 };
 /* Minimum of a run time, in seconds. Chosen by judgement. */
 #define FT_ENSEMBLE_MIN_SECONDS 1e-3F
 
-/* Weighted moments of the logarithms of peaks. */
+/* Weighted moments of the logarithms of peaks: sum of the weights, mean, standard deviation, and
+ * effective sample size. */
 struct ft_need_moments {
-  double total; /* sum of the weights */
-  double mean, deviation;
-  double runs; /* effective sample size */
+  double total, mean, deviation, runs;
 };
 
 /* Runs in the local regression. */

@@ -68,15 +68,14 @@ double ft_estimate_exceeds(const struct ft_estimate *estimate, double value)
 void ft_estimate_widen(double quantile[FT_ESTIMATE_LEVELS], double variance)
 {
   enum { TENTH = 3, MIDDLE = 5, NINE_TENTHS = 7 };
-  /* standard deviation of a normal distribution with these 10 % and 90 % quantiles */
-  double deviation =
-      (quantile[NINE_TENTHS] - quantile[TENTH]) / (scores[NINE_TENTHS] - scores[TENTH]);
+  /* standard sigma of a normal distribution with these 10 % and 90 % quantiles */
+  double sigma = (quantile[NINE_TENTHS] - quantile[TENTH]) / (scores[NINE_TENTHS] - scores[TENTH]);
   double factor;
 
   if (!(variance > 0))
     return;
-  deviation = fmax(deviation, 1e-4);
-  factor = sqrt(1 + variance / (deviation * deviation));
+  sigma = fmax(sigma, 1e-4);
+  factor = sqrt(1 + variance / (sigma * sigma));
   for (int i = 0; i < FT_ESTIMATE_LEVELS; i++)
     if (i != MIDDLE)
       quantile[i] = quantile[MIDDLE] + (quantile[i] - quantile[MIDDLE]) * factor;

@@ -15,11 +15,10 @@
 /* Smaller variances are rounding errors. */
 #define TINY 1e-12
 
-/* Weighted moments of points. */
+/* Weighted moments of points: sums of the weights and of their squares; means; variances and
+ * covariance. */
 struct moments {
-  double total, squares; /* sums of the weights and of their squares */
-  double x, y;           /* means */
-  double xx, xy, yy;     /* variances and covariance */
+  double total, squares, x, y, xx, xy, yy;
 };
 
 /* Returns the moments of COUNT points; only `total` and `squares` are valid if no weight is above

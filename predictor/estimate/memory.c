@@ -29,8 +29,8 @@
 #define RANKED_RUNS 19
 
 enum {
-  /* indices in ft_estimate_levels; INTERVAL_LOW and INTERVAL_HIGH are the ends of the 90 % interval
-   */
+  /* indices in ft_estimate_levels; INTERVAL_LOW and INTERVAL_HIGH are the ends of the 90 %
+   * interval */
   INTERVAL_LOW = 2,
   LOWER_QUARTILE = 4,
   MIDDLE = 5,
@@ -134,15 +134,15 @@ double ft_memory_widening(unsigned cohorts)
 }
 
 /* Multiplies the width of the 90 % interval by FACTOR. Widening (lengthen_interval): at least as
- * for the standard deviation WIDE_DEVIATION, up to HIGHEST. Narrowing (scale_interval): at most to
- * NARROW_DEVIATION. */
-static void calibrate_interval(double quantile[FT_ESTIMATE_LEVELS], double factor,
-                               double narrow_deviation, double wide_deviation, double highest)
+ * for the standard deviation WIDE, up to HIGHEST. Narrowing (scale_interval): not below the
+ * standard deviation NARROW. */
+static void calibrate_interval(double quantile[FT_ESTIMATE_LEVELS], double factor, double narrow,
+                               double wide, double highest)
 {
   if (factor > 1)
-    lengthen_interval(quantile, factor - 1, wide_deviation, highest);
+    lengthen_interval(quantile, factor - 1, wide, highest);
   else
-    scale_interval(quantile, factor, narrow_deviation);
+    scale_interval(quantile, factor, narrow);
 }
 
 /* As ft_estimate_memory; with UNWIDENED as ft_estimate_memory_unwidened. */
@@ -153,7 +153,7 @@ static int estimate_distribution(const ft_model *model, const ft_feature *featur
   float x[sizeof model->columns / sizeof *model->columns];
   unsigned evidence = model->completed < MAX_EVIDENCE ? model->completed : MAX_EVIDENCE;
   struct ft_point_prediction centre;
-  double deviation, prior_deviation, factor, width;
+  double deviation, prior_sd, factor, width;
   bool ranked;
 
   *out = (struct ft_estimate){ .runs = model->completed };
@@ -162,29 +162,28 @@ static int estimate_distribution(const ft_model *model, const ft_feature *featur
   ft_columns_fill(model->columns, model->columns_count, features, count, x);
   ft_predict_point(e, x, model->columns_count, &centre);
   deviation = MIN_DEVIATION_FRACTION + MIN_DEVIATION_BYTES / exp(fmax(centre.log, log(FT_MIB)));
-  prior_deviation = evidence < RANKED_RUNS || centre.added_variance > 0 ? deviation : 0;
+  prior_sd = evidence < RANKED_RUNS || centre.added_variance > 0 ? deviation : 0;
   ft_residual_quantiles(e->residuals, e->residuals_count,
                         evidence < e->residuals_count ? evidence : e->residuals_count, PRIOR,
-                        prior_deviation, ft_estimate_levels, FT_ESTIMATE_LEVELS, out->quantile);
+                        prior_sd, ft_estimate_levels, FT_ESTIMATE_LEVELS, out->quantile);
   ranked = !unwidened && evidence >= RANKED_RUNS && e->residuals_count >= RANKED_RUNS;
   if (ranked && !e->has_bound_log)
     use_rank_quantiles(e, out->quantile);
   widen_outer_levels(out->quantile, deviation);
   width = out->quantile[INTERVAL_HIGH] - out->quantile[INTERVAL_LOW];
   ft_estimate_widen(out->quantile, centre.added_variance);
-  prior_deviation *= 1 + 2 / fmax(model->completed, 1);
+  prior_sd *= 1 + 2 / fmax(model->completed, 1);
   factor = exp(fmin(fmax(e->log_interval_scale, -FT_MEMORY_MAX_LOG_INTERVAL_SCALE),
                     FT_MEMORY_MAX_LOG_INTERVAL_SCALE));
   if (!e->has_bound_log && unwidened) {
-    scale_interval(out->quantile, factor, prior_deviation);
+    scale_interval(out->quantile, factor, prior_sd);
   } else if (!e->has_bound_log) {
     /* The interval is widened up to the 99.5 % level, so that the higher levels, which allocations
      * use, do not change. An interval from ranks has no limit: it must be able to cover a drift. */
     double highest = out->quantile[INTERVAL_HIGH + 2];
 
     lengthen_interval(out->quantile, ft_memory_widening(ft_memory_cohorts(model)) - 1, 0, highest);
-    calibrate_interval(out->quantile, factor, prior_deviation, deviation,
-                       ranked ? INFINITY : highest);
+    calibrate_interval(out->quantile, factor, prior_sd, deviation, ranked ? INFINITY : highest);
   }
   /* the added width is due to causes that are common to runs submitted together */
   width = fmax(width, NARROWEST);

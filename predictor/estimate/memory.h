@@ -31,8 +31,8 @@ int ft_estimate_memory_unwidened(const ft_model *model, const ft_feature *featur
 unsigned ft_memory_cohorts(const ft_model *model);
 
 /* Returns the factor, above 1, by which the 90 % interval of a model with COHORTS cohorts is
- * widened, because runs of one cohort resemble each other. The factor tends to 1 as COHORTS grows.
- */
+ * widened, because runs of one cohort resemble each other. The factor tends to 1 as COHORTS
+ * grows. */
 double ft_memory_widening(unsigned cohorts);
 
 #endif

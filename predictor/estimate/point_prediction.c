@@ -152,21 +152,19 @@ static double predict_with_equation(const ft_evaluator *e, const float *x, size_
 {
   float clamped[COLUMNS];
   struct ft_expression code;
-  double log_bytes, log_clamped;
+  double value, inside;
 
   if (count > COLUMNS || !ft_equation_open(&e->equation, &code))
     return 0;
-  log_bytes = ft_equation_log(&e->equation, &code, x, count);
-  if (isnan(log_bytes))
+  value = ft_equation_log(&e->equation, &code, x, count);
+  if (isnan(value))
     return 0;
-  out->log = log_bytes + e->equation_shift;
+  out->log = value + e->equation_shift;
   if (!clamp_to_range(e, x, count, clamped))
     return 0;
   out->extrapolated = true;
-  log_clamped = ft_equation_log(&e->equation, &code, clamped, count);
-  return isnan(log_clamped)
-             ? MAX_VARIANCE
-             : BEYOND * BEYOND * (log_bytes - log_clamped) * (log_bytes - log_clamped);
+  inside = ft_equation_log(&e->equation, &code, clamped, count);
+  return isnan(inside) ? MAX_VARIANCE : BEYOND * BEYOND * (value - inside) * (value - inside);
 }
 
 void ft_predict_point(const ft_evaluator *e, const float *x, size_t count,

@@ -26,13 +26,12 @@ typedef char ft_relative_name[FT_RELATIVE_NAME];
 /* Rows of features and run times; NAN: missing. Owns its arrays. Rows of one group (one program)
  * are not independent. */
 struct ft_relative_table {
-  size_t rows, features, platforms;   /* numbers of these */
-  ft_relative_name *feature;          /* names of the features */
-  ft_relative_name *platform, *label; /* names of the platforms and of the groups */
-  double *x;                          /* x[row * features + feature] */
-  double *seconds;                    /* seconds[row * platforms + platform]; any unit of time */
-  size_t *group;                      /* of each row: index of its group */
-  size_t zeros;                       /* number of times of 0, which count as missing */
+  size_t rows, features, platforms;             /* numbers of these */
+  ft_relative_name *feature, *platform, *label; /* names of these; label: of the groups */
+  double *x;                                    /* x[row * features + feature] */
+  double *seconds; /* seconds[row * platforms + platform]; any unit of time */
+  size_t *group;   /* of each row: index of its group */
+  size_t zeros;    /* number of times of 0, which count as missing */
 };
 
 /* Frees the arrays of TABLE and zeroes it. */

@@ -47,7 +47,7 @@ double ft_retry_first_allocation(const struct ft_retry_sequence *c, double price
            line_height(&hull[first + 1], c->below[i]) <= line_height(&hull[first], c->below[i]))
       first++;
     rest = line_height(&hull[first], c->below[i]) + c->needed[i];
-    /* smaller first attempts fail more often, with at min_waste the same waste of later attempts */
+    /* smaller first attempts fail more often, with at least the same waste of later attempts */
     if (rest + (price * c->bytes[0] + fixed) * (c->below[n] - c->below[i]) > min_waste)
       break;
   }

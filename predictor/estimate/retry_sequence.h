@@ -38,9 +38,9 @@ static inline void ft_retry_sequence_start(struct ft_retry_sequence *seq)
   seq->below[0] = seq->needed[0] = 0;
 }
 
-/* Adds COUNT values BYTES of the required memory with probabilities MASS to SEQ. BYTES is
- * ascending and not below earlier values. Values that need more than FT_RETRY_SEQUENCE_POINTS
- * points are dropped. MASS need not sum to 1. */
+/* Adds COUNT values BYTES of the required memory with probabilities MASS to SEQ. BYTES is ascending
+ * and not below earlier values. Values that need more than FT_RETRY_SEQUENCE_POINTS points are
+ * dropped. MASS need not sum to 1. */
 static inline void ft_retry_sequence_add_all(struct ft_retry_sequence *seq, const double *bytes,
                                              const double *mass, size_t count)
 {

@@ -79,11 +79,13 @@ static double find_counter(const ft_observation *o, const char *papi, const char
   return found;
 }
 
+/* Returns PART / WHOLE; NAN unless WHOLE is above 0 and PART is known and not negative. */
 static double ratio_or_nan(double part, double whole)
 {
   return whole > 0 && part >= 0 ? part / whole : NAN;
 }
 
+/* Fills the features from hardware counters. */
 static void fill_instructions(const ft_observation *o, double *out)
 {
   double all = find_counter(o, "PAPI_TOT_INS", "instructions");
@@ -111,6 +113,7 @@ static double value_or_nan(bool has, double value)
   return has ? value : NAN;
 }
 
+/* Fills the features from the operating system's measurements. */
 static void fill_system(const ft_observation *o, double *out)
 {
   double seconds = o->runtime_seconds;

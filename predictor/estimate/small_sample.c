@@ -45,7 +45,7 @@ static struct posterior fit_posterior(const ft_evaluator *e, double covariate)
 {
   const ft_baseline *peak = &e->baselines[FT_BASELINE_CONSTANT];
   size_t count = peak->needs_count;
-  double n = (double)count, x = 0, y = 0, xx = 0, xy = 0, yy = 0, ridge, slope, variance, shift;
+  double n = (double)count, x = 0, y = 0, xx = 0, xy = 0, yy = 0, ridge, slope, sigma2, shift;
   double distance[FT_ENSEMBLE_MIN_RUNS], need[FT_ENSEMBLE_MIN_RUNS];
 
   for (size_t i = 0; i < count; i++) {
@@ -65,11 +65,10 @@ static struct posterior fit_posterior(const ft_evaluator *e, double covariate)
   ridge = PRIOR_DEVIATION * PRIOR_DEVIATION / (PRIOR_SLOPE_DEVIATION * PRIOR_SLOPE_DEVIATION);
   slope = (xy + ridge * PRIOR_SLOPE) / (xx + ridge);
   shift = slope - PRIOR_SLOPE;
-  variance = fmax(yy - 2 * slope * xy + slope * slope * xx, 0) + ridge * shift * shift;
-  variance =
-      (variance + PRIOR_DEGREES * PRIOR_DEVIATION * PRIOR_DEVIATION) / (PRIOR_DEGREES + n - 1);
+  sigma2 = fmax(yy - 2 * slope * xy + slope * slope * xx, 0) + ridge * shift * shift;
+  sigma2 = (sigma2 + PRIOR_DEGREES * PRIOR_DEVIATION * PRIOR_DEVIATION) / (PRIOR_DEGREES + n - 1);
   return (struct posterior){ .mean = y - slope * x,
-                             .scale = sqrt(variance * (1 + 1 / n + x * x / (xx + ridge))),
+                             .scale = sqrt(sigma2 * (1 + 1 / n + x * x / (xx + ridge))),
                              .degrees = (unsigned)(PRIOR_DEGREES + count - 1) };
 }
 

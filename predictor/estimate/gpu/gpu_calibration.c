@@ -15,8 +15,8 @@ static const double slope_deviation = 0.03;
 /* Standard deviation of log(measured / simulated) between networks. Source: held-out families
  * (tests/bench/training_memory). */
 static const double network_deviation = 0.05;
-/* Standard deviation of log(measured / simulated) between runs of one network. Chosen by judgement.
- */
+/* Standard deviation of log(measured / simulated) between runs of one network. Chosen by
+ * judgement. */
 static const double run_deviation = 0.03;
 /* Minimum standard deviation of a run's measured memory, in bytes. Chosen by judgement. */
 static const double min_deviation = 20 * MIB;

@@ -168,8 +168,8 @@ struct simulation {
   int64_t forward_heap;    /* bytes of glibc's heap that the last forward pass left allocated */
 };
 
-/* Number of simulated steps. Only the first has autotuning and allocates optimiser state; the third is
- * equal to the second. */
+/* Number of simulated steps. Only the first has autotuning and allocates optimiser state; the third
+ * is equal to the second. */
 enum { PASSES = 3 };
 
 /* Adds BYTES, negative if freed, to the live bytes. */

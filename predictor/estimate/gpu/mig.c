@@ -192,8 +192,7 @@ static bool parse_profile(struct ft_text *text, uint64_t *slices, uint64_t *giga
 }
 
 /* Returns the suffix of a profile in NVIDIA's spelling: "+me.all" for the TEXT "+me.all", ".me_all"
- * or
- * "_me-all"; "": none. */
+ * or "_me-all"; "": none. */
 static const char *parse_profile_variant(struct ft_text text)
 {
   static const struct {
@@ -258,8 +257,7 @@ bool ft_mig_same_gpu(const char *a, const char *b)
 /* ---- tables ---- */
 
 /* Adds PROFILE to TABLE, or replaces the one of the same GPU and name. Returns 0; -1 if TABLE is
- * full.
- */
+ * full. */
 static int add_profile(struct ft_mig_table *table, const struct ft_mig_profile *profile)
 {
   for (size_t i = 0; i < table->count; i++) {
@@ -354,7 +352,7 @@ const struct ft_mig_profile *ft_mig_find(const struct ft_mig_table *table, const
 }
 
 /* Returns whether PROFILE has one compute slice and more than one memory slice ("1g.10gb" of an
- * A100-40GB). Few sites configure such profiles. */
+ * A100-40GB). Such profiles are chosen only if the site lists them. */
 static bool is_double_memory_profile(const struct ft_mig_table *table,
                                      const struct ft_mig_profile *profile)
 {

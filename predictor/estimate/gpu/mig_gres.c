@@ -172,8 +172,8 @@ static bool agrees_with_partition(const struct ft_mig_table *table, const ft_par
   return true;
 }
 
-/* Parses NAME, "1g.5gb+me", into SLICES, GIGABYTES and the suffix VARIANT, which points into NAME.
- */
+/* Parses NAME, "1g.5gb+me", into SLICES, GIGABYTES and the suffix VARIANT, which points into
+ * NAME. */
 static void parse_profile_parts(const char *name, double *slices, double *gigabytes,
                                 const char **variant)
 {
