@@ -177,7 +177,7 @@ static double choose_estimated_need(const struct ft_decision_input *q,
 {
   const struct ft_estimate *e = q->estimate;
 
-  /* a job smaller than every recorded run: no evidence that it needs more than it has */
+  /* no evidence that a job smaller than every recorded run needs more memory */
   if (sizing->thin && facts_or_none(q)->less)
     return 0;
   if (sizing->thin && !e->extrapolated && e->allocation_bytes > 0)
