@@ -28,7 +28,7 @@ static void print_placement_line(const char *line, void *data)
  * rejects it. */
 static int set_chosen_partition(const struct ft_slurm_options *slurm,
                                 const struct ft_options *options,
-                                const struct ft_placement_question *q, struct placement_work *work,
+                                const struct ft_placement_query *q, struct placement_work *work,
                                 ft_submission *submission, struct ft_error *err)
 {
   const char *list;
@@ -67,15 +67,14 @@ int ft_placement_set_partition(const struct ft_slurm_options *slurm,
                                struct ft_error *err)
 {
   struct placement_work *work = malloc(sizeof *work);
-  struct ft_placement_question q = { .submission = submission,
-                                     .requested = { .gpus = ft_slurm_options_gpus(slurm),
-                                                    .nodelist = slurm->value[FT_OPTION_NODELIST],
-                                                    .nodefile = slurm->value[FT_OPTION_NODEFILE],
-                                                    .reservation =
-                                                        slurm->value[FT_OPTION_RESERVATION],
-                                                    .exclude = slurm->value[FT_OPTION_EXCLUDE] },
-                                     .memory = memory,
-                                     .now = ft_io_now() };
+  struct ft_placement_query q = { .submission = submission,
+                                  .requested = { .gpus = ft_slurm_options_gpus(slurm),
+                                                 .nodelist = slurm->value[FT_OPTION_NODELIST],
+                                                 .nodefile = slurm->value[FT_OPTION_NODEFILE],
+                                                 .reservation = slurm->value[FT_OPTION_RESERVATION],
+                                                 .exclude = slurm->value[FT_OPTION_EXCLUDE] },
+                                  .memory = memory,
+                                  .now = ft_io_now() };
   int status = -1;
 
   if (!work)

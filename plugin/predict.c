@@ -222,13 +222,13 @@ static void choose_placement(struct prediction *w)
   const struct ft_estimate *memory;
   struct ft_error err;
 
-  ft_submission_decide(&(struct ft_submission_question){ .site = &w->site,
-                                                         .submission = &w->submission,
-                                                         .known = &w->known,
-                                                         .network = w->network,
-                                                         .mode = FT_MODE_CHECK },
+  ft_submission_decide(&(struct ft_submission_query){ .site = &w->site,
+                                                      .submission = &w->submission,
+                                                      .known = &w->known,
+                                                      .network = w->network,
+                                                      .mode = FT_MODE_CHECK },
                        &w->decided);
-  memory = w->decided.sizing.has_estimate ? w->decided.question.estimate : NULL;
+  memory = w->decided.sizing.has_estimate ? w->decided.input.estimate : NULL;
   if (ft_placement_set_partition(&w->slurm, &w->options, w->state_fd, &w->site, w->collected.uid,
                                  memory, w->network, &w->submission, &err) < 0)
     ft_print_failure(true, &err);
@@ -257,12 +257,12 @@ static int decide_memory(struct prediction *w)
   ft_decision *decision = &w->submission.decision;
   int status;
 
-  ft_submission_decide(&(struct ft_submission_question){ .site = &w->site,
-                                                         .submission = &w->submission,
-                                                         .known = &w->known,
-                                                         .network = w->network,
-                                                         .mode = prediction_mode(w),
-                                                         .cannot_reject = !w->settings->reject },
+  ft_submission_decide(&(struct ft_submission_query){ .site = &w->site,
+                                                      .submission = &w->submission,
+                                                      .known = &w->known,
+                                                      .network = w->network,
+                                                      .mode = prediction_mode(w),
+                                                      .cannot_reject = !w->settings->reject },
                        &w->decided);
   status = apply_decision(w, &w->decided.decision);
   *decision = w->decided.decision;

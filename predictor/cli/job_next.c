@@ -25,12 +25,12 @@ int ft_next_find(const char *command, int state_fd, const struct ft_config *conf
                  const ft_observation *o, struct ft_next *next, struct ft_error *err)
 {
   const struct ft_submitter submitter = { o->uid, user_name_of, (void *)(uintptr_t)o };
-  const struct ft_submission_question question = { .site = &next->site,
-                                                   .submission = &next->submission,
-                                                   .known = &next->known,
-                                                   .mode = FT_MODE_CHECK,
-                                                   .cannot_reject = true, /* nothing is submitted */
-                                                   .dry_run = true };
+  const struct ft_submission_query question = { .site = &next->site,
+                                                .submission = &next->submission,
+                                                .known = &next->known,
+                                                .mode = FT_MODE_CHECK,
+                                                .cannot_reject = true, /* nothing is submitted */
+                                                .dry_run = true };
   const ft_request *request = &next->submission.request;
 
   next->submission = o->submission;

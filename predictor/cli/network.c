@@ -265,11 +265,10 @@ static int estimate_from_runs(struct work *w, const ft_submission *submission, s
 
   if (!read_gpu_model(w, submission, err))
     return -1;
-  known->elements.count =
-      array ? ft_array_select_tasks(array, submission, known->elements.index, FT_ARRAY_ESTIMATES)
-            : 0;
+  known->tasks.count =
+      array ? ft_array_select_tasks(array, submission, known->tasks.index, FT_ARRAY_ESTIMATES) : 0;
   if (ft_model_lookup_evaluate(&known->model, submission, &w->policy, known, &known->facts)) {
-    largest = known->elements.count ? ft_decide_largest(&known->elements, &w->policy) : 0;
+    largest = known->tasks.count ? ft_decide_largest(&known->tasks, &w->policy) : 0;
     w->estimate = known->estimate[largest];
     w->has_estimate = true;
   }
@@ -284,7 +283,7 @@ static int estimate_from_runs(struct work *w, const ft_submission *submission, s
 /* Returns the fraction of the GPU that the job gets. */
 static struct ft_gpu_part gpu_part(const struct work *w)
 {
-  const struct ft_mig_profile *slice = w->place.most;
+  const struct ft_mig_profile *slice = w->place.largest;
   struct ft_gpu_part part = { .gpu = w->gpu };
   unsigned all = 0;
 

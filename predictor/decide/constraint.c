@@ -7,20 +7,20 @@
 #include "predictor/core/text.h"
 #include "predictor/decide/constraint.h"
 
-/* Nesting of parentheses and brackets: Slurm accepts one level of each. */
+/* Maximum nesting of parentheses and brackets; Slurm accepts one level of each. */
 enum { MAX_DEPTH = 4 };
 
 struct constraint_parser {
-  struct ft_text rest;
-  const char *features;
-  bool several_nodes; /* features in brackets or with a count may be on different nodes */
+  struct ft_text rest;  /* text that is not parsed yet */
+  const char *features; /* of the node type, comma-separated */
+  bool several_nodes;   /* operands in brackets or with a count may be on different nodes */
   bool invalid;
 };
 
 static bool parse_expression(struct constraint_parser *r, int depth);
 
-/* Parses a feature with or without a count, or an expression in brackets or parentheses. Returns
- * whether the node type has it. */
+/* Parses a feature, or an expression in brackets or parentheses, with an optional count. Returns
+ * whether the node type satisfies it. */
 static bool parse_operand(struct constraint_parser *r, int depth)
 {
   const char *begin = r->rest.at;
@@ -49,7 +49,8 @@ static bool parse_operand(struct constraint_parser *r, int depth)
   return found;
 }
 
-/* Evaluates from left to right without precedence, as Slurm does; a comma is an "and". */
+/* Parses operands and operators and returns whether the node type satisfies them. Evaluates from
+ * left to right without precedence, as Slurm does; a comma means "and". */
 static bool parse_expression(struct constraint_parser *r, int depth)
 {
   bool found = parse_operand(r, depth);
@@ -78,12 +79,13 @@ bool ft_constraint_allows(const char *constraint, const ft_node_type *kind)
 
 /* ---- --gres ---- */
 
-/* "gpu:a100:2" or "gpu:2" as NAME, TYPE ("": none) and COUNT (1 if not given). */
+/* Parsed generic resource: "gpu:a100:2" or "gpu:2". TYPE may be empty; COUNT is 1 by default. */
 struct resource {
   struct ft_text name, type;
   uint64_t count;
 };
 
+/* Parses PIECE, an item of --gres or of a node's list. Returns false if it is invalid. */
 static bool parse_gres(struct ft_text piece, struct resource *out)
 {
   struct ft_text part, number;
@@ -106,7 +108,7 @@ static bool parse_gres(struct ft_text piece, struct resource *out)
   return !ft_text_left(&piece);
 }
 
-/* Parses PIECE of OPTION's value. Returns false if it does not request GPUs. */
+/* Parses PIECE, an item of OPTION's value. Returns false if it does not request GPUs. */
 static bool parse_gpus(enum ft_gpu_option option, struct ft_text piece, struct resource *out)
 {
   struct ft_text kind, name;
@@ -124,16 +126,16 @@ static bool parse_gpus(enum ft_gpu_option option, struct ft_text piece, struct r
   return !memchr(kind.at, ':', ft_text_left(&kind));
 }
 
-/* Counts ASKED in LIST, the generic resources of a node. */
-static uint64_t count_gres(const struct resource *asked, const char *list)
+/* Returns the number of resources of WANTED's name and type in LIST, a node's generic resources. */
+static uint64_t count_gres(const struct resource *wanted, const char *list)
 {
   struct ft_text rest = ft_text_from(list), piece;
   struct resource one;
   uint64_t count = 0;
 
   while (ft_text_until(&rest, ',', &piece))
-    if (parse_gres(piece, &one) && ft_text_same(one.name, asked->name) &&
-        (!ft_text_left(&asked->type) || ft_text_same(one.type, asked->type)))
+    if (parse_gres(piece, &one) && ft_text_same(one.name, wanted->name) &&
+        (!ft_text_left(&wanted->type) || ft_text_same(one.type, wanted->type)))
       count += one.count;
   return count;
 }
@@ -141,13 +143,13 @@ static uint64_t count_gres(const struct resource *asked, const char *list)
 bool ft_gres_allows(const char *gres, const ft_node_type *kind)
 {
   struct ft_text rest = ft_text_from(gres), piece;
-  struct resource asked;
+  struct resource wanted;
 
   if (kind->gres_truncated)
     return true;
   while (ft_text_until(&rest, ',', &piece))
-    if (parse_gres(piece, &asked) && !ft_text_equals(asked.name, "none") &&
-        count_gres(&asked, kind->gres) < asked.count)
+    if (parse_gres(piece, &wanted) && !ft_text_equals(wanted.name, "none") &&
+        count_gres(&wanted, kind->gres) < wanted.count)
       return false;
   return true;
 }
@@ -168,7 +170,8 @@ bool ft_gpu_request_fits_node(const struct ft_gpu_request *gpus, uint64_t tasks,
   return true;
 }
 
-/* Whether nodes of PARTITION that satisfy CONSTRAINT have TIMES the GPUs of OPTION's VALUE. */
+/* Returns whether the nodes of PARTITION that satisfy CONSTRAINT together have TIMES the GPUs that
+ * OPTION with VALUE requests. */
 static bool has_enough_gpus(enum ft_gpu_option option, const char *value, uint64_t times,
                             const ft_partition *partition, const char *constraint)
 {

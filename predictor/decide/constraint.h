@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Whether nodes satisfy --constraint, --gres and the options that request GPUs. */
+/* Whether nodes satisfy --constraint, --gres and the options that request GPUs. Pure. */
 #ifndef FT_DECIDE_CONSTRAINT_H
 #define FT_DECIDE_CONSTRAINT_H
 
@@ -9,26 +9,26 @@
 #include "predictor/record/record.h"
 
 /*
- * Whether a node of KIND may satisfy CONSTRAINT, as given. Returns true unless it certainly does
- * not: also if the kind's features are not known, if different nodes may have different features of
- * it ("[a|b]", "a*2&b*2"), and if Slurm will reject CONSTRAINT.
+ * Returns whether a node of type KIND may satisfy CONSTRAINT, the value of --constraint. Also true
+ * if the features of KIND are unknown, if features of CONSTRAINT may be on different nodes
+ * ("[a|b]", "a*2&b*2"), and if CONSTRAINT is invalid.
  */
 bool ft_constraint_allows(const char *constraint, const ft_node_type *kind);
 
 /*
- * Whether a node of KIND may have the generic resources that GRES, as given, requests on a node:
- * "gpu", "gpu:2", "gpu:a100:1,shard:4". Returns true also if GRES cannot be parsed or the kind's
- * list of resources is incomplete.
+ * Returns whether a node of type KIND may have the generic resources that GRES, the value of
+ * --gres, requests on a node: "gpu", "gpu:2", "gpu:a100:1,shard:4". Also true if GRES cannot be
+ * parsed or the list of resources of KIND is incomplete.
  */
 bool ft_gres_allows(const char *gres, const ft_node_type *kind);
 
-/* Whether a node of KIND with TASKS tasks may have the GPUs that the options other than --gres
- * request. */
+/* Returns whether a node of type KIND may have the GPUs that the options in GPUS other than --gres
+ * request for TASKS tasks. */
 bool ft_gpu_request_fits_node(const struct ft_gpu_request *gpus, uint64_t tasks,
                               const ft_node_type *kind);
 
-/* Whether the nodes of PARTITION that satisfy CONSTRAINT together have the GPUs of a job with TASKS
- * tasks on NODES nodes. PARTITION must list all its node types. */
+/* Returns whether the nodes of PARTITION that satisfy CONSTRAINT together have the GPUs in GPUS for
+ * a job with TASKS tasks on NODES nodes. PARTITION must list all its node types. */
 bool ft_gpu_request_fits_partition(const struct ft_gpu_request *gpus, uint64_t nodes,
                                    uint64_t tasks, const ft_partition *partition,
                                    const char *constraint);

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Enters evidence into the input of a decision, and a sizing into the decision's record. */
+/* Sets the evidence in a decision's input, and fills the decision's record from its sizing. */
 #include "config.h"
 
 #include "predictor/core/text.h"
 #include "predictor/decide/sizing.h"
 
-/* Whether the user chose a mode that sets memory, and gave no request. */
+/* Returns whether the user gave a mode that sets memory, and no memory request. */
 static bool is_set_requested(const struct ft_decision_input *q)
 {
   return q->mode != FT_MODE_UNSET && q->mode != FT_MODE_CHECK &&
@@ -15,13 +15,13 @@ static bool is_set_requested(const struct ft_decision_input *q)
 void ft_decision_input_set(struct ft_decision_input *input, const struct ft_model_lookup *evidence,
                            const char *job_name)
 {
-  const struct ft_array_estimates *elements = &evidence->elements;
+  const struct ft_array_estimates *tasks = &evidence->tasks;
 
   input->estimate = evidence->estimate;
   input->pooled = evidence->pooled;
   input->similar = evidence->similar;
   input->site_prior_apps = evidence->site_prior_apps;
-  /* similar apps do not hide the app's own runs, which alone may cause a change */
+  /* a change without the user's mode must be based on the app's own runs */
   if (evidence->similar && evidence->own && !is_set_requested(input)) {
     input->estimate = evidence->own;
     input->similar = 0;
@@ -30,10 +30,10 @@ void ft_decision_input_set(struct ft_decision_input *input, const struct ft_mode
     input->facts = &evidence->facts;
   if (evidence->imported)
     input->imported_from = job_name;
-  if (!input->estimate || input->estimate == &evidence->others || !elements->count)
+  if (!input->estimate || input->estimate == &evidence->others || !tasks->count)
     return;
-  input->elements = elements;
-  input->estimate = &elements->each[ft_decide_largest(elements, input->policy)];
+  input->tasks = tasks;
+  input->estimate = &tasks->each[ft_decide_largest(tasks, input->policy)];
 }
 
 void ft_decide(const struct ft_decision_input *input, const struct ft_sizing *sizing,

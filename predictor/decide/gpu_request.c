@@ -5,10 +5,10 @@
 
 #include "predictor/decide/gpu_request.h"
 
-/* Largest number of GPUs of a job or piece; above any cluster. */
+/* Maximum number of GPUs of a job and of an item of a list; above any cluster's. */
 enum { MAX_GPUS = 100000 };
 
-/* char arrays, not pointers: no relocation when the plugin is loaded. */
+/* Arrays instead of pointers, which would need relocations when the plugin is loaded. */
 static const struct {
   char name[16];
   bool takes_other_gres, is_settable;
@@ -103,7 +103,7 @@ enum ft_gpu_option ft_gpu_request_find(const struct ft_gpu_request *gpus)
   return gpus->value[FT_GPU_OPTION_GRES] ? FT_GPU_OPTION_GRES : FT_GPU_OPTIONS;
 }
 
-/* Tasks on a node as far as the request gives them, at least 1. */
+/* Returns the number of tasks on a node, 1 if the request does not determine it. */
 static uint64_t count_tasks_on_node(const ft_request *r)
 {
   uint64_t nodes = r->nodes ? r->nodes : 1;

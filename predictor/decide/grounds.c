@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /*
- * The effect of a feature is the change of the median when the estimate is evaluated without it.
- * The other grounds are numbers of the decision.
+ * Collects the grounds of a decision. The effect of a feature is the change of the estimate's
+ * median if the feature is missing.
  */
 #include "config.h"
 
@@ -20,9 +20,9 @@
 enum { COLUMNS = sizeof((ft_model *)NULL)->columns / sizeof(ft_column) };
 
 struct grounds {
-  const struct ft_submission_question *question;
+  const struct ft_submission_query *query;
   const struct ft_submission_decision *decided;
-  const ft_model *model; /* behind the estimate; NULL: none with features */
+  const ft_model *model; /* from which the estimate was computed; NULL: it has no features */
   ft_feature features[FT_TASK_FEATURES];
   size_t feature_count;
   struct ft_grounds *out;
@@ -53,11 +53,12 @@ const char *ft_rule_meaning(ft_decision_rule rule)
 
 /* ---- features ---- */
 
-/* Whether the model in the evidence is of the submission's app: similar apps overwrite it. */
+/* Returns whether the model in the evidence is that of the submission's app. A search among similar
+ * apps overwrites the model. */
 static bool is_model_of_app(const struct grounds *g)
 {
-  const ft_submission *s = g->question->submission;
-  const char *app = g->question->known->evidence.model.app;
+  const ft_submission *s = g->query->submission;
+  const char *app = g->query->known->evidence.model.app;
 
   if (strcmp(app, s->app) == 0)
     return true;
@@ -67,24 +68,24 @@ static bool is_model_of_app(const struct grounds *g)
   return false;
 }
 
-/* Whether the estimate comes from the app's own model, or from the model of imported runs. */
+/* Returns whether the estimate is from the app's own model, or from the model of imported runs. */
 static bool has_feature_model(const struct grounds *g)
 {
-  const struct ft_model_lookup *e = &g->question->known->evidence;
+  const struct ft_model_lookup *e = &g->query->known->evidence;
 
   return g->decided->sizing.has_estimate && !g->decided->by_network && !e->similar &&
          !e->site_prior_apps && e->model.has_evaluator && (e->imported || is_model_of_app(g));
 }
 
-/* Finds the features of the submission; of a job array, of the task that needs most. */
+/* Sets the features to those of the submission; of a job array, of its largest task. */
 static void find_features(struct grounds *g)
 {
-  const struct ft_decision_input *q = &g->decided->question;
+  const struct ft_decision_input *q = &g->decided->input;
   const uint32_t *index = NULL;
 
-  if (q->elements)
-    index = &q->elements->index[q->estimate - q->elements->each];
-  g->feature_count = ft_task_features(g->model, g->question->submission, index, g->features);
+  if (q->tasks)
+    index = &q->tasks->index[q->estimate - q->tasks->each];
+  g->feature_count = ft_task_features(g->model, g->query->submission, index, g->features);
 }
 
 static bool is_in_equation(const ft_evaluator *e, size_t column)
@@ -95,22 +96,22 @@ static bool is_in_equation(const ft_evaluator *e, size_t column)
   return false;
 }
 
-/* The term of COLUMN; NULL if the estimate does not depend on it. */
+/* Returns the term of COLUMN; NULL if the point prediction does not depend on it. */
 static const ft_term *find_active_term(const ft_evaluator *e, size_t column)
 {
   for (size_t i = 0; i < e->terms_count; i++) {
     const ft_term *t = &e->terms[i];
-    bool moves = t->coefficient != 0 || is_in_equation(e, column);
+    bool active = t->coefficient != 0 || is_in_equation(e, column);
 
     for (size_t l = 0; l < t->levels_count; l++)
-      moves |= t->levels[l] != 0;
-    if (t->column == column && moves)
+      active |= t->levels[l] != 0;
+    if (t->column == column && active)
       return t;
   }
   return NULL;
 }
 
-/* The median in bytes of a job without the feature NAME; 0: no estimate. */
+/* Returns the estimate's median, in bytes, without the feature NAME; 0: no estimate. */
 static double median_without(const struct grounds *g, const char *name)
 {
   ft_feature rest[FT_TASK_FEATURES];
@@ -130,6 +131,7 @@ static bool is_feature_in_bytes(const char *name)
   return ft_string_ends(name, "_bytes");
 }
 
+/* Formats NUMBER, a value of the feature NAME, into OUT of SIZE bytes. */
 static void show_feature_value(const char *name, double number, char *out, size_t size)
 {
   if (is_feature_in_bytes(name) && number >= 0 && number < 0x1p63)
@@ -138,6 +140,7 @@ static void show_feature_value(const char *name, double number, char *out, size_
     (void)snprintf(out, size, "%.6g", number);
 }
 
+/* Fills OUT with the effect of the feature of COLUMN, whose term is TERM. */
 static void fill_effect(const struct grounds *g, size_t column, const ft_term *term,
                         struct ft_effect *out)
 {
@@ -166,14 +169,15 @@ static void fill_effect(const struct grounds *g, size_t column, const ft_term *t
   out->without_bytes = median_without(g, c->name);
 }
 
-/* The size of an effect: |log(median without the feature / median)|. */
+/* Returns the size of EFFECT: |log(median without the feature / median)|. */
 static double log_effect_size(const struct grounds *g, const struct ft_effect *effect)
 {
-  double all = ft_estimate_quantile(g->decided->question.estimate, 0.5);
+  double all = ft_estimate_quantile(g->decided->input.estimate, 0.5);
 
   return effect->without_bytes > 0 ? fabs(log(effect->without_bytes / all)) : 0;
 }
 
+/* Fills the effects with the largest ones, in descending order. */
 static void find_effects(struct grounds *g)
 {
   struct ft_grounds *out = g->out;
@@ -200,6 +204,7 @@ static void find_effects(struct grounds *g)
 
 /* ---- sentences ---- */
 
+/* Starts a new line; a full list continues its last one. */
 static void start_ground_line(struct grounds *g)
 {
   if (g->out->count < FT_GROUNDS_LINES)
@@ -217,15 +222,16 @@ __attribute__((format(printf, 2, 3))) static void append_ground(struct grounds *
   va_end(ap);
 }
 
-/* What precedes item I of COUNT in "a, b and c". */
+/* Returns the separator before item I of COUNT in "a, b and c". */
 static const char *list_separator(size_t i, size_t count)
 {
   return i == 0 ? "" : i + 1 == count ? " and " : ", ";
 }
 
+/* Writes median and 90 % interval of the estimate. */
 static void explain_quantiles(struct grounds *g)
 {
-  const struct ft_estimate *e = g->decided->question.estimate;
+  const struct ft_estimate *e = g->decided->input.estimate;
   char half[FT_MESSAGE_BYTES], low[FT_MESSAGE_BYTES], high[FT_MESSAGE_BYTES];
 
   start_ground_line(g);
@@ -235,7 +241,7 @@ static void explain_quantiles(struct grounds *g)
                 ft_message_bytes(ft_estimate_quantile(e, 0.95), high));
 }
 
-/* "a line on n through 12 completed runs", "an equation of ...", "a regression on ..." */
+/* Appends the form of the model: "a line on n through 12 completed runs", "an equation of ...". */
 static void append_model_form(struct grounds *g)
 {
   const ft_evaluator *e = &g->model->evaluator;
@@ -258,6 +264,7 @@ static void append_model_form(struct grounds *g)
     append_ground(g, ", error %.2g %%", 100 * e->equation.error);
 }
 
+/* Appends the median without each feature: "; without n 4.6 GiB". */
 static void append_effects(struct grounds *g)
 {
   const struct ft_grounds *out = g->out;
@@ -278,9 +285,10 @@ static void append_effects(struct grounds *g)
   }
 }
 
+/* Writes the method of the estimate: its model, or the other source. */
 static void explain_method(struct grounds *g)
 {
-  const struct ft_decision_input *q = &g->decided->question;
+  const struct ft_decision_input *q = &g->decided->input;
 
   start_ground_line(g);
   append_ground(g, "method: ");
@@ -302,10 +310,11 @@ static void explain_method(struct grounds *g)
   }
 }
 
-/* "n=3"; of a feature that differs between array tasks the name alone, once. */
+/* Writes the features of the job as "n=3". A feature that differs between array tasks is listed
+ * once, without a value. */
 static void explain_features(struct grounds *g)
 {
-  const ft_submission *s = g->question->submission;
+  const ft_submission *s = g->query->submission;
   const char *separator = "features of this job: ";
   char text[64];
 
@@ -342,17 +351,16 @@ static bool submission_has_feature(const ft_submission *s, const char *name)
   return found;
 }
 
-/* Names features of the app's runs that this job lacks. */
+/* Writes the names of features that runs of the app have and this job lacks. */
 static void explain_missing_features(struct grounds *g)
 {
-  const ft_model *model = &g->question->known->evidence.model;
+  const ft_model *model = &g->query->known->evidence.model;
   bool any = false;
 
   for (size_t j = 0; is_model_of_app(g) && j < model->columns_count && j < COLUMNS; j++) {
     const char *name = model->columns[j].name;
 
-    if (strcmp(name, FT_VARIANT_FEATURE) == 0 ||
-        submission_has_feature(g->question->submission, name))
+    if (strcmp(name, FT_VARIANT_FEATURE) == 0 || submission_has_feature(g->query->submission, name))
       continue;
     if (!any)
       start_ground_line(g);
@@ -361,6 +369,7 @@ static void explain_missing_features(struct grounds *g)
   }
 }
 
+/* Writes a line for each feature that is missing or has a value outside the runs'. */
 static void explain_unseen_values(struct grounds *g)
 {
   for (size_t i = 0; i < g->out->effect_count; i++) {
@@ -383,8 +392,8 @@ static void explain_unseen_values(struct grounds *g)
   }
 }
 
-/* "comparable runs: 4 of 42; 3 completed and used 4.6 GiB to 5.1 GiB; 1 was killed, at up to 4
- * GiB" */
+/* Writes the facts: "comparable runs: 4 of 42; 3 completed and used 4.6 GiB to 5.1 GiB; 1 was
+ * killed, at up to 4 GiB". */
 static void explain_runs(struct grounds *g)
 {
   const struct ft_facts *f = g->out->facts;
@@ -408,6 +417,7 @@ static void explain_runs(struct grounds *g)
                   ft_message_bytes(f->like_killed_bytes, bytes));
 }
 
+/* Writes the probabilities of running out of memory under limit and amount. */
 static void explain_probabilities(struct grounds *g)
 {
   const struct ft_sizing *p = &g->decided->sizing;
@@ -420,24 +430,24 @@ static void explain_probabilities(struct grounds *g)
   if (p->p_limit >= 0)
     append_ground(g, "%s with %s, %s", ft_message_percent(p->p_limit, percent),
                   ft_message_bytes((double)p->limit, text),
-                  p->limit_kind == FT_LIMIT_ASKED ? "as requested" : "without foretell");
+                  p->limit_kind == FT_LIMIT_REQUESTED ? "as requested" : "without foretell");
   if (p->p_amount >= 0 && p->amount != p->limit)
     append_ground(g, "%s%s with %s=%s", p->p_limit >= 0 ? "; " : "",
                   ft_message_percent(p->p_amount, percent), ft_message_option(p->unit),
                   ft_units_slurm_bytes(p->unit_amount, text, sizeof text));
 }
 
-void ft_grounds_find(const struct ft_submission_question *question,
+void ft_grounds_find(const struct ft_submission_query *query,
                      const struct ft_submission_decision *decided, struct ft_grounds *out)
 {
-  struct grounds g = { .question = question, .decided = decided, .out = out };
+  struct grounds g = { .query = query, .decided = decided, .out = out };
   const struct ft_sizing *sizing = &decided->sizing;
 
   out->effect_count = 0;
   out->count = 0;
-  out->facts = decided->by_network ? NULL : decided->question.facts;
+  out->facts = decided->by_network ? NULL : decided->input.facts;
   if (has_feature_model(&g)) {
-    g.model = &question->known->evidence.model;
+    g.model = &query->known->evidence.model;
     find_features(&g);
     find_effects(&g);
   }

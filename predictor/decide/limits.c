@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /*
- * The memory of a job on a node without foretell, and its maximum there, as Slurm computes them:
- * CPUs and GPUs of the job on the least favourable node, times the partition's or request's memory
- * per unit.
+ * The memory that a job has on a node without foretell, and its maximum there, as Slurm computes
+ * them: the number of the job's CPUs or GPUs on the node where it has the fewest, times the memory
+ * per CPU or GPU of the request or the partition.
  */
 #include "config.h"
 
@@ -32,9 +32,9 @@ static uint64_t round_up_to_multiple(uint64_t count, uint64_t unit)
 }
 
 /*
- * CPUs of the job on its least favourable node, which has the fewest. Slurm spreads tasks over the
- * requested nodes; without --nodes it fills as few as possible. CPUs of a task are a multiple of
- * PER_TASK.
+ * Returns the number of CPUs of the job on the node where it has the fewest. Slurm distributes
+ * tasks over the requested nodes; without --nodes it uses the smallest number of nodes, of
+ * NODE_CPUS CPUs each. The CPUs of a task are a multiple of PER_TASK.
  */
 static uint64_t cpus_on_node(const ft_request *r, const ft_partition *partition, uint64_t node_cpus,
                              uint64_t per_task)
@@ -60,7 +60,7 @@ bool ft_sizing_exclusive(const struct ft_decision_input *q)
 
 /* ---- whole cores ---- */
 
-/* Threads of a core of KIND that the job uses. */
+/* Returns the number of threads per core of node type KIND that the job uses. */
 static uint64_t threads_used_per_core(const ft_request *r, const ft_node_type *kind)
 {
   uint64_t threads = kind->threads_per_core ? kind->threads_per_core : 1;
@@ -68,31 +68,31 @@ static uint64_t threads_used_per_core(const ft_request *r, const ft_node_type *k
   return r->threads_per_core && r->threads_per_core < threads ? r->threads_per_core : threads;
 }
 
-/* CPUs of a whole node of KIND, without threads that the job leaves idle: Slurm does not count
- * them. */
+/* Returns the number of CPUs of a whole node of type KIND, without threads that the job leaves
+ * idle, which Slurm does not count. */
 static uint64_t node_cpus_used(const ft_request *r, const ft_node_type *kind)
 {
   return kind->cpus / (kind->threads_per_core ? kind->threads_per_core : 1) *
          threads_used_per_core(r, kind);
 }
 
-/* Largest number of CPUs that the job may have on one node. */
+/* Returns the maximum number of CPUs that the job may have on one node. */
 static uint64_t max_cpus_per_node(const ft_request *r, const ft_partition *partition)
 {
-  uint64_t most = 0;
+  uint64_t max = 0;
 
   for (size_t i = 0; partition && i < partition->nodes_count; i++) {
     uint64_t cpus = node_cpus_used(r, &partition->nodes[i]);
 
-    most = cpus > most ? cpus : most;
+    max = cpus > max ? cpus : max;
   }
-  if (partition && partition->max_cpus && partition->max_cpus < most)
-    most = partition->max_cpus;
-  return most;
+  if (partition && partition->max_cpus && partition->max_cpus < max)
+    max = partition->max_cpus;
+  return max;
 }
 
-/* CPUs that count for the job's memory on a node of KIND; NODE_CPUS is the largest node's number.
- */
+/* Returns the number of CPUs that count for the job's memory on a node of type KIND. NODE_CPUS is
+ * the number of the largest node. */
 static uint64_t cpus_counted_on(const struct ft_decision_input *q, const ft_node_type *kind,
                                 uint64_t node_cpus)
 {
@@ -120,8 +120,8 @@ struct ft_nodes ft_sizing_nodes(const struct ft_decision_input *q)
       const ft_node_type *kind = &q->partition->nodes[i];
       uint64_t cpus = cpus_counted_on(q, kind, node_cpus);
 
-      /* without a node that has enough CPUs and satisfies --constraint, the second pass takes all:
-       * Slurm rejects such a job itself */
+      /* if no node has enough CPUs and satisfies --constraint, the second pass uses all nodes:
+       * Slurm itself rejects such a job */
       if (!kind->mem_bytes ||
           (pass == 0 && ((kind->cpus && node_cpus_used(q->request, kind) < n.cpus) ||
                          !ft_constraint_allows(q->request->constraint, kind))))
@@ -140,12 +140,14 @@ struct ft_nodes ft_sizing_nodes(const struct ft_decision_input *q)
 
 /* ---- the limit and the maximum ---- */
 
+/* Sets the limit to the memory of the smallest node. */
 static void set_whole_node_limit(struct ft_sizing *sizing, const struct ft_nodes *n)
 {
   sizing->limit = n->smallest_bytes;
   sizing->limit_kind = n->smallest_bytes ? FT_LIMIT_WHOLE_NODE : FT_LIMIT_UNKNOWN;
 }
 
+/* Sets the limit of a job without a memory request: the default of the partition. */
 static void set_default_limit(const struct ft_decision_input *q, struct ft_sizing *sizing,
                               const struct ft_nodes *n)
 {
@@ -154,8 +156,8 @@ static void set_default_limit(const struct ft_decision_input *q, struct ft_sizin
   if (!p)
     return;
   if (p->def_mem_per_gpu_bytes && q->request->gpus_per_node && q->memory_is_consumable) {
-    /* DefMemPerGPU precedes other defaults (gres_select_util_job_mem_set); a node of its own gives
-     * the job all GPUs */
+    /* DefMemPerGPU has precedence over other defaults (gres_select_util_job_mem_set); a job with
+     * exclusive nodes gets all GPUs */
     if (ft_sizing_exclusive(q)) {
       set_whole_node_limit(sizing, n);
       return;
@@ -214,19 +216,19 @@ void ft_sizing_find_limit(const struct ft_decision_input *q, struct ft_sizing *s
   else if (r->mem_unit == FT_MEM_GPU)
     sizing->per_node = r->gpus_per_node ? r->gpus_per_node : 1;
   sizing->limit = ft_multiply_saturating(r->mem_bytes, sizing->per_node);
-  sizing->limit_kind = FT_LIMIT_ASKED;
+  sizing->limit_kind = FT_LIMIT_REQUESTED;
 }
 
 void ft_sizing_find_max(const struct ft_decision_input *q, struct ft_sizing *sizing,
                         const struct ft_nodes *n)
 {
   const ft_partition *p = q->partition;
-  uint64_t most;
+  uint64_t max;
 
   sizing->largest_node = sizing->max = n->largest_bytes;
   if (!p || !p->max_mem_bytes)
     return;
-  most = ft_multiply_saturating(p->max_mem_bytes, p->max_per_cpu ? n->cpus : 1);
-  if (!sizing->max || most < sizing->max)
-    sizing->max = most;
+  max = ft_multiply_saturating(p->max_mem_bytes, p->max_per_cpu ? n->cpus : 1);
+  if (!sizing->max || max < sizing->max)
+    sizing->max = max;
 }

@@ -9,8 +9,8 @@
 #include "predictor/core/units.h"
 #include "predictor/decide/messages.h"
 
-/* An extrapolated interval whose 95 % quantile exceeds this multiple of its median is not
- * reported. Chosen by judgement. */
+/* An extrapolated estimate is not reported if its 95 % quantile exceeds this multiple of its
+ * median. Chosen by judgement. */
 #define VAGUE_RATIO 4
 
 const char *ft_message_count(unsigned runs, unsigned completed, unsigned recorded,
@@ -52,22 +52,22 @@ const char *ft_message_bytes(double bytes, char out[FT_MESSAGE_BYTES])
 const char *ft_message_facts(const struct ft_facts *f, const char *of, const char *killed,
                              char *out, size_t size)
 {
-  bool like = f->like_runs > 0;
-  double used = like ? f->like_peak_bytes : f->peak_bytes;
-  double bound = like ? f->like_bound_bytes : f->bound_bytes;
+  bool comparable = f->like_runs > 0;
+  double used = comparable ? f->like_peak_bytes : f->peak_bytes;
+  double bound = comparable ? f->like_bound_bytes : f->bound_bytes;
   char text[FT_MESSAGE_BYTES], count[FT_MESSAGE_COUNT], first[96] = "", second[96] = "";
 
   if (used > 0)
     (void)snprintf(first, sizeof first, "used up to %s%s%s", ft_message_bytes(used, text), of,
-                   like ? "" : ", in runs that are not comparable");
+                   comparable ? "" : ", in runs that are not comparable");
   if (f->like_killed_bytes > 0)
     (void)snprintf(second, sizeof second, "%s%s %s%s", used > 0 ? " and " : "", killed,
                    ft_message_bytes(f->like_killed_bytes, text), used > 0 ? "" : of);
   else if (!(used > 0))
     (void)snprintf(second, sizeof second, "needs at least %s%s", ft_message_bytes(bound, text), of);
   (void)snprintf(out, size, "%s%s (%s)", first, second,
-                 ft_message_count(like ? f->like_runs : f->runs,
-                                  like ? f->like_completed : f->completed, f->runs, count));
+                 ft_message_count(comparable ? f->like_runs : f->runs,
+                                  comparable ? f->like_completed : f->completed, f->runs, count));
   return out;
 }
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /*
- * The message about a decision: estimate and evidence, then what was done, in the user's units.
- * The functions append to the current line of a message, in the order of its sentence.
+ * The message about a decision: estimate and evidence, then the action, in the user's units. A
+ * function append_... appends a part to the current line; a function explain_... writes a message.
  */
 #include "config.h"
 
@@ -13,8 +13,8 @@
 #include "predictor/decide/messages.h"
 #include "predictor/decide/sizing.h"
 
-/* Array tasks with medians above this fraction of the largest median count as equal. Chosen by
- * judgement. */
+/* Array tasks are not reported as different if all medians are above this fraction of the largest.
+ * Chosen by judgement. */
 #define EQUAL_MEDIANS 0.98
 
 /* ---- writing a message ---- */
@@ -25,7 +25,7 @@ struct message {
   struct ft_explanation *out;
 };
 
-/* Appends to the current line. */
+/* Appends formatted text to the current line. */
 __attribute__((format(printf, 2, 3))) static void append_message_text(struct message *m,
                                                                       const char *format, ...)
 {
@@ -36,18 +36,20 @@ __attribute__((format(printf, 2, 3))) static void append_message_text(struct mes
   va_end(ap);
 }
 
+/* Starts a new line; a full message continues its last one. */
 static void start_message_line(struct message *m)
 {
   if (m->out->count < FT_MESSAGE_LINES)
     m->out->line[m->out->count++][0] = '\0';
 }
 
+/* Formats the estimate's quantile at P in TEXT. */
 static const char *show_quantile(const struct message *m, double p, char text[FT_MESSAGE_BYTES])
 {
   return ft_message_bytes(ft_estimate_quantile(m->q->estimate, p), text);
 }
 
-/* "105M": BYTES as a value of --mem. */
+/* Appends BYTES as a value of --mem: "105M". */
 static void append_slurm_bytes(struct message *m, uint64_t bytes)
 {
   char text[32];
@@ -56,8 +58,8 @@ static void append_slurm_bytes(struct message *m, uint64_t bytes)
 }
 
 /*
- * "99.7 %": the probability P of running out of memory under BYTES. Of a job array P is the worst
- * task's: "3.0 % for one task, 26 % for any of 10".
+ * Appends P, the probability of running out of memory under BYTES: "99.7 %". For a job array, P is
+ * the largest of a task: "3.0 % for one task, 26 % for any of 10".
  */
 static void append_p_oom(struct message *m, double p, uint64_t bytes)
 {
@@ -69,11 +71,11 @@ static void append_p_oom(struct message *m, double p, uint64_t bytes)
     return;
   append_message_text(m, " for one task, %s for any of %u",
                       ft_message_percent(ft_sizing_p_any_task(m->q, bytes), text), (unsigned)tasks);
-  if (m->q->elements && m->q->elements->count > 1 && m->q->elements->count < tasks)
-    append_message_text(m, ", estimated from %zu tasks", m->q->elements->count);
+  if (m->q->tasks && m->q->tasks->count > 1 && m->q->tasks->count < tasks)
+    append_message_text(m, ", estimated from %zu tasks", m->q->tasks->count);
 }
 
-/* " (42 runs)": the runs that the estimate comes from. */
+/* Appends the evidence of the estimate: " (42 runs)". */
 static void append_evidence(struct message *m)
 {
   unsigned runs = m->q->estimate->runs;
@@ -99,21 +101,23 @@ static void append_evidence(struct message *m)
   append_message_text(m, "%s)", m->q->estimate->extrapolated ? ", extrapolated" : "");
 }
 
-/* Whether the tasks of the array need amounts so different that the message names the largest. */
+/* Returns whether the medians of the array's tasks differ, so that the message names the largest
+ * task. */
 static bool do_tasks_differ(const struct message *m)
 {
   double max = ft_estimate_quantile(m->q->estimate, 0.5);
 
-  for (size_t i = 0; m->q->elements && i < m->q->elements->count; i++)
-    if (ft_estimate_quantile(&m->q->elements->each[i], 0.5) < EQUAL_MEDIANS * max)
+  for (size_t i = 0; m->q->tasks && i < m->q->tasks->count; i++)
+    if (ft_estimate_quantile(&m->q->tasks->each[i], 0.5) < EQUAL_MEDIANS * max)
       return true;
   return false;
 }
 
-/* "unet3d needs 11.2 GiB"; of an array whose tasks differ "... up to 11.2 GiB (task 7)" */
+/* Appends the median: "unet3d needs 11.2 GiB"; of an array with different tasks "unet3d needs up to
+ * 11.2 GiB (task 7)". */
 static void append_median(struct message *m, const char *verb)
 {
-  const struct ft_array_estimates *all = m->q->elements;
+  const struct ft_array_estimates *all = m->q->tasks;
   bool differ = do_tasks_differ(m);
   char text[FT_MESSAGE_BYTES];
 
@@ -123,7 +127,8 @@ static void append_median(struct message *m, const char *verb)
     append_message_text(m, " (task %u)", (unsigned)all->index[m->q->estimate - all->each]);
 }
 
-/* "unet3d used up to 210 MiB and was killed at 227 MiB (4 runs, 1 completed)" */
+/* Appends the facts: "unet3d used up to 210 MiB and was killed at 227 MiB (4 runs, 1
+ * completed)". */
 static void append_facts(struct message *m)
 {
   char text[FT_MESSAGE_SIZE];
@@ -132,7 +137,8 @@ static void append_facts(struct message *m)
                       ft_message_facts(m->q->facts, "", "was killed at", text, sizeof text));
 }
 
-/* "unet3d needs 11.2 GiB, 95 % below 12.6 GiB (42 runs)"; without an estimate, the facts */
+/* Appends the estimate: "unet3d needs 11.2 GiB, 95 % below 12.6 GiB (42 runs)"; without an
+ * estimate, or with a vague one, the facts. */
 static void append_need(struct message *m)
 {
   const struct ft_estimate *e = m->q->estimate;
@@ -147,8 +153,8 @@ static void append_need(struct message *m)
   append_evidence(m);
 }
 
-/* "x was killed at 3 increasing limits, the last 400 MiB, and never completed: possible memory
- * leak" */
+/* Appends "x was killed at 3 increasing limits, the last 400 MiB, and never completed: possible
+ * memory leak". */
 static void append_leak(struct message *m)
 {
   const struct ft_facts *f = m->q->facts;
@@ -163,6 +169,7 @@ static void append_leak(struct message *m)
                       completed ? ft_message_bytes(f->like_peak_bytes, peak) : "");
 }
 
+/* Appends the need, or with LEAK the message about a possible leak. */
 static void append_reason(struct message *m, bool leak)
 {
   if (leak)
@@ -171,7 +178,7 @@ static void append_reason(struct message *m, bool leak)
     append_need(m);
 }
 
-/* "partition main allows", "partitions a,b allow"; VERB is the singular, "" for none. */
+/* Appends "partition main allows" or "partitions a,b allow". VERB is the singular, or "". */
 static void append_partition(struct message *m, const char *verb)
 {
   char name[FT_PARTITION_SHOWN];
@@ -182,9 +189,9 @@ static void append_partition(struct message *m, const char *verb)
 }
 
 /*
- * The job's memory without foretell: "--mem=4G", "the default of partition main, 1 GiB". REST
- * continues the sentence; an apposition is closed with a comma before a REST that begins with a
- * blank.
+ * Appends the job's memory without foretell, "--mem=4G" or "the default of partition main, 1 GiB",
+ * and REST, the continuation of the sentence. Between an apposition and a REST that begins with a
+ * blank there is a comma.
  */
 static void append_limit(struct message *m, const char *rest)
 {
@@ -193,7 +200,7 @@ static void append_limit(struct message *m, const char *rest)
   char text[FT_MESSAGE_BYTES];
 
   switch (s->limit_kind) {
-  case FT_LIMIT_ASKED:
+  case FT_LIMIT_REQUESTED:
     append_message_text(m, "%s=", ft_message_option(s->unit));
     append_slurm_bytes(m, m->q->request->mem_bytes);
     break;
@@ -218,13 +225,14 @@ static void append_limit(struct message *m, const char *rest)
   append_message_text(m, "%s%s", apposition && rest[0] == ' ' ? "," : "", rest);
 }
 
-/* "--mem=105M": the recommended request. */
+/* Appends the recommended request: "--mem=105M". */
 static void append_recommendation(struct message *m)
 {
   append_message_text(m, "%s=", ft_message_option(m->sizing->unit));
   append_slurm_bytes(m, m->sizing->unit_amount);
 }
 
+/* Appends "no node of partition main has more than 64 GiB". */
 static void append_no_node(struct message *m)
 {
   char text[FT_MESSAGE_BYTES];
@@ -235,7 +243,7 @@ static void append_no_node(struct message *m)
                       ft_message_bytes((double)m->sizing->largest_node, text));
 }
 
-/* Whether the ceiling set less than the estimate's median. */
+/* Returns whether the rule ceiling made the amount less than the estimate's median. */
 static bool is_below_median(const struct message *m)
 {
   const struct ft_sizing *s = m->sizing;
@@ -244,8 +252,8 @@ static bool is_below_median(const struct message *m)
          (double)s->amount < ft_estimate_quantile(m->q->estimate, 0.5);
 }
 
-/* Why the amount is not the estimate's, and that it is less, if a user could take it for a
- * mistake. */
+/* Appends the reason for which the amount is not the estimate's, and a remark if it is below the
+ * median. */
 static void append_rule(struct message *m)
 {
   const struct ft_sizing *s = m->sizing;
@@ -256,6 +264,7 @@ static void append_rule(struct message *m)
   append_message_text(m, "%s", ft_message_rule(s, text, sizeof text));
 }
 
+/* Appends the rule maximum: " (maximum)". */
 static void append_maximum(struct message *m)
 {
   append_message_text(m, " (%s)", ft_decision_rule_name(FT_DECIDED_BY_MAXIMUM));
@@ -263,12 +272,13 @@ static void append_maximum(struct message *m)
 
 /* ---- the messages ---- */
 
-/* Whether the last comparable runs were killed at a step's own limit. */
+/* Returns whether a step was killed at its own limit since the last completed comparable run. */
 static bool is_step_limited(const struct message *m)
 {
   return m->q->facts && !m->q->network && m->q->facts->lately_step_limited;
 }
 
+/* Writes a line about steps that were killed at their own limits. */
 static void explain_step_limit(struct message *m)
 {
   unsigned runs = m->q->facts->lately_step_limited;
@@ -280,7 +290,8 @@ static void explain_step_limit(struct message *m)
                       runs, runs == 1 ? "" : "s");
 }
 
-/* Also if the user requests more than the leak rule sets. */
+/* Returns whether the app may leak memory, also if the rule leak does not apply because the user
+ * requests more. */
 static bool may_leak(const struct message *m)
 {
   const struct ft_facts *f = m->q->facts;
@@ -290,7 +301,7 @@ static bool may_leak(const struct message *m)
           f->growing_kills >= m->q->policy->leak_runs && f->lately_killed > 0);
 }
 
-/* Set, raised or lowered. */
+/* Writes the message about a request that was set, raised or lowered. */
 static void explain_change(struct message *m)
 {
   const struct ft_sizing *s = m->sizing;
@@ -301,7 +312,7 @@ static void explain_change(struct message *m)
     append_message_text(m, "set to ");
   } else {
     append_message_text(m, s->action == FT_ACTION_RAISE ? "raised from " : "lowered from ");
-    if (s->limit_kind == FT_LIMIT_ASKED)
+    if (s->limit_kind == FT_LIMIT_REQUESTED)
       append_slurm_bytes(m, m->q->request->mem_bytes);
     else
       append_message_text(m, "0 (a whole node)");
@@ -324,7 +335,8 @@ static void explain_change(struct message *m)
   }
 }
 
-/* Whether running out of memory is more likely than not, or has been observed. */
+/* Returns whether running out of memory under the limit is more likely than not, or was
+ * observed. */
 static bool would_fail(const struct message *m)
 {
   const struct ft_sizing *s = m->sizing;
@@ -336,13 +348,14 @@ static bool would_fail(const struct message *m)
          (double)s->limit <= fmax(f->like_sure_bytes, f->like_completed ? 0 : f->like_killed_bytes);
 }
 
-/* Whether the amount is worth recommending: more than the limit, and more likely than not enough.
- */
+/* Returns whether the message recommends the amount: it is above the limit, and enough with a
+ * probability of at least 0.5. */
 static bool is_recommended(const struct ft_sizing *s)
 {
   return s->amount > s->limit && !(s->p_amount > 0.5) && s->rule != FT_DECIDED_BY_LEAK;
 }
 
+/* Writes the warning about a limit that is too low. */
 static void explain_low(struct message *m)
 {
   const struct ft_sizing *s = m->sizing;
@@ -375,7 +388,8 @@ static void explain_low(struct message *m)
   }
 }
 
-/* "unet3d needs 11.2 GiB (42 runs); --mem=64G is 50 GiB more than any run used" */
+/* Writes the warning about a request that is too high: "unet3d needs 11.2 GiB (42 runs); --mem=64G
+ * is 50 GiB more than any run used". */
 static void explain_high(struct message *m)
 {
   const struct ft_estimate *e = m->q->estimate;
@@ -395,8 +409,8 @@ static void explain_high(struct message *m)
 }
 
 /*
- * "job rejected: --mem=30M is too small; x needs 99.0 MiB (6 runs), probability of running out of
- * memory over 99.9 %", then the request that would pass and the override.
+ * Writes "job rejected: --mem=30M is too small; x needs 99.0 MiB (6 runs), probability of running
+ * out of memory over 99.9 %", then a request that would be accepted, and the override.
  */
 static void explain_rejection(struct message *m)
 {
@@ -432,19 +446,20 @@ static void explain_rejection(struct message *m)
     append_message_text(m, "%sthis site does not allow --predict-mem=force", passes ? "; " : "");
 }
 
-/* "x: no recorded run yet; of 57 apps on this site, half need at most 1.2 GiB and 95 % at most 30
- * GiB" */
+/* Writes "x: no recorded run yet; of 57 apps on this site, half need at most 1.2 GiB and 95 % at
+ * most 30 GiB". */
 static void explain_site_prior(struct message *m)
 {
-  char half[FT_MESSAGE_BYTES], most[FT_MESSAGE_BYTES];
+  char half[FT_MESSAGE_BYTES], high[FT_MESSAGE_BYTES];
 
   append_message_text(m,
                       "%s: no recorded run yet; of %u apps on this site, half need at most %s and"
                       " 95 %% at most %s",
                       m->q->app, m->q->site_prior_apps, show_quantile(m, 0.5, half),
-                      show_quantile(m, 0.95, most));
+                      show_quantile(m, 0.95, high));
 }
 
+/* Writes the report of a job whose app has no usable runs. */
 static void explain_no_evidence(struct message *m)
 {
   const struct ft_facts *f = m->q->facts;
@@ -459,7 +474,7 @@ static void explain_no_evidence(struct message *m)
     append_message_text(m, "%s: no recorded run yet", m->q->app);
 }
 
-/* Nothing is wrong, and the user requested a report. */
+/* Writes the report of a job that is unchanged, without a warning. */
 static void explain_no_change(struct message *m)
 {
   const struct ft_sizing *s = m->sizing;
@@ -491,6 +506,7 @@ static void explain_no_change(struct message *m)
   }
 }
 
+/* Writes the message of the action warn. */
 static void explain_warning(struct message *m)
 {
   const struct ft_sizing *s = m->sizing;
@@ -503,7 +519,7 @@ static void explain_warning(struct message *m)
     explain_low(m);
 }
 
-/* Whether neither the user nor the site wants a message about ACTION. */
+/* Returns whether the settings of the user and the site suppress a message about ACTION. */
 static bool is_silent(const struct ft_decision_input *q, const struct ft_sizing *sizing,
                       ft_action action)
 {
@@ -516,14 +532,14 @@ static bool is_silent(const struct ft_decision_input *q, const struct ft_sizing 
   return q->policy->quiet && unchanged && !(sizing->explicit_mode && sizing->mode == FT_MODE_CHECK);
 }
 
-void ft_explain(const struct ft_decision_input *question, const struct ft_sizing *sizing,
+void ft_explain(const struct ft_decision_input *input, const struct ft_sizing *sizing,
                 const ft_decision *decision, struct ft_explanation *out)
 {
-  struct message m = { question, sizing, out };
+  struct message m = { input, sizing, out };
 
   out->count = 0;
   out->error = false;
-  if (is_silent(question, sizing, decision->action))
+  if (is_silent(input, sizing, decision->action))
     return;
   start_message_line(&m);
   switch (decision->action) {

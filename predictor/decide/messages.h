@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /*
- * A decision as text for the user: what was done, with the number, the evidence and what to do.
- * Lines carry no "foretell: " and no newline.
+ * The message about a decision for the user: action, amounts, evidence and advice. Lines have
+ * neither the prefix "foretell: " nor a newline.
  */
 #ifndef FT_DECIDE_MESSAGES_H
 #define FT_DECIDE_MESSAGES_H
@@ -10,53 +10,57 @@
 
 #include "predictor/decide/sizing.h"
 
-/* Lines of an explanation; bytes of a line with its NUL. The longest line of the tests has 300. */
+/* Maximum number of lines of a message, and of bytes of a line with its NUL. The longest line of
+ * the tests has 300. */
 enum { FT_MESSAGE_LINES = 3, FT_MESSAGE_SIZE = 512 };
 
 struct ft_explanation {
-  int count;  /* of lines; 0: nothing to report */
-  bool error; /* a rejection: the lines are errors */
+  int count;  /* number of lines; 0: nothing to report */
+  bool error; /* the job is rejected: the lines are errors */
   char line[FT_MESSAGE_LINES][FT_MESSAGE_SIZE];
 };
 
-/* Fills OUT with the message about DECISION, which SIZING led to for QUESTION. */
-void ft_explain(const struct ft_decision_input *question, const struct ft_sizing *sizing,
+/* Fills OUT with the message about DECISION, which ft_decide made from INPUT and SIZING. */
+void ft_explain(const struct ft_decision_input *input, const struct ft_sizing *sizing,
                 const ft_decision *decision, struct ft_explanation *out);
 
-/* ---- message_parts.c: each returns its text, which is in OUT unless it is a constant ---- */
+/* ---- message_parts.c: the functions return OUT or a static string ---- */
 
+/* Sizes in bytes of OUT. */
 enum { FT_MESSAGE_COUNT = 64, FT_MESSAGE_PERCENT = 24, FT_MESSAGE_BYTES = 32 };
 
-/* "11.2 GiB"; a negative size becomes 0, one above 2^63 - 1 becomes that. */
+/* Formats BYTES, clamped to 0 to 2^63 - 1: "11.2 GiB". */
 const char *ft_message_bytes(double bytes, char out[FT_MESSAGE_BYTES]);
 
-/* Appends to LINE; what does not fit is cut. */
+/* Appends formatted text to LINE, cut to fit. */
 __attribute__((format(printf, 2, 0))) void ft_message_append(char line[FT_MESSAGE_SIZE],
                                                              const char *format, va_list ap);
 
-/* "3.1 %", "over 99.9 %": the probability P, 0 to 1. */
+/* Formats the probability P, 0 to 1: "3.1 %", "over 99.9 %". */
 const char *ft_message_percent(double p, char out[FT_MESSAGE_PERCENT]);
 
-/* "--mem-per-cpu": the option whose unit is UNIT. */
+/* Returns the memory option with UNIT: "--mem-per-cpu". */
 const char *ft_message_option(ft_mem_unit unit);
 
-/* "3 runs", "4 runs, 1 completed", "6 runs, none completed"; of RECORDED runs, if those are more,
- * "1 comparable run of 4". */
+/* Formats the number of RUNS, of which COMPLETED completed: "3 runs", "4 runs, 1 completed"; with
+ * more RECORDED runs "1 comparable run of 4". */
 const char *ft_message_count(unsigned runs, unsigned completed, unsigned recorded,
                              char out[FT_MESSAGE_COUNT]);
 
 /*
- * What FACTS show, without a prediction: "used up to 210 MiB and was killed at 227 MiB (4 runs, 1
- * completed)". OF (" of GPU memory", or "") follows the first amount; KILLED is the verb of a run
- * that did not fit ("was killed at").
+ * Formats FACTS: "used up to 210 MiB and was killed at 227 MiB (4 runs, 1 completed)". OF (" of GPU
+ * memory", or "") follows the first amount; KILLED is the phrase for a run that ran out of memory
+ * ("was killed at"). OUT has SIZE bytes.
  */
 const char *ft_message_facts(const struct ft_facts *facts, const char *of, const char *killed,
                              char *out, size_t size);
 
-/* Whether ESTIMATE is too vague to report beside facts: extrapolated, with a wide interval. */
+/* Returns whether the message has facts instead of ESTIMATE: an extrapolation with a wide
+ * interval. */
 bool ft_message_is_vague(const struct ft_estimate *estimate);
 
-/* Why SIZING's rule made an amount other than the estimate's: " (floor)"; "" if it did not. */
+/* Writes the reason for which SIZING's amount is not the estimate's into OUT of SIZE bytes: "
+ * (floor)"; "" if it is the estimate's. */
 const char *ft_message_rule(const struct ft_sizing *sizing, char *out, size_t size);
 
 #endif

@@ -17,7 +17,7 @@
 
 /* ---- the requested GPUs ---- */
 
-/* Whether the option also takes other resources. */
+/* Returns whether the option can also request other resources. */
 static bool is_mixed(const struct ft_mig_query *q)
 {
   enum ft_gpu_option option = ft_gpu_option_from_name(q->option);
@@ -25,7 +25,7 @@ static bool is_mixed(const struct ft_mig_query *q)
   return option == FT_GPU_OPTIONS || ft_gpu_option_is_mixed(option);
 }
 
-/* Whether the plugin can set the option; if not, the message names the value. */
+/* Returns whether the plugin can set the option; otherwise the message recommends the value. */
 static bool is_settable(const struct ft_mig_query *q)
 {
   enum ft_gpu_option option = ft_gpu_option_from_name(q->option);
@@ -33,7 +33,8 @@ static bool is_settable(const struct ft_mig_query *q)
   return option == FT_GPU_OPTIONS || ft_gpu_option_is_settable(option);
 }
 
-/* Whether PIECE requests GPUs: "gpu:1" in --gres, every piece of --gpus, the name of a slice. */
+/* Returns whether PIECE, an item of the option's value, requests GPUs: in a mixed option "gpu:1" or
+ * the name of a slice; in others every item. */
 static bool requests_gpu(const struct ft_mig_query *q, struct ft_text piece)
 {
   char text[96], name[FT_MIG_NAME];
@@ -47,8 +48,9 @@ static bool requests_gpu(const struct ft_mig_query *q, struct ft_text piece)
          (ft_text_until(&piece, ':', &kind) && ft_text_equals(kind, "gpu"));
 }
 
-/* Parses PIECE into type and count: "gpu:a100_1g.5gb:2" is 2 of "gpu:a100_1g.5gb", "a100:2" in
- * --gpus 2 of "gpu:a100", "gpu:2" 2 of any. Returns false if the type is too long. */
+/* Fills gres and count of GPUS from PIECE: "gpu:a100_1g.5gb:2" is 2 of "gpu:a100_1g.5gb", "a100:2"
+ * in --gpus is 2 of "gpu:a100", "gpu:2" is 2 of any type (""). Returns false if the type is too
+ * long. */
 static bool parse_gpu_piece(const struct ft_mig_query *q, struct ft_text piece,
                             struct ft_mig_request *gpus)
 {
@@ -73,7 +75,7 @@ static bool parse_gpu_piece(const struct ft_mig_query *q, struct ft_text piece,
   return true;
 }
 
-/* The smallest slice of the partition that holds BYTES; fills LARGEST, its largest slice. */
+/* Returns the smallest slice of the partition that holds BYTES; fills LARGEST with the largest. */
 static struct ft_mig_offer smallest_slice_for(const struct ft_mig_query *q, double bytes,
                                               struct ft_mig_offer *largest)
 {
@@ -85,7 +87,7 @@ static struct ft_mig_offer smallest_slice_for(const struct ft_mig_query *q, doub
                         &need, 0.5, largest);
 }
 
-/* The largest slice of the partition, of the GPU that --predict-mig names. */
+/* Returns the largest slice of the partition on the GPU that --predict-mig names. */
 static struct ft_mig_offer largest_slice(const struct ft_mig_query *q)
 {
   struct ft_mig_offer largest;
@@ -94,7 +96,8 @@ static struct ft_mig_offer largest_slice(const struct ft_mig_query *q)
   return largest;
 }
 
-/* Fills GPUS for a whole GPU: of those that the type can mean, the one with the least memory. */
+/* Sets GPU and limit of GPUS to a whole GPU: of those that its type may denote, the one with the
+ * smallest memory. */
 static void find_whole_gpu(const struct ft_mig_query *q, struct ft_mig_request *gpus)
 {
   const struct ft_gpu *gpu;
@@ -109,7 +112,7 @@ static void find_whole_gpu(const struct ft_mig_query *q, struct ft_mig_request *
     }
 }
 
-/* Fills GPUS from PIECE. */
+/* Fills GPUS from PIECE, an item that requests GPUs. */
 static void find_gpu_piece(const struct ft_mig_query *q, struct ft_text piece,
                            struct ft_mig_request *gpus)
 {
@@ -119,7 +122,7 @@ static void find_gpu_piece(const struct ft_mig_query *q, struct ft_text piece,
   if (gpus->gres[0])
     gpus->slice = ft_mig_of_gres(q->table, q->partition, q->gpu, gpus->gres);
   if (gpus->slice) {
-    gpus->most = gpus->slice;
+    gpus->largest = gpus->slice;
     gpus->gpu = gpus->slice->gpu;
     gpus->limit_bytes = gpus->slice->memory_mib * MIB;
   } else if (gpus->gres[0]) {
@@ -127,7 +130,7 @@ static void find_gpu_piece(const struct ft_mig_query *q, struct ft_text piece,
   }
 }
 
-/* Whether ONE has less memory than OTHER; a known size counts as less than an unknown one. */
+/* Returns whether ONE has less memory than OTHER; an unknown size counts as the largest. */
 static bool has_less_memory(const struct ft_mig_request *one, const struct ft_mig_request *other)
 {
   return one->limit_bytes > 0 && (other->limit_bytes <= 0 || one->limit_bytes < other->limit_bytes);
@@ -149,9 +152,9 @@ void ft_mig_request_find(const struct ft_mig_query *q, struct ft_mig_request *gp
   }
   gpus->several = found > 1;
   if (!gpus->gres[0] && q->choose && largest_slice(q).slice) {
-    gpus->most = largest_slice(q).slice;
-    gpus->gpu = gpus->most->gpu;
-    gpus->max_bytes = gpus->most->memory_mib * MIB;
+    gpus->largest = largest_slice(q).slice;
+    gpus->gpu = gpus->largest->gpu;
+    gpus->max_bytes = gpus->largest->memory_mib * MIB;
   }
   if (gpus->limit_bytes > 0)
     gpus->max_bytes = gpus->limit_bytes;
@@ -168,12 +171,13 @@ double ft_mig_target_probability(const ft_policy *policy)
 
 /* ---- the amount of GPU memory ---- */
 
+/* Returns the user's mode, otherwise the policy's. */
 static ft_mode effective_mode(const struct ft_mig_query *q)
 {
   return q->mode != FT_MODE_UNSET ? q->mode : q->policy->mode;
 }
 
-/* Applies the rules for host memory to GPU memory. */
+/* Fills SIZING with the amount of GPU memory by the rules for host memory. */
 static void apply_memory_rules(const struct ft_mig_query *q, const struct ft_mig_request *gpus,
                                const struct ft_estimate *e, struct ft_sizing *sizing)
 {
@@ -186,9 +190,9 @@ static void apply_memory_rules(const struct ft_mig_query *q, const struct ft_mig
 
   policy.floor_bytes = 0;
   policy.round_bytes = FT_MIB;
-  /* the bound selects the next larger slice, which has twice the memory */
+  /* the bound already selects the next larger slice, which has twice the memory */
   facts.lately_killed_bytes = 0;
-  /* host memory is then left at its default; a slice has to be named */
+  /* a job smaller than all runs keeps its default host memory; a slice has no default */
   facts.less = false;
   ft_sizing_weigh_evidence(&rules, sizing);
   ft_sizing_find_amount(&rules, sizing);
@@ -199,6 +203,7 @@ static void apply_memory_rules(const struct ft_mig_query *q, const struct ft_mig
   }
 }
 
+/* Fills mode, limit, amount and probability of SIZING. */
 static void size_gpu_memory(const struct ft_mig_query *q, const struct ft_mig_request *gpus,
                             const struct ft_estimate *e, struct ft_sizing *sizing)
 {
@@ -216,23 +221,24 @@ static void size_gpu_memory(const struct ft_mig_query *q, const struct ft_mig_re
     sizing->p_limit = ft_estimate_exceeds(e, gpus->limit_bytes);
 }
 
-/* The smallest slice that holds the amount. If none does, but the largest slice holds what runs
- * have needed, the largest: the margin gives way. Fills MOST, the largest slice. */
+/* Returns the smallest slice that holds the amount. If there is none, returns the largest slice if
+ * it holds the need of the runs, without the amount's margin. Fills LARGEST with the largest
+ * slice. */
 static struct ft_mig_offer choose_slice(const struct ft_mig_query *q, struct ft_sizing *sizing,
-                                        struct ft_mig_offer *most)
+                                        struct ft_mig_offer *largest)
 {
-  struct ft_mig_offer best = smallest_slice_for(q, (double)sizing->amount, most);
+  struct ft_mig_offer best = smallest_slice_for(q, (double)sizing->amount, largest);
   const struct ft_facts *f = q->facts;
   double needed;
 
-  if (best.slice || !most->slice || !f)
+  if (best.slice || !largest->slice || !f)
     return best;
   needed = f->like_runs ? fmax(f->like_peak_bytes, f->like_bound_bytes)
                         : fmax(f->peak_bytes, f->bound_bytes);
-  if (most->slice->memory_mib * MIB < needed)
+  if (largest->slice->memory_mib * MIB < needed)
     return best;
   sizing->rule = FT_DECIDED_BY_MAXIMUM;
-  return *most;
+  return *largest;
 }
 
 /* ---- messages ---- */
@@ -263,6 +269,7 @@ static void append_gpu_percent(ft_network *n, double p)
                       100 * p);
 }
 
+/* Appends the estimate or, without one or with a vague one, the facts. */
 static void append_gpu_need(const struct ft_mig_query *q, const struct ft_sizing *sizing,
                             const struct ft_estimate *e, ft_network *n)
 {
@@ -278,6 +285,7 @@ static void append_gpu_need(const struct ft_mig_query *q, const struct ft_sizing
         ft_message_facts(q->facts, " of GPU memory", "failed in", facts, sizeof facts));
 }
 
+/* Appends the reason for which the amount is not the estimate's. */
 static void append_gpu_rule(const struct ft_sizing *sizing, ft_network *n)
 {
   char text[160];
@@ -290,8 +298,8 @@ static void append_gpu_rule(const struct ft_sizing *sizing, ft_network *n)
 
 /* ---- the new request ---- */
 
-/* Builds NETWORK's option and value: the user's request with OFFER in place of the GPUs. Returns
- * false if the option cannot hold it. */
+/* Sets option and value of N to the user's request with the GPUs replaced by OFFER. Returns false
+ * if the option cannot express it. */
 static bool build_gpu_option(const struct ft_mig_query *q, const struct ft_mig_request *gpus,
                              struct ft_mig_offer offer, ft_network *n)
 {
@@ -333,46 +341,50 @@ too_long:
   return false;
 }
 
-/* Sets ACTION and removes the option that was built for the message. */
+/* Sets the action of N, and removes its option and value, which were only for the message. */
 static void clear_option(ft_network *n, ft_action action)
 {
   n->action = action;
   n->option[0] = n->value[0] = '\0';
 }
 
-/* With OFFER the job can no longer start in partitions that lack it. */
+/* Appends the number of partitions with OFFER, if not all have it: the job cannot start in
+ * others. */
 static void append_partitions_with(const struct ft_mig_query *q, struct ft_mig_offer offer,
                                    ft_network *n)
 {
-  if (q->merged && offer.having < q->merged->count)
-    append_network_text(n, ", available in %u of %u partitions", offer.having, q->merged->count);
+  if (q->merged && offer.partitions < q->merged->count)
+    append_network_text(n, ", available in %u of %u partitions", offer.partitions,
+                        q->merged->count);
 }
 
+/* Requests BEST for a job without a GPU type, and writes the message. Returns whether no slice is
+ * large enough. */
 static bool set_slice(const struct ft_mig_query *q, const struct ft_mig_request *gpus,
-                      struct ft_mig_offer best, struct ft_mig_offer most,
+                      struct ft_mig_offer best, struct ft_mig_offer largest,
                       const struct ft_sizing *sizing, const struct ft_estimate *e, ft_network *n)
 {
   char bytes[32], called[FT_PARTITION_SHOWN];
   bool several = ft_partition_show_name(q->partition, called);
 
-  bool asked = best.slice && build_gpu_option(q, gpus, best, n);
+  bool built = best.slice && build_gpu_option(q, gpus, best, n);
 
   start_network_line(n);
   append_gpu_need(q, sizing, e, n);
-  if (asked && is_settable(q)) {
+  if (built && is_settable(q)) {
     n->action = FT_ACTION_SET;
     append_network_text(n, "; --%s set to %s", n->option, n->value);
     append_gpu_rule(sizing, n);
     append_partitions_with(q, best, n);
     return false;
   }
-  if (asked) {
+  if (built) {
     append_network_text(n, "; use --%s=%s", n->option, n->value);
     append_gpu_rule(sizing, n);
     append_partitions_with(q, best, n);
   }
   clear_option(n, FT_ACTION_WARN);
-  if (asked)
+  if (built)
     return false;
   if (best.slice && gpus->several)
     append_network_text(n, "; %s would hold it, but --%s requests several GPU types", best.gres,
@@ -380,15 +392,16 @@ static bool set_slice(const struct ft_mig_query *q, const struct ft_mig_request 
   else if (best.slice)
     append_network_text(n, "; %s would hold it, but --%s cannot request it: use --gres", best.gres,
                         q->option);
-  else if (most.slice)
+  else if (largest.slice)
     append_network_text(n, "; no MIG slice of %s is large enough: the largest, %s, has %s", called,
-                        most.gres, ft_message_bytes(most.slice->memory_mib * MIB, bytes));
+                        largest.gres, ft_message_bytes(largest.slice->memory_mib * MIB, bytes));
   else
     append_network_text(n, "; %s ha%s no known MIG slice%s%s", called, several ? "ve" : "s",
                         q->gpu[0] ? " of " : "", q->gpu);
-  return most.slice && !best.slice;
+  return largest.slice && !best.slice;
 }
 
+/* Rejects the job, whose probability of running out of memory is P, and writes the message. */
 static void reject_gpu(const struct ft_mig_query *q, const struct ft_mig_request *gpus, double p,
                        const struct ft_estimate *e, ft_network *n)
 {
@@ -413,6 +426,7 @@ static void reject_gpu(const struct ft_mig_query *q, const struct ft_mig_request
     append_network_text(n, "override with --predict-mem=force");
 }
 
+/* Writes the warning about a slice or GPU that is too small. */
 static void warn_gpu(const struct ft_mig_query *q, const struct ft_mig_request *gpus,
                      const struct ft_sizing *sizing, const struct ft_estimate *e,
                      struct ft_mig_offer best, ft_network *n)
@@ -436,8 +450,8 @@ static void warn_gpu(const struct ft_mig_query *q, const struct ft_mig_request *
     append_network_text(n, "; no MIG slice of %s is large enough", called);
 }
 
-/* Whether the policy requires a rejection; with the app's own runs, only if all comparable ones
- * needed more. */
+/* Returns whether the policy requires a rejection. With facts of the app's own runs, all comparable
+ * runs must have needed more than the limit. */
 static bool is_rejection_due(const struct ft_mig_query *q, const struct ft_mig_request *gpus,
                              const struct ft_sizing *sizing)
 {
@@ -448,7 +462,8 @@ static bool is_rejection_due(const struct ft_mig_query *q, const struct ft_mig_r
          (!sizing->thin && !(q->held_bytes > 0) && gpus->limit_bytes < q->facts->like_sure_bytes);
 }
 
-/* Decides about the slice or GPU that the job names. */
+/* Decides about the requested slice or GPU, and writes the message. Returns whether it is too
+ * small. */
 static bool check_named_gpu(const struct ft_mig_query *q, const struct ft_mig_request *gpus,
                             const struct ft_sizing *sizing, struct ft_mig_offer best,
                             const struct ft_estimate *e, ft_network *n)
@@ -493,19 +508,19 @@ static bool check_named_gpu(const struct ft_mig_query *q, const struct ft_mig_re
 bool ft_mig_decide(const struct ft_mig_query *q, const struct ft_mig_request *gpus,
                    const struct ft_estimate *e, ft_network *n)
 {
-  bool asked = q->choose || q->mode != FT_MODE_UNSET, quiet;
-  struct ft_mig_offer best, most;
+  bool report = q->choose || q->mode != FT_MODE_UNSET, quiet;
+  struct ft_mig_offer best, largest;
   struct ft_sizing made, *sizing = &made;
   bool runs_out = false;
 
   clear_option(n, FT_ACTION_LEAVE);
   n->lines_count = 0;
   size_gpu_memory(q, gpus, e, sizing);
-  best = choose_slice(q, sizing, &most);
+  best = choose_slice(q, sizing, &largest);
   if (gpus->limit_bytes > 0) {
     runs_out = check_named_gpu(q, gpus, sizing, best, e, n);
   } else if (q->choose && !gpus->gres[0]) {
-    runs_out = set_slice(q, gpus, best, most, sizing, e, n);
+    runs_out = set_slice(q, gpus, best, largest, sizing, e, n);
   } else {
     start_network_line(n);
     append_gpu_need(q, sizing, e, n);
@@ -513,7 +528,7 @@ bool ft_mig_decide(const struct ft_mig_query *q, const struct ft_mig_request *gp
       append_network_text(n, "; memory size of %s unknown; add it to mig.conf", gpus->gres);
   }
   quiet = q->policy->quiet && (n->action == FT_ACTION_WARN || n->action == FT_ACTION_LEAVE);
-  if (n->action != FT_ACTION_REJECT && (quiet || (n->action == FT_ACTION_LEAVE && !asked)))
+  if (n->action != FT_ACTION_REJECT && (quiet || (n->action == FT_ACTION_LEAVE && !report)))
     n->lines_count = 0;
   return runs_out;
 }

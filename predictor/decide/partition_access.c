@@ -14,12 +14,12 @@
 
 /* ---- groups ---- */
 
-/* Groups of a user that are read. Chosen by judgement. */
+/* Maximum number of groups of a user. Chosen by judgement. */
 enum { MAX_GROUPS = 1024 };
-/* Bytes for one group's entry. Chosen by judgement. */
+/* Maximum size of one group's entry, in bytes. Chosen by judgement. */
 enum { MAX_BUFFER = 1 << 20 };
 
-/* Reads the groups of user UID into OUT. Returns their number; -1 if they cannot be read. */
+/* Reads the groups of user UID into OUT, at most MAX_GROUPS. Returns their number; -1 on error. */
 static int read_user_groups(uint32_t uid, gid_t *out)
 {
   struct passwd entry, *found = NULL;
@@ -39,8 +39,8 @@ static int read_user_groups(uint32_t uid, gid_t *out)
   return count;
 }
 
-/* Fills GID for the group NAME; FT_MAY_NOT: there is none. Groups of many members need a large
- * buffer. */
+/* Looks up the GID of the group NAME. Returns FT_MAY; FT_MAY_NOT if there is no such group;
+ * FT_MAY_UNKNOWN on error. A group with many members needs a large buffer. */
 static enum ft_may look_up_group(const char *name, gid_t *gid)
 {
   enum ft_may found = FT_MAY_UNKNOWN;
@@ -91,9 +91,10 @@ enum ft_may ft_partition_access_groups(const char *groups, uint32_t uid, unsigne
   return may;
 }
 
-/* ---- the rest ---- */
+/* ---- accounts, QOS, hosts ---- */
 
-/* THEN if ACCOUNT ("": not given) is one of R's names, else the opposite, as far as it is known. */
+/* Returns THEN if ACCOUNT ("": not given) is one of R's names, the opposite if it certainly is not,
+ * otherwise FT_MAY_UNKNOWN. */
 static enum ft_may allows_account(const ft_restriction *r, const char *account, enum ft_may then)
 {
   if (!r->names[0] || !account[0])
@@ -105,6 +106,7 @@ static enum ft_may allows_account(const ft_restriction *r, const char *account, 
   return then == FT_MAY ? FT_MAY_NOT : FT_MAY;
 }
 
+/* Returns MAY with its reason, for a job with ACCOUNT ("": not given). */
 static struct ft_partition_access access_by_account(enum ft_may may, const char *account)
 {
   return (struct ft_partition_access){ may, !account[0] ? "for some accounts, see --account"
@@ -112,7 +114,9 @@ static struct ft_partition_access access_by_account(enum ft_may may, const char 
                                                                     : "for other accounts" };
 }
 
-/* --qos takes several QOS since Slurm 24.11; the job gets one that the partition allows. */
+/* Returns whether a job with QOS, the value of --qos, may run under R, which allows the QOS that it
+ * names or, without NAMED_MAY, all others. Since Slurm 24.11, --qos can list several QOS; the job
+ * gets one that the partition allows. */
 static enum ft_may allows_qos(const ft_restriction *r, const char *qos, bool named_may)
 {
   struct ft_text rest = ft_text_from(qos), one;
@@ -125,6 +129,7 @@ static enum ft_may allows_qos(const ft_restriction *r, const char *qos, bool nam
   return FT_MAY_NOT;
 }
 
+/* Returns MAY with its reason, for a job with QOS ("": not given). */
 static struct ft_partition_access access_by_qos(enum ft_may may, const char *qos)
 {
   return (struct ft_partition_access){ may, !qos[0]                 ? "for some QOS, see --qos"
@@ -132,7 +137,8 @@ static struct ft_partition_access access_by_qos(enum ft_may may, const char *qos
                                                                     : "for other QOS" };
 }
 
-/* Compares this host's full and short name with NAMES; host ranges are not expanded. */
+/* Returns whether NAMES contains this host's full or short name; ranges of hosts are not
+ * expanded. */
 static enum ft_may allows_this_host(const char *names)
 {
   char host[256];
@@ -146,6 +152,7 @@ static enum ft_may allows_this_host(const char *names)
   return ft_text_lists(ft_text_from(names), host) ? FT_MAY : FT_MAY_UNKNOWN;
 }
 
+/* Returns the access that the restriction R leaves to user UID's job with REQUEST. */
 static struct ft_partition_access access_by_restriction(const ft_restriction *r,
                                                         const ft_request *request, uint32_t uid,
                                                         unsigned *lookups)
@@ -189,7 +196,7 @@ struct ft_partition_access ft_partition_access_of(const ft_partition *p, const f
     if (one.may == FT_MAY_NOT || (one.may == FT_MAY_UNKNOWN && worst.may == FT_MAY))
       worst = one;
   }
-  /* a partition file that names no restriction */
+  /* the partition's record does not list its restrictions */
   if (p->restricted && !p->restrictions_count)
     worst = (struct ft_partition_access){ FT_MAY_UNKNOWN, "not open to all" };
   return worst;

@@ -12,7 +12,7 @@
 
 enum { MAX_NODE_TYPES = sizeof((ft_partition *)NULL)->nodes / sizeof(ft_node_type) };
 
-/* Adds the node types of OTHER to INTO; in a full list larger nodes replace smaller ones. */
+/* Adds the node types of OTHER to INTO; if INTO is full, larger nodes replace smaller ones. */
 static void merge_nodes(ft_partition *into, const ft_partition *other)
 {
   for (size_t i = 0; i < other->nodes_count; i++) {
@@ -31,8 +31,8 @@ static void merge_nodes(ft_partition *into, const ft_partition *other)
   }
 }
 
-/* Adds the generic resources of OTHER to INTO, with the larger number of each, and counts the
- * partitions that have them. */
+/* Adds the generic resources of OTHER to INTO, with the maximum number of each, and counts in
+ * MERGED the partitions that have them. */
 static void merge_gres(ft_partition *into, const ft_partition *other,
                        struct ft_merged_partitions *merged)
 {
@@ -54,13 +54,13 @@ static void merge_gres(ft_partition *into, const ft_partition *other,
   }
 }
 
-/* A limit of 0 means none. */
+/* Returns BYTES, a limit; UINT64_MAX if BYTES is 0, which means no limit. */
 static uint64_t unlimited_if_zero(uint64_t bytes)
 {
   return bytes ? bytes : UINT64_MAX;
 }
 
-/* Merges OTHER into INTO: default and maximum of the one that gives more memory to REQUEST. */
+/* Merges OTHER into INTO: the larger default and the larger maximum for REQUEST, and all nodes. */
 static void merge_partition(const ft_site *site, const ft_request *request, ft_partition *into,
                             const ft_partition *other)
 {

@@ -10,13 +10,14 @@
 #include "predictor/decide/placement_nodes.h"
 #include "predictor/decide/sizing.h"
 
-/* 95 % quantile of the standard normal distribution. */
+/* Standard normal quantile at 0.95. */
 #define SCORE95 1.644853626951
 
 #define SECONDS_PER_HOUR 3600.0
 
 /* ---- a row ---- */
 
+/* Returns whether a limit suffices for the quantity of ESTIMATE. */
 static enum ft_placement_fit fit_of_limit(const struct ft_estimate *estimate, double limit)
 {
   double p = ft_estimate_exceeds(estimate, limit);
@@ -26,7 +27,8 @@ static enum ft_placement_fit fit_of_limit(const struct ft_estimate *estimate, do
                                  : FT_PLACEMENT_FITS;
 }
 
-/* Bytes that the user requests on a node with CPUS CPUs of the job; 0: no request. */
+/* Returns the bytes that the user requests on a node on which the job has CPUS CPUs; 0: no
+ * request. */
 static double node_request_bytes(const ft_request *r, double cpus)
 {
   double bytes = (double)r->mem_bytes;
@@ -45,17 +47,18 @@ static double node_request_bytes(const ft_request *r, double cpus)
   return 0;
 }
 
-static void fill_row_memory(const struct ft_placement_question *q, const ft_partition *p,
+/* Sets the memory that the job may have on N, and whether the job fits. */
+static void fill_row_memory(const struct ft_placement_query *q, const ft_partition *p,
                             const struct ft_row_nodes *n, struct ft_placement_row *row)
 {
   const ft_request *r = &q->submission->request;
-  struct ft_decision_input question = { .request = r, .partition = p };
-  double cpus = (double)ft_sizing_nodes(&question).cpus;
-  double most = (double)p->max_mem_bytes * (p->max_per_cpu ? cpus : 1);
+  struct ft_decision_input input = { .request = r, .partition = p };
+  double cpus = (double)ft_sizing_nodes(&input).cpus;
+  double max = (double)p->max_mem_bytes * (p->max_per_cpu ? cpus : 1);
 
   row->memory_bytes = n->memory_bytes;
-  if (most > 0 && (!row->memory_bytes || most < (double)row->memory_bytes))
-    row->memory_bytes = (uint64_t)most;
+  if (max > 0 && (!row->memory_bytes || max < (double)row->memory_bytes))
+    row->memory_bytes = (uint64_t)max;
   if (!row->memory_bytes)
     return;
   if (q->memory)
@@ -64,15 +67,15 @@ static void fill_row_memory(const struct ft_placement_question *q, const ft_part
     row->memory = FT_PLACEMENT_DOES_NOT_FIT;
 }
 
-/* Whether the job could start at once, as far as CPUs and nodes show: generic resources are known
- * to be free only on idle nodes. */
-static void fill_free(const struct ft_placement_question *q, const ft_partition *p,
+/* Sets whether the job could start at once on free CPUs or nodes. Generic resources are known to be
+ * free only on idle nodes. */
+static void fill_free(const struct ft_placement_query *q, const ft_partition *p,
                       const struct ft_row_nodes *n, struct ft_placement_row *row)
 {
   const ft_request *r = &q->submission->request;
   bool nodes = n->idle_nodes >= ft_placement_node_count(r, n->max_cpus);
   bool cpus = n->idle_cpus >= ft_placement_cpu_count(r, p) &&
-              n->most_idle >= ft_placement_cpus_per_node(r, p);
+              n->max_idle_cpus >= ft_placement_cpus_per_node(r, p);
 
   row->free = r->exclusive || p->exclusive ? nodes : cpus;
   row->free_known =
@@ -82,7 +85,8 @@ static void fill_free(const struct ft_placement_question *q, const ft_partition 
         (nodes || (!r->gpus_per_node && !q->requested.gpus.value[FT_GPU_OPTION_GRES]))));
 }
 
-static void fill_time(const struct ft_placement_question *q, const ft_partition *p,
+/* Sets whether the job fits the time limit: its own, otherwise the default of P. */
+static void fill_time(const struct ft_placement_query *q, const ft_partition *p,
                       struct ft_placement_row *row)
 {
   double limit = q->submission->request.time_limit_seconds;
@@ -99,7 +103,8 @@ static void fill_time(const struct ft_placement_question *q, const ft_partition 
     row->time = fit_of_limit(&row->runtime->seconds, limit);
 }
 
-static void fill_price(const struct ft_placement_question *q, const ft_partition *p,
+/* Sets the prices, if the platform of ROW has a price. */
+static void fill_price(const struct ft_placement_query *q, const ft_partition *p,
                        const struct ft_row_nodes *n, struct ft_placement_row *row)
 {
   const ft_request *r = &q->submission->request;
@@ -132,6 +137,7 @@ static void fill_price(const struct ft_placement_question *q, const ft_partition
                  SECONDS_PER_HOUR;
 }
 
+/* Returns the run time on PLATFORM; NULL: unknown. */
 static const struct ft_platform_runtime *find_run_time(const struct ft_placement *e,
                                                     const char *platform)
 {
@@ -141,9 +147,9 @@ static const struct ft_platform_runtime *find_run_time(const struct ft_placement
   return NULL;
 }
 
-/* Appends to OUT, whose run times are filled, the row of PLATFORM ("": unknown) in PARTITION. A
- * full table leaves it out. */
-static void add_platform_row(const struct ft_placement_question *q, size_t partition,
+/* Appends the row of PLATFORM ("": unknown) in PARTITION to OUT, whose run times are set; omitted
+ * if OUT is full. */
+static void add_platform_row(const struct ft_placement_query *q, size_t partition,
                              const char *platform, struct ft_placement *out)
 {
   const ft_partition *p = &q->evidence->partition[partition];
@@ -168,7 +174,9 @@ static void add_platform_row(const struct ft_placement_question *q, size_t parti
               row->time != FT_PLACEMENT_DOES_NOT_FIT;
 }
 
-static void add_partition_rows(const struct ft_placement_question *q, size_t partition,
+/* Appends a row for each platform of PARTITION with nodes that satisfy --constraint; otherwise one
+ * row with an unknown platform. */
+static void add_partition_rows(const struct ft_placement_query *q, size_t partition,
                                struct ft_placement *out)
 {
   const ft_partition *p = &q->evidence->partition[partition];
@@ -203,9 +211,10 @@ static double row_median_seconds(const struct ft_placement_row *row)
   return ft_estimate_quantile(&row->runtime->seconds, 0.5);
 }
 
-static double placement_speed_deviation(const struct ft_platform_runtime *place)
+/* Returns the standard deviation of log(speed). */
+static double placement_speed_deviation(const struct ft_platform_runtime *runtime)
 {
-  return log(place->speed_p95 / place->speed_p05) / (2 * SCORE95);
+  return log(runtime->speed_p95 / runtime->speed_p05) / (2 * SCORE95);
 }
 
 double ft_placement_deviation(const struct ft_placement_row *a, const struct ft_placement_row *b)
@@ -259,37 +268,39 @@ void ft_placement_compare(struct ft_placement_row *row, const struct ft_placemen
   row->speed_p95 = row->speed * spread;
 }
 
-static size_t find_best_partition(const struct ft_placement_question *q,
-                                  const struct ft_placement *e, bool by_price)
+/* Returns the index of the fastest or, with BY_PRICE, cheapest partition; FT_PLACEMENT_PARTITIONS:
+ * unknown. */
+static size_t find_best_partition(const struct ft_placement_query *q, const struct ft_placement *e,
+                                  bool by_price)
 {
   size_t found = FT_PLACEMENT_PARTITIONS;
-  double least = 0;
+  double minimum = 0;
 
   for (size_t i = 0; i < q->evidence->partition_count; i++) {
     const struct ft_placement_row *row = ft_placement_worst(e, i, by_price);
     double value = !row ? 0 : by_price ? row->price : row_median_seconds(row);
 
-    if (row && (found == FT_PLACEMENT_PARTITIONS || value < least)) {
+    if (row && (found == FT_PLACEMENT_PARTITIONS || value < minimum)) {
       found = i;
-      least = value;
+      minimum = value;
     }
   }
   return found;
 }
 
-void ft_placement_evaluate(const struct ft_placement_question *q, struct ft_placement *out)
+void ft_placement_evaluate(const struct ft_placement_query *q, struct ft_placement *out)
 {
-  const struct ft_placement_row *home;
+  const struct ft_placement_row *current;
 
   out->count = 0;
   out->runtime_count = ft_runtime_estimate(&q->evidence->performance, q->submission->features,
                                            q->submission->features_count, out->runtimes);
   for (size_t i = 0; i < q->evidence->partition_count; i++)
     add_partition_rows(q, i, out);
-  home = ft_placement_current(out, q->evidence->current);
-  for (size_t i = 0; i < out->count && home; i++)
+  current = ft_placement_current(out, q->evidence->current);
+  for (size_t i = 0; i < out->count && current; i++)
     if (out->row[i].runtime)
-      ft_placement_compare(&out->row[i], home);
+      ft_placement_compare(&out->row[i], current);
   out->fastest = find_best_partition(q, out, false);
   out->cheapest = find_best_partition(q, out, true);
 }

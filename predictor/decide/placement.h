@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /*
- * Placement: compares the partitions for a job by run time, speed relative to the current
- * partition, price, and whether the job fits, and chooses among them. Pure, except for
- * ft_placement_read. Unknown quantities are marked as unknown; no default replaces them.
+ * Placement: compares partitions for a job by run time, speed relative to the current partition,
+ * price, and whether the job fits, and chooses among them. The current partition is the first that
+ * the submission names, otherwise the site's default. Pure, except for ft_placement_read. Unknown
+ * quantities are marked as unknown; no default replaces them.
  */
 #ifndef FT_DECIDE_PLACEMENT_H
 #define FT_DECIDE_PLACEMENT_H
@@ -16,9 +17,9 @@
 #include "predictor/estimate/runtime.h"
 #include "predictor/record/record.h"
 
-/* Partitions that are compared; named ones come first. Chosen by judgement, for memory. */
+/* Maximum number of compared partitions; named ones come first. Chosen by judgement, for memory. */
 #define FT_PLACEMENT_PARTITIONS 64
-/* Rows of the table, one per platform of a partition; further ones are left out. Chosen by
+/* Maximum number of rows, one per platform of a partition; further rows are omitted. Chosen by
  * judgement: two platforms per partition. */
 #define FT_PLACEMENT_ROWS 128
 
@@ -27,40 +28,39 @@ struct ft_placement_evidence {
   ft_performance performance; /* of the app, without history; runs 0: no recorded run time */
   ft_platforms platforms;
   ft_partition partition[FT_PLACEMENT_PARTITIONS];
-  struct ft_partition_access access[FT_PLACEMENT_PARTITIONS]; /* the user's, by partition */
+  struct ft_partition_access access[FT_PLACEMENT_PARTITIONS]; /* of the user to each partition */
   size_t partition_count;
   size_t current; /* index of the current partition; partition_count: unknown */
 };
 
 /*
- * Reads the evidence for user UID's SUBMISSION from the state directory STATE_FD into OUT. The
- * current partition is the first that SUBMISSION names, else SITE's default one. It is read
- * together with the partitions of LIST (comma-separated); if LIST is NULL or empty, with all that
- * are not hidden, up to FT_PLACEMENT_PARTITIONS. Unreadable partitions are left out. Returns 0,
- * also without recorded run times; -1 if the platforms or the run times cannot be read, and fills
- * ERR.
+ * Reads the evidence for SUBMISSION of user UID at SITE from the state directory STATE_FD into OUT:
+ * the current partition, and the partitions of LIST (comma-separated). If LIST is NULL or empty,
+ * all partitions that are not hidden are read, up to FT_PLACEMENT_PARTITIONS. Partitions that
+ * cannot be read are omitted. Returns 0, also without recorded run times; -1 and fills ERR if the
+ * platforms or the run times cannot be read.
  */
 int ft_placement_read(int state_fd, const ft_site *site, uint32_t uid,
                       const ft_submission *submission, const char *list,
                       struct ft_placement_evidence *out, struct ft_error *err);
 
-/* Requested GPUs, and the values of options that select nodes, as given; NULL: not given. All
- * pointers are borrowed. */
+/* Values of the options that request GPUs or select nodes; NULL: not given. All pointers are
+ * borrowed. */
 struct ft_placement_requested {
   struct ft_gpu_request gpus;
   const char *nodelist, *nodefile, *reservation, *exclude;
 };
 
-/* Enters the GPU option that NETWORK's decision sets into REQUESTED, which borrows its value.
- * NETWORK may be NULL: no change. */
+/* Sets the GPU option that the decision in NETWORK sets also in REQUESTED, which borrows the value.
+ * NETWORK NULL, or with an error: no change. */
 void ft_placement_apply(const ft_network *network, struct ft_placement_requested *requested);
 
-/* Returns the option that restricts the job to particular nodes ("--nodelist"), so that no other
- * partition can be chosen; a static string; NULL if none does. */
+/* Returns the option in REQUESTED that restricts the job to particular nodes ("--nodelist"), so
+ * that the partition cannot change; a static string; NULL: none. */
 const char *ft_placement_pinning_option(const struct ft_placement_requested *requested);
 
 /* The input of placement; all pointers are borrowed. */
-struct ft_placement_question {
+struct ft_placement_query {
   const ft_submission *submission;
   struct ft_placement_requested requested;
   const struct ft_placement_evidence *evidence;
@@ -68,7 +68,7 @@ struct ft_placement_question {
   double now;                       /* UTC seconds, for the age of partition data */
 };
 
-/* Whether a limit of memory or time suffices. */
+/* Whether a limit of memory or time suffices for a job. */
 enum ft_placement_fit {
   FT_PLACEMENT_FIT_UNKNOWN,
   FT_PLACEMENT_FITS,
@@ -76,37 +76,38 @@ enum ft_placement_fit {
   FT_PLACEMENT_DOES_NOT_FIT /* exceeded with a probability over 50 %, or by the request itself */
 };
 
-/* The nodes of one platform in a partition that satisfy --constraint. */
+/* A row of the comparison: the nodes of one platform in a partition that satisfy --constraint. */
 struct ft_placement_row {
   size_t partition;                        /* index in the evidence */
   const char *platform;                    /* "": unknown; borrowed from the evidence */
-  const struct ft_platform_runtime *runtime; /* run time here; NULL: unknown */
-  bool compared;                           /* the speeds are set */
-  /* run time in the current partition divided by that here: median, 5 % and 95 % quantile */
+  const struct ft_platform_runtime *runtime; /* of the platform; NULL: unknown */
+  bool compared;                             /* the speeds are set */
+  /* run time in the current partition divided by run time here: median, 5 and 95 % quantile */
   double speed, speed_p05, speed_p95;
-  double price_each; /* of the platform's unit per hour; negative: unknown */
+  double price_each; /* of a CPU, node or GPU (ft_price_unit) per hour; negative: unknown */
   double price;      /* of a run of median length; negative: unknown */
   /* memory that a job may have on the largest node, within the partition's maximum; 0: unknown */
   uint64_t memory_bytes;
   enum ft_placement_fit memory, time;
   bool free_known;             /* `free` is set */
-  bool free;                   /* free CPUs or nodes suffice to start now */
-  const char *blocking_reason; /* another reason why the job cannot run here; static; NULL: none */
-  bool fits;                   /* no known reason against it */
+  bool free;                   /* idle CPUs or nodes suffice to start the job at once */
+  const char *blocking_reason; /* other reason why the job cannot run here; static; NULL: none */
+  bool fits;                   /* no known reason prevents the job from running here */
 };
 
-/* The rows of all partitions, in the order of the evidence. Points into itself and must not be
- * copied. */
+/* The rows of all partitions, in the order of the evidence. Contains pointers into itself and must
+ * not be copied. */
 struct ft_placement {
-  struct ft_platform_runtime runtimes[FT_RUNTIME_PLATFORMS]; /* run times by platform */
-  size_t runtime_count, count; /* entries of `runtimes` and of `row` */
+  struct ft_platform_runtime runtimes[FT_RUNTIME_PLATFORMS];
+  size_t runtime_count, count; /* numbers of elements of `runtimes` and of `row` */
   struct ft_placement_row row[FT_PLACEMENT_ROWS];
-  /* indices of partitions where the job fits; FT_PLACEMENT_PARTITIONS: none has a known value */
+  /* indices of the fastest and cheapest partition where the job fits; FT_PLACEMENT_PARTITIONS:
+   * unknown */
   size_t fastest, cheapest;
 };
 
-/* Fills OUT with all rows for QUESTION, whose evidence must outlive it. */
-void ft_placement_evaluate(const struct ft_placement_question *question, struct ft_placement *out);
+/* Fills OUT with all rows for QUERY, whose evidence must outlive it. */
+void ft_placement_evaluate(const struct ft_placement_query *query, struct ft_placement *out);
 
 /* Sets the speeds of ROW relative to BASE; the run times of both must be known. */
 void ft_placement_compare(struct ft_placement_row *row, const struct ft_placement_row *base);
@@ -116,18 +117,18 @@ void ft_placement_compare(struct ft_placement_row *row, const struct ft_placemen
 const struct ft_placement_row *ft_placement_current(const struct ft_placement *placement,
                                                     size_t current);
 
-/* Returns the row that stands for PARTITION: of the platforms on which the job fits, the slowest
- * or, with BY_PRICE, the most expensive. NULL if the job fits on none of them, or if that quantity
- * is unknown for one. */
+/* Returns the worst row of PARTITION, an index: of the platforms on which the job fits, the slowest
+ * or, with BY_PRICE, the most expensive. NULL if the job fits on no platform, or if the run time or
+ * price on one is unknown. */
 const struct ft_placement_row *ft_placement_worst(const struct ft_placement *placement,
                                                   size_t partition, bool by_price);
 
-/* Returns the standard deviation of log(run time in A / run time in B); both must be known. */
+/* Returns the standard deviation of log(run time of A / run time of B); both must be known. */
 double ft_placement_deviation(const struct ft_placement_row *a, const struct ft_placement_row *b);
 
-/* Calls PRINT(LINE, DATA) for each line of the table of PLACEMENT, or of the message that there is
- * none. LINE has no newline and is valid during the call. */
-void ft_placement_table(const struct ft_placement_question *question,
+/* Calls PRINT(LINE, DATA) for each line of the table of PLACEMENT, or of a message if PLACEMENT has
+ * no rows. LINE has no newline and is valid during the call. */
+void ft_placement_table(const struct ft_placement_query *query,
                         const struct ft_placement *placement,
                         void (*print)(const char *line, void *data), void *data);
 
@@ -140,8 +141,8 @@ enum ft_placement_goal {
 
 /*
  * Parses TEXT, the value of --predict-partition: "fastest" or "cheapest", optionally with ":LIST".
- * Sets *LIST to the list in TEXT, or to NULL without one. Returns the goal; FT_PLACEMENT_GOAL_NONE
- * for another TEXT, or if LIST is empty or has blanks or control characters.
+ * Sets *LIST to the list inside TEXT; NULL: no list. Returns the goal; FT_PLACEMENT_GOAL_NONE if
+ * TEXT is invalid, also because the list is empty or contains blanks or control characters.
  */
 enum ft_placement_goal ft_placement_goal_of(const char *text, const char **list);
 
@@ -152,20 +153,20 @@ struct ft_placement_choice {
 
 /*
  * Fills OUT with the choice for GOAL, not FT_PLACEMENT_GOAL_NONE, among the partitions of LIST
- * (comma-separated); NULL: among those of --partition. MAY_CHANGE: a single partition that the
- * user gave may be replaced by one of LIST; otherwise it stays.
+ * (comma-separated; NULL: among those of --partition). MAY_CHANGE: a single partition that the user
+ * gave may be replaced by one of LIST; otherwise it is unchanged.
  *
- * Of the current partitions those are dropped that do not fit, or that are worse than the best one
- * by more than 5 % with a probability of 90 %. If none is left, the best one is set. A partition
- * with an unknown run time or price is not dropped. A partition that the user may not be allowed
- * to use is never the best one.
+ * The partitions of --partition, or the default one, stay in the choice unless the job does not fit
+ * or they are worse than the best partition of LIST: by more than 5 %, and with a probability of
+ * 90 %. If none remains, the best partition is chosen. A partition with an unknown run time or
+ * price stays. A partition that the user is perhaps not allowed to use cannot be the best.
  */
-void ft_placement_choose(const struct ft_placement_question *question,
+void ft_placement_choose(const struct ft_placement_query *query,
                          const struct ft_placement *placement, enum ft_placement_goal goal,
                          const char *list, bool may_change, struct ft_placement_choice *out);
 
 /* Writes PRICE with the site's currency, "0.34 EUR", into OUT of SIZE bytes. Returns OUT. */
-const char *ft_placement_show_price(const struct ft_placement_question *question, double price,
-                                    char *out, size_t size);
+const char *ft_placement_show_price(const struct ft_placement_query *query, double price, char *out,
+                                    size_t size);
 
 #endif

@@ -11,10 +11,11 @@
 #include "predictor/core/units.h"
 #include "predictor/decide/placement_nodes.h"
 
-/* Smallest ratio of run times or prices for which a partition is dropped. Chosen by judgement. */
+/* Ratio of run time or price to the best partition's above which a partition is dropped. Chosen by
+ * judgement. */
 #define MIN_GAIN 1.05
-/* 90 % quantile of the standard normal distribution: a partition is dropped only if it is worse
- * with this probability. */
+/* Standard normal quantile at 0.9: a partition is dropped only if it is worse with a probability of
+ * 90 %. */
 #define SCORE90 1.281551565545
 
 enum { MAX_NAMES = FT_PLACEMENT_PARTITIONS };
@@ -22,20 +23,20 @@ enum { MAX_NAMES = FT_PLACEMENT_PARTITIONS };
 /* A named partition with its evidence. */
 struct candidate {
   struct ft_text name;
-  size_t at;                          /* index in the evidence; its partition_count: not known */
-  const struct ft_placement_row *row; /* NULL: the goal's quantity is not known there */
+  size_t at;                          /* index in the evidence; its partition_count: unknown */
+  const struct ft_placement_row *row; /* worst row; NULL: run time or price is unknown */
   bool unfit;                         /* the job fits no platform of the partition */
 };
 
 struct choice {
-  const struct ft_placement_question *q;
+  const struct ft_placement_query *q;
   const struct ft_placement *e;
   bool by_price;
   struct candidate now[MAX_NAMES]; /* the current partitions */
   size_t now_count;
-  struct candidate best; /* of those where the job certainly may run */
-  struct candidate
-      uncertain; /* at least as good as the best, but the user may not be allowed there */
+  struct candidate best; /* best partition in which the job certainly may run */
+  /* best partition in which the job may perhaps not run; row NULL: none is better than `best` */
+  struct candidate uncertain;
   struct ft_placement_choice *out;
 };
 
@@ -69,11 +70,12 @@ __attribute__((format(printf, 2, 3))) static void append_choice(struct choice *c
   va_end(ap);
 }
 
+/* Returns the candidate with NAME. */
 static struct candidate look_up_candidate(const struct choice *c, struct ft_text name)
 {
   const struct ft_placement_evidence *v = c->q->evidence;
   struct candidate n = { .name = name };
-  bool suits = false, rows = false;
+  bool fits = false, rows = false;
 
   while (n.at < v->partition_count && !ft_text_equals(name, v->partition[n.at].name))
     n.at++;
@@ -83,33 +85,35 @@ static struct candidate look_up_candidate(const struct choice *c, struct ft_text
   for (size_t i = 0; i < c->e->count; i++)
     if (c->e->row[i].partition == n.at) {
       rows = true;
-      suits |= c->e->row[i].fits;
+      fits |= c->e->row[i].fits;
     }
-  n.unfit = rows && !suits;
+  n.unfit = rows && !fits;
   return n;
 }
 
+/* Returns the price, or the median run time in seconds, of N, whose row is known. */
 static double value_of_candidate(const struct choice *c, const struct candidate *n)
 {
   return c->by_price ? n->row->price : ft_estimate_quantile(&n->row->runtime->seconds, 0.5);
 }
 
-/* Whether N is unfit, or worse than BEST by a margin that is large and certain enough. A partition
- * with unknown quantities is not worse. */
+/* Returns whether the job does not fit N, or N is worse than BEST by MIN_GAIN and with a
+ * probability of 90 %. A partition with an unknown run time or price is not worse. */
 static bool is_clearly_worse(const struct choice *c, const struct candidate *n,
                              const struct candidate *best)
 {
-  double far, deviation;
+  double log_ratio, deviation;
 
   if (n->unfit || !n->row)
     return n->unfit;
   if (!(value_of_candidate(c, best) > 0))
     return value_of_candidate(c, n) > 0;
-  far = log(value_of_candidate(c, n) / value_of_candidate(c, best));
+  log_ratio = log(value_of_candidate(c, n) / value_of_candidate(c, best));
   deviation = ft_placement_deviation(n->row, best->row);
-  return far > log(MIN_GAIN) && far > SCORE90 * deviation;
+  return log_ratio > log(MIN_GAIN) && log_ratio > SCORE90 * deviation;
 }
 
+/* Sets the best and the uncertain candidate of LIST. */
 static void find_best_candidate(struct choice *c, const char *list)
 {
   struct ft_text rest = ft_text_from(list), name;
@@ -129,6 +133,7 @@ static void find_best_candidate(struct choice *c, const char *list)
     c->uncertain.row = NULL;
 }
 
+/* Sets the current candidates to the partitions of LIST. */
 static void collect_current(struct choice *c, const char *list)
 {
   struct ft_text rest = ft_text_from(list), name;
@@ -143,12 +148,13 @@ static const char *goal_name(const struct choice *c)
   return c->by_price ? "cheapest" : "fastest";
 }
 
+/* Returns the precision for printing TEXT with "%.*s". */
 static int table_text_width(struct ft_text text)
 {
   return (int)ft_text_left(&text);
 }
 
-/* "2.1 min, 90 % from 1.9 min to 2.4 min", or the price. */
+/* Appends the run time of N, "2.1 min, 90 % from 1.9 min to 2.4 min", or its price. */
 static void append_choice_value(struct choice *c, const struct candidate *n)
 {
   const struct ft_estimate *e = &n->row->runtime->seconds;
@@ -164,6 +170,7 @@ static void append_choice_value(struct choice *c, const struct candidate *n)
                 ft_units_show_seconds(ft_estimate_quantile(e, 0.95), text[2], sizeof *text));
 }
 
+/* Appends the reason why N is worse than the best candidate: "; 2.1 times as fast as slow". */
 static void append_disadvantage(struct choice *c, const struct candidate *n)
 {
   double ratio = n->row ? value_of_candidate(c, n) / value_of_candidate(c, &c->best) : 0;
@@ -182,7 +189,7 @@ static void append_disadvantage(struct choice *c, const struct candidate *n)
                   table_text_width(n->name), n->name.at);
 }
 
-/* Why a partition that would be better is not chosen. */
+/* Appends why the uncertain candidate is not chosen, if there is one. */
 static void append_uncertain(struct choice *c)
 {
   if (c->uncertain.row)
@@ -190,7 +197,7 @@ static void append_uncertain(struct choice *c)
                   c->uncertain.name.at, ft_placement_unknown_condition(c->q, c->uncertain.at));
 }
 
-/* Which quantity of N is not known. */
+/* Appends which quantity of N is unknown. */
 static void append_missing_data(struct choice *c, const struct candidate *n)
 {
   const struct ft_placement_evidence *v = c->q->evidence;
@@ -203,7 +210,7 @@ static void append_missing_data(struct choice *c, const struct candidate *n)
     append_choice(c, "the run time on %.*s is unknown", table_text_width(n->name), n->name.at);
 }
 
-/* Why the partition is unchanged. */
+/* Writes why the partition is unchanged. */
 static void explain_unchanged(struct choice *c)
 {
   for (size_t i = 0; i < c->now_count; i++)
@@ -223,8 +230,8 @@ static void explain_unchanged(struct choice *c)
   append_choice(c, ")");
 }
 
-/* Writes the current partitions that are not clearly worse than the best into TO, commas between.
- * Returns their number. */
+/* Writes the current partitions that are not clearly worse than the best, comma-separated, into TO
+ * of SIZE bytes. Returns their number. */
 static size_t keep_equal_candidates(struct choice *c, char *to, size_t size)
 {
   size_t kept = 0, used = 0;
@@ -243,6 +250,7 @@ static size_t keep_equal_candidates(struct choice *c, char *to, size_t size)
   return kept;
 }
 
+/* Drops clearly worse partitions from the current ones, and writes the message. */
 static void choose_among_current(struct choice *c)
 {
   struct ft_placement_choice *out = c->out;
@@ -265,7 +273,7 @@ static void choose_among_current(struct choice *c)
   append_choice(c, ")");
 }
 
-/* Why no partition of LIST can be chosen. */
+/* Writes why no partition of LIST can be chosen. */
 static void explain_no_candidate(struct choice *c, const char *list)
 {
   struct ft_text rest = ft_text_from(list), name;
@@ -289,19 +297,19 @@ static void explain_no_candidate(struct choice *c, const char *list)
   append_choice(c, "; --partition unchanged");
 }
 
-void ft_placement_choose(const struct ft_placement_question *question,
+void ft_placement_choose(const struct ft_placement_query *query,
                          const struct ft_placement *placement, enum ft_placement_goal goal,
                          const char *list, bool may_change, struct ft_placement_choice *out)
 {
-  const char *typed = question->submission->request.partition;
+  const char *typed = query->submission->request.partition;
   bool single = typed[0] && !strchr(typed, ',');
   struct choice c = {
-    .q = question, .e = placement, .by_price = goal == FT_PLACEMENT_GOAL_CHEAPEST, .out = out
+    .q = query, .e = placement, .by_price = goal == FT_PLACEMENT_GOAL_CHEAPEST, .out = out
   };
-  const struct ft_placement_evidence *v = question->evidence;
+  const struct ft_placement_evidence *v = query->evidence;
 
   out->partitions[0] = out->line[0] = '\0';
-  append_choice(&c, "%s: ", question->submission->app);
+  append_choice(&c, "%s: ", query->submission->app);
   if (single && !(list && may_change)) {
     append_choice(&c, "--partition=%s unchanged; list alternatives in --predict-partition=%s:LIST",
                   typed, goal_name(&c));
@@ -316,9 +324,9 @@ void ft_placement_choose(const struct ft_placement_question *question,
   }
   if (!list)
     list = typed;
-  if (ft_placement_pinning_option(&question->requested)) {
+  if (ft_placement_pinning_option(&query->requested)) {
     append_choice(&c, "%s fixes the nodes; --partition unchanged",
-                  ft_placement_pinning_option(&question->requested));
+                  ft_placement_pinning_option(&query->requested));
     return;
   }
   find_best_candidate(&c, list);

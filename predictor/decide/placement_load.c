@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Reads the evidence for the placement table from the state directory. */
+/* Reads the evidence for a placement from the state directory. */
 #include "config.h"
 
 #include <dirent.h>
@@ -13,10 +13,11 @@
 #include "predictor/decide/placement.h"
 #include "predictor/record/state_files.h"
 
-/* Group look-ups of a submission: each takes milliseconds if a directory server answers it. Chosen
- * by judgement. */
+/* Maximum number of group look-ups of a submission: each takes milliseconds if it queries a
+ * directory server. Chosen by judgement. */
 enum { MAX_GROUP_LOOKUPS = 32 };
 
+/* Returns the index of the partition NAME; e->partition_count: not found. */
 static size_t find_partition(const struct ft_placement_evidence *e, struct ft_text name)
 {
   size_t i = 0;
@@ -26,8 +27,8 @@ static size_t find_partition(const struct ft_placement_evidence *e, struct ft_te
   return i;
 }
 
-/* Reads the partition NAME unless OUT has it. Returns its index; FT_PLACEMENT_PARTITIONS: not
- * readable, or no room. */
+/* Reads the partition NAME into OUT, unless OUT has it. Returns its index; FT_PLACEMENT_PARTITIONS
+ * if it cannot be read or OUT is full. */
 static size_t read_named_partition(int state_fd, const ft_site *site, struct ft_text name,
                                    struct ft_placement_evidence *out)
 {
@@ -51,8 +52,8 @@ static int compare_partition_names(const void *a, const void *b)
   return strcmp(left->name, right->name);
 }
 
-/* Keeps the partition read into the next slot, unless it is hidden or already there. */
-static void keep_read_partition(struct ft_placement_evidence *out)
+/* Adds the partition that was read into the next element, unless it is hidden or a duplicate. */
+static void add_read_partition(struct ft_placement_evidence *out)
 {
   const ft_partition *one = &out->partition[out->partition_count];
 
@@ -60,7 +61,7 @@ static void keep_read_partition(struct ft_placement_evidence *out)
     out->partition_count++;
 }
 
-/* Reads the file with all partitions. Returns false if it cannot be read. */
+/* Reads the file with all partitions in the directory FD. Returns false if it cannot be read. */
 static bool read_partition_list(int fd, struct ft_placement_evidence *out)
 {
   size_t first = out->partition_count, at = 0;
@@ -71,7 +72,7 @@ static bool read_partition_list(int fd, struct ft_placement_evidence *out)
     got = ft_record_list_next(FT_RECORD_PARTITION, &list, FT_STATE_PARTITION_LIST, &at,
                               &out->partition[out->partition_count], NULL);
     if (got > 0)
-      keep_read_partition(out);
+      add_read_partition(out);
   }
   ft_buf_free(&list);
   if (got < 0)
@@ -92,11 +93,11 @@ static void read_partition_files(int fd, struct ft_placement_evidence *out)
   while (out->partition_count < FT_PLACEMENT_PARTITIONS && (entry = readdir(folder)))
     if (entry->d_name[0] != '.' && ft_record_read(FT_RECORD_PARTITION, fd, entry->d_name,
                                                   &out->partition[out->partition_count], NULL) == 0)
-      keep_read_partition(out);
+      add_read_partition(out);
   closedir(folder);
 }
 
-/* Appends all other partitions, sorted by name. */
+/* Appends all partitions that OUT lacks and that are not hidden, sorted by name. */
 static void read_all_partitions(int state_fd, struct ft_placement_evidence *out)
 {
   int fd = openat(state_fd, FT_STATE_PARTITIONS, O_RDONLY | O_DIRECTORY | O_CLOEXEC);

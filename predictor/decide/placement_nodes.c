@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* The nodes of a row of the placement table, and why the job cannot run on them. */
+/* The nodes of a row of a placement, and the reasons why a job cannot run on them. */
 #include "config.h"
 
 #include <math.h>
@@ -10,7 +10,7 @@
 #include "predictor/decide/placement_nodes.h"
 #include "predictor/decide/sizing.h"
 
-/* Node types for which a partition's record has room; a full list may be incomplete. */
+/* Maximum number of node types in a partition's record; a full list may be incomplete. */
 enum { MAX_NODE_TYPES = sizeof((ft_partition *)NULL)->nodes / sizeof(ft_node_type) };
 
 /* ---- the job ---- */
@@ -23,7 +23,8 @@ const char *ft_placement_pinning_option(const struct ft_placement_requested *req
                                   : NULL;
 }
 
-/* Counts the hosts of "1-3,7]" (4) and steps over it; a piece that is no range counts as one. */
+/* Parses LIST up to ']', as in "1-3,7]", and returns the number of hosts in it, here 4. An item
+ * that is not a range counts as one. */
 static uint64_t count_bracket_hosts(struct ft_text *list)
 {
   struct ft_text inside, piece;
@@ -73,7 +74,7 @@ void ft_placement_apply(const ft_network *network, struct ft_placement_requested
     requested->gpus.value[option] = network->value;
 }
 
-/* The smallest number of tasks that the request allows. */
+/* Returns the minimum number of tasks of the request. */
 static double min_tasks(const ft_request *r)
 {
   double nodes = r->nodes ? r->nodes : 1;
@@ -110,14 +111,14 @@ double ft_placement_node_count(const ft_request *r, double cpus)
 
 /* ---- the nodes of a row ---- */
 
-/* Whether all nodes of KIND were down or drained when the partition was polled. */
+/* Returns whether all nodes of type KIND were down or drained when the partition was polled. */
 static bool are_all_nodes_down(const ft_node_type *kind)
 {
   return kind->has_down_nodes && kind->down_nodes >= kind->count;
 }
 
-/* Whether a node of KIND has the resources of --gres and of the options that request GPUs. */
-static bool has_requested_gres(const struct ft_placement_question *q, const ft_node_type *kind)
+/* Returns whether a node of type KIND has the resources of --gres and of the options for GPUs. */
+static bool has_requested_gres(const struct ft_placement_query *q, const ft_node_type *kind)
 {
   const ft_request *r = &q->submission->request;
 
@@ -126,18 +127,20 @@ static bool has_requested_gres(const struct ft_placement_question *q, const ft_n
                                   kind);
 }
 
-/* CPUs of a node that the partition allows to jobs. */
+/* Returns the number of CPUs of a node of type KIND that the partition allows to jobs. */
 static uint32_t usable_node_cpus(const ft_partition *p, const ft_node_type *kind)
 {
   return p->max_cpus && p->max_cpus < kind->cpus ? p->max_cpus : kind->cpus;
 }
 
-/* 0 to 3: 2 for the requested resources, 1 for nodes that are up. */
-static int match_score(const struct ft_placement_question *q, const ft_node_type *kind)
+/* Returns a score of 0 to 3: 2 if the nodes have the requested resources, plus 1 if not all are
+ * down. */
+static int match_score(const struct ft_placement_query *q, const ft_node_type *kind)
 {
   return 2 * has_requested_gres(q, kind) + !are_all_nodes_down(kind);
 }
 
+/* Adds the nodes of type KIND to N. NEEDED: CPUs of a task. */
 static void add_node_type(const ft_partition *p, const ft_node_type *kind, uint32_t needed,
                           struct ft_row_nodes *n)
 {
@@ -151,50 +154,51 @@ static void add_node_type(const ft_partition *p, const ft_node_type *kind, uint3
   n->idle_nodes += kind->idle_nodes;
   n->idle_cpus += kind->idle_cpus;
   if (!kind->has_max_idle_cpus)
-    n->most_idle = UINT32_MAX;
-  else if (kind->max_idle_cpus > n->most_idle)
-    n->most_idle = kind->max_idle_cpus;
+    n->max_idle_cpus = UINT32_MAX;
+  else if (kind->max_idle_cpus > n->max_idle_cpus)
+    n->max_idle_cpus = kind->max_idle_cpus;
 }
 
-struct ft_row_nodes ft_placement_nodes(const struct ft_placement_question *q, const ft_partition *p,
+struct ft_row_nodes ft_placement_nodes(const struct ft_placement_query *q, const ft_partition *p,
                                        const char *platform)
 {
   const ft_request *r = &q->submission->request;
   uint32_t needed = r->cpus_per_task ? r->cpus_per_task : 1;
   struct ft_row_nodes n = { 0 };
-  int near[MAX_NODE_TYPES], nearest = 0;
+  int score[MAX_NODE_TYPES], best = 0;
 
   for (size_t i = 0; i < p->nodes_count; i++) {
     const ft_node_type *kind = &p->nodes[i];
 
-    near[i] = -1;
+    score[i] = -1;
     if (strcmp(kind->platform, platform) != 0 || !ft_constraint_allows(r->constraint, kind))
       continue;
-    near[i] = match_score(q, kind);
-    if (near[i] > nearest)
-      nearest = near[i];
+    score[i] = match_score(q, kind);
+    if (score[i] > best)
+      best = score[i];
     n.gpus |=
         kind->gres_truncated || strncmp(kind->gres, "gpu", 3) == 0 || strstr(kind->gres, ",gpu");
   }
-  n.able = nearest >= 2;
-  n.up = nearest & 1;
+  n.has_gres = best >= 2;
+  n.up = best & 1;
   for (size_t i = 0; i < p->nodes_count; i++)
-    if (near[i] == nearest)
+    if (score[i] == best)
       add_node_type(p, &p->nodes[i], needed, &n);
   return n;
 }
 
 /* ---- reasons against a partition ---- */
 
-/* Whether a node of KIND, of any platform, satisfies --constraint and has the resources. */
-static bool satisfies_request(const struct ft_placement_question *q, const ft_node_type *kind)
+/* Returns whether a node of type KIND, of any platform, satisfies --constraint and has the
+ * requested resources. */
+static bool satisfies_request(const struct ft_placement_query *q, const ft_node_type *kind)
 {
   return ft_constraint_allows(q->submission->request.constraint, kind) &&
          has_requested_gres(q, kind);
 }
 
-/* What the nodes of all the partition's platforms together lack; NULL: nothing. */
-static const char *missing_in_total(const struct ft_placement_question *q, const ft_partition *p)
+/* Returns what the nodes of all platforms of P together lack, a static string; NULL: nothing. */
+static const char *missing_in_total(const struct ft_placement_query *q, const ft_partition *p)
 {
   const ft_request *r = &q->submission->request;
   double cpus = 0, nodes = 0;
@@ -211,7 +215,7 @@ static const char *missing_in_total(const struct ft_placement_question *q, const
   return known && cpus > 0 && cpus < ft_placement_cpu_count(r, p) ? "too few CPUs" : NULL;
 }
 
-const char *ft_placement_unknown_condition(const struct ft_placement_question *q, size_t partition)
+const char *ft_placement_unknown_condition(const struct ft_placement_query *q, size_t partition)
 {
   const ft_partition *p = &q->evidence->partition[partition];
   const struct ft_partition_access *access = &q->evidence->access[partition];
@@ -227,31 +231,32 @@ const char *ft_placement_unknown_condition(const struct ft_placement_question *q
                                                                   : NULL;
 }
 
-const char *ft_placement_blocking_reason(const struct ft_placement_question *q,
-                                         const ft_partition *p, const struct ft_row_nodes *n)
+const char *ft_placement_blocking_reason(const struct ft_placement_query *q, const ft_partition *p,
+                                         const struct ft_row_nodes *n)
 {
   const ft_request *r = &q->submission->request;
-  enum ft_gpu_option by = ft_gpu_request_find(&q->requested.gpus);
-  bool whole = p->nodes_count < MAX_NODE_TYPES;
-  const char *few = whole ? missing_in_total(q, p) : NULL;
+  enum ft_gpu_option option = ft_gpu_request_find(&q->requested.gpus);
+  bool complete = p->nodes_count < MAX_NODE_TYPES;
+  const char *lacking = complete ? missing_in_total(q, p) : NULL;
 
   if (p->closed)
     return "it starts no jobs now";
-  /* with --ntasks, --ntasks-per-node is only a maximum */
+  /* if --ntasks is given, --ntasks-per-node is only a maximum */
   if (n->max_cpus && (r->tasks ? r->cpus_per_task : ft_placement_cpus_per_node(r, p)) > n->max_cpus)
     return "too few CPUs";
   if (p->max_nodes && r->nodes > p->max_nodes)
     return "too few nodes";
   if (r->gpus_per_node && p->nodes_count && !n->gpus)
     return "no GPUs";
-  if (n->max_cpus && !n->able)
-    return by < FT_GPU_OPTIONS && by != FT_GPU_OPTION_GRES ? "no node has the requested GPUs"
-                                                           : "no node has the resources of --gres";
-  if (whole && n->max_cpus &&
+  if (n->max_cpus && !n->has_gres)
+    return option < FT_GPU_OPTIONS && option != FT_GPU_OPTION_GRES
+               ? "no node has the requested GPUs"
+               : "no node has the resources of --gres";
+  if (complete && n->max_cpus &&
       !ft_gpu_request_fits_partition(&q->requested.gpus, r->nodes ? r->nodes : 1,
                                      (uint64_t)min_tasks(r), p, r->constraint))
     return "too few GPUs";
-  if (few)
-    return few;
+  if (lacking)
+    return lacking;
   return n->max_cpus && !n->up ? "all its nodes are down or drained" : NULL;
 }

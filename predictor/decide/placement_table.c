@@ -14,9 +14,9 @@
 #include "predictor/decide/placement_nodes.h"
 
 /*
- * CELL: bytes of a cell. NAME: bytes of a platform name that are shown; a fingerprint is longer.
- * LINE: bytes of a line, which has room for blanks after cells whose UTF-8 names have more bytes
- * than columns.
+ * CELL: maximum size of a cell in bytes. NAME: maximum size of a platform's name, which may be a
+ * long fingerprint. LINE: maximum size of a line; twice the cells, because UTF-8 text has more
+ * bytes than columns and the cells are padded to columns.
  */
 enum { COLUMNS = 8, CELL = 64, NAME = 24, LINE = COLUMNS * 2 * CELL };
 
@@ -27,7 +27,8 @@ static const char *const titles[COLUMNS] = { "partition", "platform", "speed",  
 
 typedef char cells[COLUMNS][CELL];
 
-/* "2.17", "21.7", "217": three significant digits; two below a hundredth, "0.0012". */
+/* Formats VALUE with three significant digits, "2.17", "21.7", "217"; below 0.01 with two,
+ * "0.0012". */
 static void show_cell_number(double value, char *out, size_t size)
 {
   double rounded = fabs(value - round(value)) < 1e-9 ? round(value) : value;
@@ -39,7 +40,7 @@ static void show_cell_number(double value, char *out, size_t size)
     (void)snprintf(out, size, "%.*f", decimals, rounded);
 }
 
-/* "2.6 min (2.2-3.1)" */
+/* Formats median and 90 % interval of a run time: "2.6 min (2.2-3.1)". */
 static void show_cell_seconds(const struct ft_estimate *e, char *out, size_t size)
 {
   static const struct {
@@ -71,7 +72,7 @@ static void show_cell_speed(const struct ft_placement_row *row, char *out, size_
     (void)snprintf(out, size, "%s", text[0]);
 }
 
-const char *ft_placement_show_price(const struct ft_placement_question *q, double price, char *out,
+const char *ft_placement_show_price(const struct ft_placement_query *q, double price, char *out,
                                     size_t size)
 {
   const char *currency = q->evidence->platforms.currency;
@@ -91,9 +92,10 @@ static void show_cell_memory(const struct ft_placement_row *row, char *out, size
                  words[row->memory]);
 }
 
-/* "yes, 3 min ago": whether the job could start at once when the partition was last polled. */
-static void show_cell_free(const struct ft_placement_question *q,
-                           const struct ft_placement_row *row, char *out, size_t size)
+/* Formats whether the job could start at once when the partition was last polled: "yes, 3 min
+ * ago". */
+static void show_cell_free(const struct ft_placement_query *q, const struct ft_placement_row *row,
+                           char *out, size_t size)
 {
   double age = q->now - q->evidence->partition[row->partition].updated;
   char ago[32];
@@ -103,8 +105,9 @@ static void show_cell_free(const struct ft_placement_question *q,
                    ft_units_show_seconds(round(fmax(age, 0)), ago, sizeof ago));
 }
 
-/* Why the job may not run in the row's partition; NULL: no reason known. */
-static const char *objection_to_row(const struct ft_placement_question *q,
+/* Returns why the job cannot run, or may not be able to run, on the nodes of ROW; a static string;
+ * NULL: no reason known. */
+static const char *objection_to_row(const struct ft_placement_query *q,
                                     const struct ft_placement_row *row)
 {
   if (row->blocking_reason)
@@ -117,8 +120,8 @@ static const char *objection_to_row(const struct ft_placement_question *q,
   return ft_placement_unknown_condition(q, row->partition);
 }
 
-/* Whether the cells of A and B in COLUMN are equal. */
-static bool is_cell_equal(const struct ft_placement_question *q, const struct ft_placement_row *a,
+/* Returns whether the cells of A and B in COLUMN are certainly equal. */
+static bool is_cell_equal(const struct ft_placement_query *q, const struct ft_placement_row *a,
                           const struct ft_placement_row *b, enum column column)
 {
   const ft_partition *p = q->evidence->partition;
@@ -143,7 +146,8 @@ static bool is_cell_equal(const struct ft_placement_question *q, const struct ft
   return false;
 }
 
-static void fill_cell(const struct ft_placement_question *q, const struct ft_placement_row *row,
+/* Writes the value of ROW in COLUMN into CELL; "?" if unknown. */
+static void fill_cell(const struct ft_placement_query *q, const struct ft_placement_row *row,
                       enum column column, char *cell)
 {
   const char *against;
@@ -185,9 +189,9 @@ static void fill_cell(const struct ft_placement_question *q, const struct ft_pla
   }
 }
 
-/* Fills all cells. Formatting numbers dominates the time, so a cell equal to one of the last row on
- * the same platform, or of the last row, is copied. */
-static void fill_cells(const struct ft_placement_question *q, const struct ft_placement *e,
+/* Fills all cells. A cell is copied if it is equal to that of the previous row, or of the last row
+ * with the same platform, because formatting numbers takes most of the time. */
+static void fill_cells(const struct ft_placement_query *q, const struct ft_placement *e,
                        cells *cell)
 {
   for (size_t r = 0; r < e->count; r++) {
@@ -211,6 +215,7 @@ static void fill_cells(const struct ft_placement_question *q, const struct ft_pl
   }
 }
 
+/* Prints CELL padded to WIDTH, in columns of the terminal. */
 static void print_table_line(cells cell, const int *width,
                              void (*print)(const char *line, void *data), void *data)
 {
@@ -242,9 +247,9 @@ print_text_line(void (*print)(const char *, void *), void *data, const char *for
   print(line, data);
 }
 
-/* Prints why every run time is unknown: the app's runs were on platforms that no listed partition
- * has. Returns false if a run time is known. */
-static bool explain_missing_run_times(const struct ft_placement_question *q,
+/* If all run times are unknown, prints the reason and returns true. The reason may be that all runs
+ * were on platforms that no listed partition has. */
+static bool explain_missing_run_times(const struct ft_placement_query *q,
                                       const struct ft_placement *e,
                                       void (*print)(const char *, void *), void *data)
 {
@@ -260,13 +265,13 @@ static bool explain_missing_run_times(const struct ft_placement_question *q,
   return true;
 }
 
-static const char *partition_name(const struct ft_placement_question *q, size_t partition)
+static const char *partition_name(const struct ft_placement_query *q, size_t partition)
 {
   return q->evidence->partition[partition].name;
 }
 
-/* Writes ", " and the unknown condition of PARTITION into OUT; "" without one. */
-static const char *unknown_condition_suffix(const struct ft_placement_question *q, size_t partition,
+/* Writes ", " and the unknown condition of PARTITION into OUT, or "" without one. Returns OUT. */
+static const char *unknown_condition_suffix(const struct ft_placement_query *q, size_t partition,
                                             char *out, size_t size)
 {
   const char *why = ft_placement_unknown_condition(q, partition);
@@ -275,9 +280,9 @@ static const char *unknown_condition_suffix(const struct ft_placement_question *
   return out;
 }
 
-static void print_best_partitions(const struct ft_placement_question *q,
-                                  const struct ft_placement *e, void (*print)(const char *, void *),
-                                  void *data)
+/* Prints the fastest and the cheapest partition. */
+static void print_best_partitions(const struct ft_placement_query *q, const struct ft_placement *e,
+                                  void (*print)(const char *, void *), void *data)
 {
   char text[384] = "", price[64], limits[64];
   size_t used = 0;
@@ -309,7 +314,7 @@ static void print_best_partitions(const struct ft_placement_question *q,
   print_text_line(print, data, "%s", text);
 }
 
-void ft_placement_table(const struct ft_placement_question *q, const struct ft_placement *e,
+void ft_placement_table(const struct ft_placement_query *q, const struct ft_placement *e,
                         void (*print)(const char *line, void *data), void *data)
 {
   cells cell[FT_PLACEMENT_ROWS], title;

@@ -7,60 +7,62 @@
 #include "predictor/core/text.h"
 #include "predictor/decide/decide.h"
 
+/* Sets in OUT the fields that WITH has. */
 static void override_policy(ft_policy *out, const ft_policy *with)
 {
-#define TAKE(field) out->field = with->has_##field ? with->field : out->field
+#define OVERRIDE(field) out->field = with->has_##field ? with->field : out->field
   if (with->mode != FT_MODE_UNSET)
     out->mode = with->mode;
-  TAKE(min_runs);
-  TAKE(trim_runs);
-  TAKE(oom_probability);
-  TAKE(reject_probability);
-  TAKE(floor_bytes);
-  TAKE(round_bytes);
-  TAKE(trim_factor);
-  TAKE(quiet);
-  TAKE(failure_price);
-  TAKE(force);
-  TAKE(borrow);
-  TAKE(ceiling_factor);
-  TAKE(leak_runs);
-#undef TAKE
+  OVERRIDE(min_runs);
+  OVERRIDE(trim_runs);
+  OVERRIDE(oom_probability);
+  OVERRIDE(reject_probability);
+  OVERRIDE(floor_bytes);
+  OVERRIDE(round_bytes);
+  OVERRIDE(trim_factor);
+  OVERRIDE(quiet);
+  OVERRIDE(failure_price);
+  OVERRIDE(force);
+  OVERRIDE(borrow);
+  OVERRIDE(ceiling_factor);
+  OVERRIDE(leak_runs);
+#undef OVERRIDE
 }
 
 /*
- * Merges OTHER into INTO, both complete, for a job that may start under either: a change needs
- * both, a rejection one, and an amount suffices for both.
+ * Merges OTHER into INTO, both with all fields set, for a job that may start under either: a
+ * request changes only if both change it, a job is rejected if either rejects it, and an amount
+ * suffices for both.
  */
 static void merge_policy(ft_policy *into, const ft_policy *other)
 {
-#define TAKE_LARGER(field) into->field = other->field > into->field ? other->field : into->field
-#define TAKE_SMALLER(field) into->field = other->field < into->field ? other->field : into->field
+#define USE_LARGER(field) into->field = other->field > into->field ? other->field : into->field
+#define USE_SMALLER(field) into->field = other->field < into->field ? other->field : into->field
   if (into->mode != other->mode && (into->mode == FT_MODE_OFF || other->mode == FT_MODE_OFF))
     into->mode = FT_MODE_CHECK;
   else if (other->mode < into->mode)
     into->mode = other->mode;
-  TAKE_LARGER(min_runs);
-  TAKE_LARGER(trim_runs);
-  TAKE_SMALLER(oom_probability);
+  USE_LARGER(min_runs);
+  USE_LARGER(trim_runs);
+  USE_SMALLER(oom_probability);
   if (other->reject_probability > 0 &&
       (into->reject_probability <= 0 || other->reject_probability < into->reject_probability))
     into->reject_probability = other->reject_probability;
-  TAKE_LARGER(floor_bytes);
-  TAKE_LARGER(round_bytes);
-  TAKE_LARGER(trim_factor);
-  TAKE_LARGER(failure_price);
-  TAKE_SMALLER(ceiling_factor);
+  USE_LARGER(floor_bytes);
+  USE_LARGER(round_bytes);
+  USE_LARGER(trim_factor);
+  USE_LARGER(failure_price);
+  USE_SMALLER(ceiling_factor);
   if (other->leak_runs && (!into->leak_runs || other->leak_runs < into->leak_runs))
     into->leak_runs = other->leak_runs;
   into->quiet = into->quiet && other->quiet;
   into->borrow = into->borrow && other->borrow;
   into->force = into->force && other->force;
-#undef TAKE_LARGER
-#undef TAKE_SMALLER
+#undef USE_LARGER
+#undef USE_SMALLER
 }
 
-/* Overrides OUT, the site's policy, by the sections of partition NAME. */
+/* Overrides OUT by the site's policies for partition NAME. */
 static void override_by_partition(const ft_site *site, struct ft_text name, ft_policy *out)
 {
   for (size_t i = 0; i < site->overrides_count; i++)
@@ -68,15 +70,15 @@ static void override_by_partition(const ft_site *site, struct ft_text name, ft_p
       override_policy(out, &site->overrides[i].policy);
 }
 
-/* Overrides OUT by the merged policies of all partitions in NAMES (commas between). */
+/* Overrides OUT by the merged policies of the partitions in NAMES, a comma-separated list. */
 static void override_by_partitions(const ft_site *site, const char *names, ft_policy *out)
 {
   struct ft_text list = ft_text_from(names), name;
-  const ft_policy whole = *out;
+  const ft_policy base = *out;
   bool first = true;
 
   while (ft_text_until(&list, ',', &name)) {
-    ft_policy one = whole;
+    ft_policy one = base;
 
     if (!ft_text_left(&name))
       continue;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /*
- * The rules that give a job's amount of memory, from the estimate and from facts. In order of
- * precedence: the partition's maximum, leak, floor, ceiling, estimate. sizing.c then applies the
- * amount, with respect to the user's request and to the memory without foretell.
+ * The rules that determine the recommended amount of memory from the estimate and the facts. In
+ * order of precedence: the partition's maximum, leak, floor, ceiling, estimate. sizing.c then
+ * compares the amount with the user's request and with the memory without foretell.
  */
 #include "config.h"
 
@@ -14,33 +14,35 @@
 /* Rule floor: multiple of the largest peak of comparable completed runs. Chosen by
  * tests/bench/weeks. */
 #define FLOOR_MARGIN 1.1
-/* Rule floor: multiple of the limit that killed the last run. It is the largest multiple that a
- * ceiling of twice the bound (1.2 times that limit) allows, and at least doubles with each attempt.
- */
+/* Rule floor: multiple of the limit that killed the last run. The amount then at least doubles with
+ * each attempt. Source: a ceiling_factor of 2 times the bound, FT_FACTS_KILLED_FACTOR (1.2) times
+ * that limit, allows no larger multiple. */
 #define KILLED_GROWTH 2.4
-/* Multiple of the estimate's own bound, the peak of a similar run that was killed. Chosen by
- * judgement. */
+/* Minimum of the amount as a multiple of the estimate's bound_bytes, the limit that killed a run.
+ * Chosen by judgement. */
 #define BOUND_MARGIN 1.2
-/* Smallest probability that a target may be: no evidence is certain. */
+/* Minimum of the target probability of running out of memory: no evidence is certain. */
 #define MIN_PROBABILITY 1e-6
-/* Rule ceiling: multiple of the largest need of min_runs comparable runs. Chosen by
- * tests/bench/weeks: a sixth fewer amounts above three times the need, no more kills. */
+/* Rule ceiling: multiple of the largest need of at least min_runs comparable runs. Chosen by
+ * tests/bench/weeks: a sixth fewer amounts above three times the need, without more kills. */
 #define RICH_CEILING 1.3
-/* Rule estimate: largest multiple of the 95 % quantile. Tails beyond are uncertain, and a failure
- * with a larger second attempt costs less. Chosen by tests/bench/weeks. */
+/* Rule estimate: maximum of the amount as a multiple of the 95 % quantile. Quantiles further out
+ * are uncertain, and an occasional failure with a larger second attempt costs less. Chosen by
+ * tests/bench/weeks. */
 #define TAIL_FACTOR 1.5
-/* A request is lowered only to the quantile that is exceeded this many times more rarely than the
- * quantile to which it is raised: foretell would be the cause of the failure. Chosen by judgement.
- */
+/* A request is lowered to a quantile that is exceeded with 1 / LOWER_TIMES of the probability for
+ * raising, because a failure would then be caused by foretell. Chosen by judgement. */
 #define LOWER_TIMES 10
 
 static const struct ft_facts no_facts;
 
+/* Returns the facts of the input; zero if there are none, or if the estimate is a network's. */
 static const struct ft_facts *facts_or_none(const struct ft_decision_input *q)
 {
   return q->facts && !q->network ? q->facts : &no_facts;
 }
 
+/* Returns whether the evidence is from other apps, imported runs or other variants. */
 static bool is_evidence_borrowed(const struct ft_decision_input *q)
 {
   return q->similar || q->imported_from || facts_or_none(q)->borrowed;
@@ -59,6 +61,7 @@ void ft_sizing_weigh_evidence(const struct ft_decision_input *q, struct ft_sizin
   sizing->has_evidence = sizing->has_estimate || f->peak_bytes > 0 || f->bound_bytes > 0;
 }
 
+/* Returns the probability of running out of memory that a recommended amount may have. */
 static double target_probability(const ft_policy *policy)
 {
   double p = policy->oom_probability;
@@ -69,8 +72,8 @@ static double target_probability(const ft_policy *policy)
   return fmin(fmax(p, MIN_PROBABILITY), 0.5);
 }
 
-/* The quantile of E that is exceeded with PROBABILITY, or the allocation with the least expected
- * waste if that is more. Bytes. */
+/* Returns the maximum, in bytes, of the quantile of E that is exceeded with PROBABILITY, the
+ * allocation with the least expected waste, and the bound with its margin. */
 static double need_of_estimate(const struct ft_estimate *e, double probability)
 {
   double need = fmax(ft_estimate_quantile(e, 1 - probability), e->allocation_bytes);
@@ -83,17 +86,17 @@ double ft_sizing_need(const struct ft_estimate *e, const ft_policy *policy)
   return need_of_estimate(e, target_probability(policy));
 }
 
-/* The largest bound of comparable runs. A bound that is a limit has a margin (estimate/facts.h);
- * one that is an observed peak gets one here. */
+/* Returns the largest bound of comparable runs with a margin. A bound from a limit already has one
+ * (estimate/facts.h); for a bound from an observed peak it is FLOOR_MARGIN. */
 static double bound_with_margin(const struct ft_facts *f)
 {
-  bool killed = f->like_bound_bytes < 1.001 * FT_FACTS_KILLED_FACTOR * f->like_killed_bytes;
+  bool is_limit = f->like_bound_bytes < 1.001 * FT_FACTS_KILLED_FACTOR * f->like_killed_bytes;
 
-  return killed ? f->like_bound_bytes : FLOOR_MARGIN * f->like_bound_bytes;
+  return is_limit ? f->like_bound_bytes : FLOOR_MARGIN * f->like_bound_bytes;
 }
 
-/* Bytes that runs have shown to be needed, with a margin: comparable runs, or any runs if none is
- * comparable and few completed. */
+/* Returns the bytes of rule floor: the need of comparable runs with a margin; of any runs, if none
+ * is comparable and fewer than min_runs completed. */
 static double floor_bytes(const struct ft_decision_input *q)
 {
   const struct ft_facts *f = facts_or_none(q);
@@ -110,52 +113,54 @@ static double floor_bytes(const struct ft_decision_input *q)
   return floor;
 }
 
-/* Bytes that comparable runs used or needed at least, without a margin. */
-static double shown_bytes(const struct ft_facts *f)
+/* Returns the lower bound, in bytes, of the need by comparable runs, without a margin. */
+static double need_of_runs(const struct ft_facts *f)
 {
   return fmax(f->like_peak_bytes, f->like_bound_bytes);
 }
 
+/* Returns the multiple of ceiling_basis_of for rule ceiling. */
 static double ceiling_factor_of(const struct ft_decision_input *q)
 {
-  bool rich = facts_or_none(q)->least_completed >= q->policy->min_runs;
+  bool enough = facts_or_none(q)->fewest_completed >= q->policy->min_runs;
 
-  return rich ? fmin(RICH_CEILING, q->policy->ceiling_factor) : q->policy->ceiling_factor;
+  return enough ? fmin(RICH_CEILING, q->policy->ceiling_factor) : q->policy->ceiling_factor;
 }
 
-/* The largest peak or bound in the evidence, in bytes; 0: none. Similar apps count until one of the
- * app's own runs has completed. */
+/* Returns the largest peak or bound in the evidence, in bytes; 0: none. Other apps' runs are
+ * included until a comparable run of the app itself completed. */
 static double ceiling_basis_of(const struct ft_decision_input *q)
 {
   const struct ft_facts *f = facts_or_none(q);
-  double basis = shown_bytes(f);
+  double basis = need_of_runs(f);
 
-  if (!f->least_runs)
+  if (!f->fewest_runs)
     basis = fmax(basis, fmax(f->peak_bytes, f->bound_bytes));
   if (is_evidence_borrowed(q) && q->estimate && !f->like_completed)
     basis = fmax(basis, q->estimate->max_bytes);
   return basis;
 }
 
-/* Whether the app may leak memory: it was killed at increasing limits, and the user does not
- * request at least the last of them with a mode that raises. */
+/* Returns whether rule leak applies: the app was killed at leak_runs growing limits, and the user
+ * does not request at least the largest of them with a mode that raises. */
 static bool is_leak_suspected(const struct ft_decision_input *q, const struct ft_sizing *sizing)
 {
   const struct ft_facts *f = facts_or_none(q);
-  bool asked = sizing->explicit_mode && q->request->mem_unit != FT_MEM_NONE &&
-               (sizing->mode == FT_MODE_RAISE || sizing->mode == FT_MODE_TRIM) &&
-               (double)sizing->limit >= f->like_killed_bytes;
+  bool requested = sizing->explicit_mode && q->request->mem_unit != FT_MEM_NONE &&
+                   (sizing->mode == FT_MODE_RAISE || sizing->mode == FT_MODE_TRIM) &&
+                   (double)sizing->limit >= f->like_killed_bytes;
 
-  return q->policy->leak_runs && f->growing_kills >= q->policy->leak_runs && !asked;
+  return q->policy->leak_runs && f->growing_kills >= q->policy->leak_runs && !requested;
 }
 
-/* Upper limit, in bytes, for an app that may leak memory: the need of its completed runs, or
- * without one the largest limit tried. */
+/* Returns the maximum amount, in bytes, for an app that may leak memory: the need of its completed
+ * runs; without one, the largest limit that killed a run. */
 static double leak_bytes(const struct ft_facts *f)
 {
   return f->like_peak_bytes > 0 ? FLOOR_MARGIN * f->like_peak_bytes : f->like_killed_bytes;
 }
 
+/* Returns BYTES rounded up to a multiple of TO (0: 1 MiB), at most 2^60. */
 static uint64_t round_bytes_up(double bytes, uint64_t to)
 {
   if (!to)
@@ -165,14 +170,14 @@ static uint64_t round_bytes_up(double bytes, uint64_t to)
   return ft_multiply_saturating((uint64_t)ceil(bytes / (double)to), to);
 }
 
-/* The outer quantiles of few runs come from priors, so for thin evidence the median or the
- * allocation with the least expected waste is used. */
+/* Returns the bytes of rule estimate. The outer quantiles of few runs are determined by priors, so
+ * with thin evidence that is not extrapolated the median replaces the target quantile. */
 static double choose_estimated_need(const struct ft_decision_input *q,
                                     const struct ft_sizing *sizing)
 {
   const struct ft_estimate *e = q->estimate;
 
-  /* a job smaller than every recorded run: no evidence that it needs more than it has */
+  /* no evidence that a job smaller than every recorded run needs more memory */
   if (sizing->thin && facts_or_none(q)->less)
     return 0;
   if (sizing->thin && !e->extrapolated && e->allocation_bytes > 0)
@@ -181,7 +186,7 @@ static double choose_estimated_need(const struct ft_decision_input *q,
               fmax(TAIL_FACTOR * ft_estimate_quantile(e, 0.95), need_of_estimate(e, 0.05)));
 }
 
-/* Returns the amount in bytes before rounding; fills SIZING's rule, ceiling, floor and shown. */
+/* Returns the amount in bytes before rounding; fills SIZING's rule, ceiling, floor and min_need. */
 static double amount_by_rules(const struct ft_decision_input *q, struct ft_sizing *sizing)
 {
   double need = 0, floor = sizing->floor = floor_bytes(q), ceiling;
@@ -203,17 +208,17 @@ static double amount_by_rules(const struct ft_decision_input *q, struct ft_sizin
     need = floor;
     sizing->rule = FT_DECIDED_BY_FLOOR;
   }
-  sizing->shown = (uint64_t)fmin(fmin(floor, shown_bytes(facts_or_none(q))), 0x1p60);
+  sizing->min_need = (uint64_t)fmin(fmin(floor, need_of_runs(facts_or_none(q))), 0x1p60);
   if (is_leak_suspected(q, sizing) && need > leak_bytes(facts_or_none(q))) {
     need = leak_bytes(facts_or_none(q));
-    sizing->shown = (uint64_t)fmin((double)sizing->shown, need / FLOOR_MARGIN);
+    sizing->min_need = (uint64_t)fmin((double)sizing->min_need, need / FLOOR_MARGIN);
     sizing->rule = FT_DECIDED_BY_LEAK;
   }
   return fmax(need, (double)q->policy->floor_bytes);
 }
 
-/* Rounds NEED, in bytes, up to the policy's multiple; by rule leak down to MiB. Fills AMOUNT (per
- * node) and UNIT_AMOUNT (per unit). Returns whether the maximum made it less than NEED. */
+/* Rounds NEED, in bytes, up to the policy's multiple; with rule leak down to MiB. Fills AMOUNT (per
+ * node) and UNIT_AMOUNT (per unit). Returns whether sizing->max reduced it below NEED. */
 static bool fit_to_unit(const struct ft_decision_input *q, const struct ft_sizing *sizing,
                         double need, uint64_t *amount, uint64_t *unit_amount)
 {

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* The action of a decision: compares the limit without foretell with the amount by the rules. */
+/* Chooses the action of a decision: compares the limit without foretell with the recommended
+ * amount. */
 #include "config.h"
 
 #include <math.h>
@@ -11,12 +12,13 @@
 /* A limit is too low if the probability of exceeding it is over this multiple of oom_probability
  * and over FT_SIZING_LOW_MIN. Chosen by judgement. */
 #define LOW_FACTOR 2
-/* The same for thin evidence: more likely than not. */
+/* With thin evidence a limit is too low if the probability of exceeding it is over this: more
+ * likely than not. Chosen by judgement. */
 #define LOW_THIN 0.5
 /* Probabilities are within [MIN_PROBABILITY, 1 - MIN_PROBABILITY]: no evidence is certain. */
 #define MIN_PROBABILITY 1e-6
-/* Integration range of the factor that array tasks share, in standard deviations: 6e-7 of a normal
- * distribution lies outside. */
+/* The common factor of array tasks is integrated from minus to plus this number of standard
+ * deviations: 6e-7 of a normal distribution lies outside. */
 #define SHARED_FACTOR_MAX 5.0
 /* Integration step, in standard deviations. Chosen by judgement. */
 #define SHARED_FACTOR_STEP 0.25
@@ -28,13 +30,14 @@ static double clamp_probability(double p)
   return fmin(fmax(p, MIN_PROBABILITY), 1 - MIN_PROBABILITY);
 }
 
-/* The probability that the job needs more than BYTES; of a job array, the worst task's. */
+/* Returns the probability that the job needs more than BYTES; for a job array, the maximum over the
+ * tasks. */
 static double worst_task_exceeds(const struct ft_decision_input *q, uint64_t bytes)
 {
   double worst = ft_estimate_exceeds(q->estimate, (double)bytes);
 
-  for (size_t i = 0; q->elements && i < q->elements->count; i++)
-    worst = fmax(worst, ft_estimate_exceeds(&q->elements->each[i], (double)bytes));
+  for (size_t i = 0; q->tasks && i < q->tasks->count; i++)
+    worst = fmax(worst, ft_estimate_exceeds(&q->tasks->each[i], (double)bytes));
   return worst;
 }
 
@@ -44,6 +47,8 @@ static void set_action(struct ft_sizing *sizing, ft_action action, const char *r
   sizing->reason = reason;
 }
 
+/* Returns the probability of running out of memory under BYTES; -1: unknown, or no limit is
+ * enforced. */
 static double p_oom_under(const struct ft_decision_input *q, const struct ft_sizing *sizing,
                           uint64_t bytes)
 {
@@ -52,19 +57,18 @@ static double p_oom_under(const struct ft_decision_input *q, const struct ft_siz
   return clamp_probability(worst_task_exceeds(q, bytes));
 }
 
-size_t ft_decide_largest(const struct ft_array_estimates *elements, const ft_policy *policy)
+size_t ft_decide_largest(const struct ft_array_estimates *tasks, const ft_policy *policy)
 {
   size_t largest = 0;
 
-  for (size_t i = 1; i < elements->count; i++)
-    if (ft_sizing_need(&elements->each[i], policy) >
-        ft_sizing_need(&elements->each[largest], policy))
+  for (size_t i = 1; i < tasks->count; i++)
+    if (ft_sizing_need(&tasks->each[i], policy) > ft_sizing_need(&tasks->each[largest], policy))
       largest = i;
   return largest;
 }
 
-/* Whether the job's features are smaller than those of every recorded run, so that thin evidence
- * does not show that it needs more than the default. */
+/* Returns whether the evidence is thin and the job's features are smaller than those of every
+ * recorded run, so that there is no evidence that the job needs more than the default. */
 static bool is_smaller_than_runs(const struct ft_decision_input *q, const struct ft_sizing *sizing)
 {
   return sizing->thin && q->facts && q->facts->less && !q->network;
@@ -73,12 +77,15 @@ static bool is_smaller_than_runs(const struct ft_decision_input *q, const struct
 bool ft_sizing_is_too_low(const struct ft_sizing *sizing, const ft_policy *policy, bool less,
                           double limit, double p)
 {
-  double most =
+  double max_p =
       sizing->thin ? LOW_THIN : fmax(FT_SIZING_LOW_MIN, LOW_FACTOR * policy->oom_probability);
 
-  return limit < (double)sizing->shown || (sizing->rule != FT_DECIDED_BY_LEAK && !less && p > most);
+  return limit < (double)sizing->min_need ||
+         (sizing->rule != FT_DECIDED_BY_LEAK && !less && p > max_p);
 }
 
+/* Returns whether the limit is too low; false if there is none, or Slurm neither allocates nor
+ * limits memory. */
 static bool is_too_low(const struct ft_decision_input *q, const struct ft_sizing *sizing)
 {
   if (!sizing->limit || !(sizing->enforced || q->memory_is_consumable))
@@ -88,6 +95,7 @@ static bool is_too_low(const struct ft_decision_input *q, const struct ft_sizing
                               sizing->has_estimate ? worst_task_exceeds(q, sizing->limit) : -1);
 }
 
+/* Fills the probabilities under limit and amount, too_low and too_high. */
 static void compare_with_limit(const struct ft_decision_input *q, struct ft_sizing *sizing)
 {
   double factor = fmax(q->policy->trim_factor, 1);
@@ -100,27 +108,29 @@ static void compare_with_limit(const struct ft_decision_input *q, struct ft_sizi
                      (double)sizing->limit > factor * (double)sizing->min_amount;
 }
 
-/* Lowers the request, to the amount that is exceeded much more rarely (rules.c, LOWER_TIMES). */
+/* Lowers the request to min_amount, which is exceeded with a smaller probability (rules.c,
+ * LOWER_TIMES). */
 static void lower_request(const struct ft_decision_input *q, struct ft_sizing *sizing,
                           ft_action action, const char *reason)
 {
   sizing->amount = sizing->min_amount;
   sizing->unit_amount = sizing->unit_min_amount;
   sizing->p_amount = p_oom_under(q, sizing, sizing->amount);
-  sizing->rule = sizing->amount <= sizing->shown ? FT_DECIDED_BY_FLOOR : FT_DECIDED_BY_ESTIMATE;
+  sizing->rule = sizing->amount <= sizing->min_need ? FT_DECIDED_BY_FLOOR : FT_DECIDED_BY_ESTIMATE;
   set_action(sizing, action, reason);
 }
 
 /* ---- the action ---- */
 
-/* Leaves the job as it is, by RULE. */
+/* Leaves the request unchanged, by RULE. */
 static void leave_by_rule(struct ft_sizing *sizing, ft_decision_rule rule, const char *reason)
 {
   set_action(sizing, FT_ACTION_LEAVE, reason);
   sizing->rule = rule;
 }
 
-/* Whether enough of the app's own runs support the estimate to lower a request. */
+/* Returns whether the estimate is from enough of the user's own runs (trim_runs) to lower a
+ * request. */
 static bool may_lower(const struct ft_decision_input *q, const struct ft_sizing *sizing)
 {
   return sizing->has_estimate && !sizing->thin && !q->network && !q->pooled &&
@@ -128,8 +138,9 @@ static bool may_lower(const struct ft_decision_input *q, const struct ft_sizing 
 }
 
 /*
- * If the default of one partition is too small for the job, but too few runs support less than the
- * default of another, sets the largest default. Returns whether it does.
+ * Requests the largest default of the merged partitions if the smallest is too small for the job;
+ * used if a smaller amount than the largest default cannot be set. Returns whether it was
+ * requested.
  */
 static bool set_largest_default(const struct ft_decision_input *q, struct ft_sizing *sizing)
 {
@@ -144,27 +155,29 @@ static bool set_largest_default(const struct ft_decision_input *q, struct ft_siz
   return true;
 }
 
-/* Whether few comparable runs completed well within the limit, and no estimate doubts it: the outer
- * quantiles of few runs come from priors, and do not raise such a default. */
+/* Returns whether, with thin evidence, comparable runs completed within the limit with a margin,
+ * none was killed, and no estimate gives a probability over FT_SIZING_LOW_MIN. The outer quantiles
+ * of few runs are determined by priors and are no reason to exceed such a default. */
 static bool did_comparable_runs_fit(const struct ft_decision_input *q,
                                     const struct ft_sizing *sizing)
 {
   const struct ft_facts *f = q->facts;
 
-  if (!sizing->thin || !f || q->network || !f->least_completed || f->like_killed ||
+  if (!sizing->thin || !f || q->network || !f->fewest_completed || f->like_killed ||
       (double)sizing->limit < sizing->floor)
     return false;
   return !sizing->has_estimate || worst_task_exceeds(q, sizing->limit) <= FT_SIZING_LOW_MIN;
 }
 
-/* Whether the app's own runs show that the limit suffices. */
+/* Returns whether an estimate from enough runs shows that the limit suffices. */
 static bool is_limit_enough(const struct ft_decision_input *q, const struct ft_sizing *sizing)
 {
-  return sizing->has_estimate && !sizing->thin && !q->network && sizing->limit >= sizing->shown &&
+  return sizing->has_estimate && !sizing->thin && !q->network &&
+         sizing->limit >= sizing->min_need &&
          worst_task_exceeds(q, sizing->limit) <= q->policy->oom_probability;
 }
 
-/* The action if the user requests no memory and the mode may set it. */
+/* Chooses the action if the user requests no memory and the mode may set it. */
 static void set_unrequested(const struct ft_decision_input *q, struct ft_sizing *sizing)
 {
   if (!sizing->enforced && !q->memory_is_consumable)
@@ -197,6 +210,7 @@ static void set_unrequested(const struct ft_decision_input *q, struct ft_sizing 
     lower_request(q, sizing, FT_ACTION_SET, "no memory requested");
 }
 
+/* Leaves the request unchanged, with a warning if it is too low or too high. */
 static void keep_request(const struct ft_decision_input *q, struct ft_sizing *sizing)
 {
   if (sizing->too_low)
@@ -213,16 +227,17 @@ static void keep_request(const struct ft_decision_input *q, struct ft_sizing *si
     sizing->rule = FT_DECIDED_BY_REQUEST;
 }
 
+/* Chooses the action, without a rejection. */
 static void choose_action(const struct ft_decision_input *q, struct ft_sizing *sizing)
 {
-  bool asked = q->request->mem_unit != FT_MEM_NONE;
+  bool requested = q->request->mem_unit != FT_MEM_NONE;
   bool may_raise = (sizing->mode == FT_MODE_RAISE || sizing->mode == FT_MODE_TRIM) && !q->similar;
 
   if (sizing->mode == FT_MODE_CHECK)
     keep_request(q, sizing);
   else if (q->interactive)
     leave_by_rule(sizing, FT_DECIDED_BY_NONE, "memory of interactive sessions is not set");
-  else if (!asked)
+  else if (!requested)
     set_unrequested(q, sizing);
   else if (sizing->too_low && may_raise && sizing->amount > sizing->limit)
     set_action(sizing, FT_ACTION_RAISE, "the request is too small");
@@ -243,8 +258,9 @@ static bool changes_request(ft_action action)
   return action == FT_ACTION_SET || action == FT_ACTION_RAISE || action == FT_ACTION_TRIM;
 }
 
-/* Without a request the job gets the default of the partition where it starts: the smallest one is
- * the limit. Returns false if the partitions do not differ or there is a request. */
+/* Sets the limit to the smallest default of the merged partitions: without a request the job gets
+ * the default of the partition in which it starts. Returns false if all defaults are equal or there
+ * is a request. */
 static bool use_smallest_default(const struct ft_decision_input *q, struct ft_sizing *sizing)
 {
   if (!q->merged.min_default_bytes || q->request->mem_unit != FT_MEM_NONE)
@@ -255,6 +271,7 @@ static bool use_smallest_default(const struct ft_decision_input *q, struct ft_si
   return true;
 }
 
+/* Compares the limit with the amount and chooses the action. */
 static void size_by_mode(const struct ft_decision_input *q, struct ft_sizing *sizing)
 {
   if (sizing->mode == FT_MODE_CHECK || sizing->mode == FT_MODE_OFF)
@@ -271,16 +288,16 @@ static void size_by_mode(const struct ft_decision_input *q, struct ft_sizing *si
     set_action(sizing, FT_ACTION_WARN, "the default of one of its partitions is too small");
 }
 
-/* Whether the app's own runs show that the job would run out of memory: comparable runs completed,
- * and all of them used more. */
+/* Returns whether the app's own runs show that the job would run out of memory: comparable runs
+ * completed, and all used more. */
 static bool is_shown_to_fail(const struct ft_decision_input *q, const struct ft_sizing *sizing)
 {
   return q->facts && !sizing->thin && !q->network && !q->interactive &&
          (double)sizing->oom_bytes < q->facts->like_sure_bytes;
 }
 
-/* Rejects the job if the policy requires it. Every mode does: modes limit changes, not rejections.
- */
+/* Sets p_oom and oom_bytes, and rejects the job if the policy requires it. Also the modes off and
+ * check reject: modes restrict changes, not rejections. */
 static void apply_rejection(const struct ft_decision_input *q, struct ft_sizing *sizing)
 {
   sizing->p_oom = changes_request(sizing->action) ? sizing->p_amount : sizing->p_limit;
@@ -326,23 +343,23 @@ void ft_sizing_make(const struct ft_decision_input *q, struct ft_sizing *sizing)
 /* ---- job arrays ---- */
 
 /*
- * The mean over COUNT tasks of log(1 - p), p being a task's probability of exceeding its memory if
- * the shared factor has the value FACTOR. SHARED is the shared part of the variance, SCORES are the
- * normal scores of the tasks' unconditional probabilities.
+ * Returns the mean over COUNT tasks of log(1 - p), where p is a task's probability of exceeding its
+ * memory, given the value FACTOR of the common factor. SHARED is the fraction of the variance due
+ * to the common factor; SCORES are the normal scores of the tasks' unconditional probabilities.
  */
 static double log_p_no_task(const double *scores, size_t count, double shared, double factor)
 {
-  double own = sqrt(fmax(1 - shared, 1e-9)), none = 0;
+  double deviation = sqrt(fmax(1 - shared, 1e-9)), none = 0;
 
   for (size_t i = 0; i < count; i++)
-    none +=
-        log1p(-clamp_probability(ft_normal_probability((scores[i] + sqrt(shared) * factor) / own)));
+    none += log1p(
+        -clamp_probability(ft_normal_probability((scores[i] + sqrt(shared) * factor) / deviation)));
   return none / (double)count;
 }
 
 double ft_sizing_p_any_task(const struct ft_decision_input *q, uint64_t bytes)
 {
-  const struct ft_array_estimates *e = q->elements;
+  const struct ft_array_estimates *e = q->tasks;
   double tasks = q->request->array_tasks > 1 ? q->request->array_tasks : 1, any = 0, worst = 0;
   double scores[FT_ARRAY_ESTIMATES], shared = fmin(fmax(q->estimate->shared, 0), 1);
   size_t count = e ? e->count : 1;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Reads policy, partition and evidence of a submission, and makes its decision. */
+/* Reads policy, partition and evidence for a submission, and makes the decision. */
 #include "config.h"
 
 #include <stdio.h>
@@ -10,7 +10,8 @@
 #include "predictor/estimate/variant.h"
 #include "predictor/request/array.h"
 
-/* The submitter's name if SITE has policies of users, else NULL: a look-up reads files. */
+/* Returns the submitter's name if SITE has policies for users, else NULL, because looking up a name
+ * reads files. */
 static const char *look_up_policy_user(const ft_site *site, const struct ft_submitter *submitter)
 {
   for (size_t i = 0; i < site->overrides_count; i++)
@@ -39,8 +40,7 @@ int ft_known_read_evidence(int state_fd, const struct ft_submitter *submitter,
 {
   struct ft_model_lookup *e = &known->evidence;
 
-  e->elements.count =
-      array ? ft_array_select_tasks(array, s, e->elements.index, FT_ARRAY_ESTIMATES) : 0;
+  e->tasks.count = array ? ft_array_select_tasks(array, s, e->tasks.index, FT_ARRAY_ESTIMATES) : 0;
   if (ft_model_lookup_read(state_fd, submitter->uid, submitter->name, submitter->data, s,
                            &known->policy, e, err) == 0)
     return 0;
@@ -49,6 +49,7 @@ int ft_known_read_evidence(int state_fd, const struct ft_submitter *submitter,
   return -1;
 }
 
+/* Returns the column NAME of MODEL; NULL: none. */
 static const ft_column *find_model_column(const ft_model *model, const char *name)
 {
   for (size_t j = 0; j < model->columns_count; j++)
@@ -57,8 +58,8 @@ static const ft_column *find_model_column(const ft_model *model, const char *nam
   return NULL;
 }
 
-/* Appends NAME to the list that begins at byte FROM of LINE. Returns false if LINE would exceed
- * LIMIT bytes. */
+/* Appends NAME to the comma-separated list that begins at byte FROM of LINE. Returns false if LINE
+ * would exceed LIMIT bytes. */
 static bool append_feature_name(char line[FT_PARAMS_LINE], size_t from, const char *name,
                                 size_t limit)
 {
@@ -70,7 +71,7 @@ static bool append_feature_name(char line[FT_PARAMS_LINE], size_t from, const ch
   return true;
 }
 
-/* Appends the model's features to LINE: those that S lacks, then the others. */
+/* Appends the names of MODEL's features to LINE: first those that S lacks; "..." if cut. */
 static void append_known_features(const ft_model *model, const ft_submission *s,
                                   char line[FT_PARAMS_LINE])
 {
@@ -90,8 +91,8 @@ static void append_known_features(const ft_model *model, const ft_submission *s,
     }
 }
 
-/* Whether KNOWN's model is of the app itself (or the site's model of it), has features, and has
- * room for more. For an app without features every name is a new one. */
+/* Returns whether a name that is not in KNOWN's model is probably misspelt: the model is of the app
+ * itself, own or pooled, has enough runs, has features, and has room for more. */
 static bool has_own_model(const struct ft_submission_knowledge *known)
 {
   const struct ft_model_lookup *e = &known->evidence;
@@ -129,10 +130,11 @@ bool ft_known_unknown_params(const struct ft_submission_knowledge *known, const 
   return true;
 }
 
-/* Replaces the estimate by the network's own if the app has too few runs. */
+/* Replaces the estimate in OUT by that of NETWORK if the app has fewer than min_runs runs and no
+ * bound. */
 static void use_network_estimate(const ft_network *network, struct ft_submission_decision *out)
 {
-  struct ft_decision_input *q = &out->question;
+  struct ft_decision_input *q = &out->input;
 
   if (!network || network->quantiles_count != FT_ESTIMATE_LEVELS ||
       (q->estimate &&
@@ -142,19 +144,18 @@ static void use_network_estimate(const ft_network *network, struct ft_submission
   out->host = (struct ft_estimate){ .method = "operators" };
   memcpy(out->host.quantile, network->quantiles, sizeof out->host.quantile);
   q->estimate = &out->host;
-  q->elements = NULL;
+  q->tasks = NULL;
   q->imported_from = NULL;
   q->pooled = false;
   q->similar = q->site_prior_apps = 0;
   q->network = network->subject;
 }
 
-void ft_submission_decide(const struct ft_submission_question *q,
-                          struct ft_submission_decision *out)
+void ft_submission_decide(const struct ft_submission_query *q, struct ft_submission_decision *out)
 {
   const struct ft_submission_knowledge *known = q->known;
 
-  out->question =
+  out->input =
       (struct ft_decision_input){ .mode = q->mode,
                                   .app = q->submission->app,
                                   .request = &q->submission->request,
@@ -167,14 +168,14 @@ void ft_submission_decide(const struct ft_submission_question *q,
                                   .cannot_reject = q->cannot_reject,
                                   .dry_run = q->dry_run };
   out->by_network = false;
-  ft_decision_input_set(&out->question, &known->evidence, q->submission->job_name);
+  ft_decision_input_set(&out->input, &known->evidence, q->submission->job_name);
   use_network_estimate(q->network, out);
-  ft_sizing_make(&out->question, &out->sizing);
-  ft_decide(&out->question, &out->sizing, &out->decision);
+  ft_sizing_make(&out->input, &out->sizing);
+  ft_decide(&out->input, &out->sizing, &out->decision);
 }
 
 void ft_submission_explain(const struct ft_submission_decision *decision,
                            struct ft_explanation *out)
 {
-  ft_explain(&decision->question, &decision->sizing, &decision->decision, out);
+  ft_explain(&decision->input, &decision->sizing, &decision->decision, out);
 }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /*
- * The decision about one submission, from the state directory to the message. The plugin, foretell
- * predict, --predict-partition and tests/bench/weeks all use this path.
+ * The decision about one submission: reads policy, partition and evidence from the state directory,
+ * decides, and writes the message. Used by the plugin, foretell predict and tests/bench/weeks.
  */
 #ifndef FT_DECIDE_SUBMISSION_H
 #define FT_DECIDE_SUBMISSION_H
@@ -10,77 +10,78 @@
 #include "predictor/decide/messages.h"
 #include "predictor/estimate/model_lookup.h"
 
-/* What the state directory holds about a submission, read once. */
+/* The records of the state directory about a submission, read once. */
 struct ft_submission_knowledge {
-  ft_policy policy;       /* resolved for its partition, account and user */
+  ft_policy policy;       /* resolved for partition, account and user */
   ft_partition partition; /* valid if has_partition */
   bool has_partition;
   struct ft_merged_partitions merged;
-  struct ft_model_lookup evidence; /* without evidence: estimate NULL and no facts */
+  struct ft_model_lookup evidence; /* without evidence: estimate NULL, facts.runs 0 */
 };
 
-/* The submitting user. NAME(DATA), the user's name, is called only if policies or imported runs
- * name users. */
+/* The submitting user. NAME(DATA) returns the user's name; it is called only if the site has
+ * policies for users, or for imported runs. */
 struct ft_submitter {
   uint32_t uid;
   const char *(*name)(void *data);
   void *data;
 };
 
-/* Resolves KNOWN's policy for REQUEST under SITE. */
+/* Sets known->policy to the policy of SITE for REQUEST of SUBMITTER. */
 void ft_known_resolve_policy(const ft_site *site, const struct ft_submitter *submitter,
                              const ft_request *request, struct ft_submission_knowledge *known);
 
-/* Reads KNOWN's partition, merged if REQUEST names several, from the state directory STATE_FD. A
- * partition that cannot be read is not known. */
+/* Reads the partition of REQUEST, merged if REQUEST names several, from the state directory
+ * STATE_FD into KNOWN. known->has_partition is false if it cannot be read. */
 void ft_known_read_partition(int state_fd, const ft_site *site, const ft_request *request,
                              struct ft_submission_knowledge *known);
 
 /*
- * Reads the evidence for SUBMISSION into KNOWN, whose policy is resolved, from the state directory
- * STATE_FD; of a job array (ARRAY, the value of --array; NULL: none) for up to FT_ARRAY_ESTIMATES
- * tasks. Returns 0, also without evidence; -1 and fills ERR if a model cannot be read.
+ * Reads the evidence for SUBMISSION from the state directory STATE_FD into KNOWN, whose policy is
+ * set. ARRAY: value of --array; NULL: no array. Of an array, up to FT_ARRAY_ESTIMATES tasks are
+ * estimated. Returns 0, also without evidence; -1 and fills ERR if a model cannot be read.
  */
 int ft_known_read_evidence(int state_fd, const struct ft_submitter *submitter,
                            const ft_submission *submission, const char *array,
                            struct ft_submission_knowledge *known, struct ft_error *err);
 
-/* Bytes of the line of ft_known_unknown_params, with its NUL. */
+/* Size in bytes of the line of ft_known_unknown_params, with its NUL. */
 enum { FT_PARAMS_LINE = 400 };
 
 /*
- * Writes a warning into LINE about names in PARAMS (the value of --predict-params; NULL: none) that
- * no run of SUBMISSION's app has had, with the known names, those first that SUBMISSION lacks: a
- * misspelt name would go unnoticed. Returns false without such a name, or if KNOWN, filled by
- * ft_known_read_evidence, has no model of at least min_runs runs of the app itself.
+ * Finds misspelt names in PARAMS, the value of --predict-params (NULL: not given): names that no
+ * run of SUBMISSION's app has had. Writes a warning with these names and the known ones into LINE;
+ * known names that SUBMISSION lacks come first. KNOWN is filled by ft_known_read_evidence. Returns
+ * false if there is no such name, or if KNOWN has no model with min_runs runs of the app itself.
  */
 bool ft_known_unknown_params(const struct ft_submission_knowledge *known,
                              const ft_submission *submission, const char *params,
                              char line[FT_PARAMS_LINE]);
 
 /* The input of ft_submission_decide; all pointers are borrowed. */
-struct ft_submission_question {
+struct ft_submission_query {
   const ft_site *site;
   const ft_submission *submission;
   const struct ft_submission_knowledge *known;
   const ft_network *network; /* the helper's result for a model file; NULL: none */
-  ft_mode mode;              /* the user's; FT_MODE_UNSET: the policy's */
-  bool cannot_reject;        /* Slurm ignores a rejection */
+  ft_mode mode;              /* given by the user; FT_MODE_UNSET: the policy's */
+  bool cannot_reject;        /* Slurm would ignore a rejection */
   bool dry_run; /* nothing is submitted (foretell predict): report also if nothing changes */
 };
 
-/* A decision with everything that led to it; the question's KNOWN and SUBMISSION must outlive it.
- */
+/* A decision with its input and sizing. It points into the query's `known` and `submission`, which
+ * must outlive it. */
 struct ft_submission_decision {
-  struct ft_decision_input question;
+  struct ft_decision_input input;
   struct ft_sizing sizing;
-  struct ft_estimate host; /* host memory of a network; valid if by_network */
-  bool by_network;         /* the estimate is `host` */
+  struct ft_estimate host; /* estimated host memory of a network; valid if by_network */
+  bool by_network;         /* input.estimate is `host` */
   ft_decision decision;
 };
 
-/* Decides. Pure. Fills OUT, which points into itself and must not be copied. */
-void ft_submission_decide(const struct ft_submission_question *question,
+/* Fills OUT with the decision for QUERY. Pure. OUT contains pointers into itself and must not be
+ * copied. */
+void ft_submission_decide(const struct ft_submission_query *query,
                           struct ft_submission_decision *out);
 
 /* Fills OUT with the message about DECISION. */

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Predictions of the tasks of a job array, as the submission record carries them. */
+/* Predictions for the tasks of a job array, in the form of the submission record. */
 #include "config.h"
 
 #include <math.h>
@@ -12,15 +12,17 @@
 #include "predictor/request/array.h"
 
 enum {
+  /* capacities of the records */
   TASKS = sizeof((ft_task_predictions *)NULL)->index / sizeof(uint32_t),
   ROWS = sizeof((ft_task_predictions *)NULL)->p50_bytes / sizeof(float),
   EXAMINED_TASKS = sizeof((ft_task_values *)NULL)->index / sizeof(uint32_t),
   LISTS = sizeof((ft_submission *)NULL)->task_values / sizeof(ft_task_values),
   COLUMNS = sizeof((ft_model *)NULL)->columns / sizeof(ft_column),
-  /* Steps of a row's values per doubling at the first coarsening: steps of 1.1 %, then 2.2 % and
-   * 4.4 %. The rounding error, half a step, is below the scatter of equal runs. */
+  /* Values are rounded to this number of steps per factor of 2 at the first coarsening level: steps
+   * of 1.1 %, then 2.2 % and 4.4 %. The rounding error, half a step, is below the variation between
+   * equal runs. Chosen by judgement. */
   FINEST_STEPS = 64,
-  COARSENINGS = 3 /* number of coarsenings, each with half the steps */
+  COARSENINGS = 3 /* number of coarsening levels, each with half the steps of the one before */
 };
 
 /* The 5, 50 and 95 % quantiles, in bytes. */
@@ -28,12 +30,12 @@ struct row {
   float bytes[3];
 };
 
-/* The prediction of each task, before equal ones are merged. */
+/* The predictions of all tasks, before equal ones are merged. */
 struct exact {
   size_t count;
   uint32_t index[TASKS];
   struct row row[TASKS];
-  uint64_t hash[TASKS]; /* of the features behind the row */
+  uint64_t hash[TASKS]; /* of the feature values from which the row was computed */
 };
 
 static struct row row_of_estimate(const struct ft_estimate *e)
@@ -42,6 +44,7 @@ static struct row row_of_estimate(const struct ft_estimate *e)
                          (float)ft_estimate_quantile(e, 0.95) } };
 }
 
+/* Rounds the values of ROW to STEPS per factor of 2; 0: no rounding. */
 static void coarsen_row(struct row *row, unsigned steps)
 {
   for (int i = 0; steps && i < 3; i++)
@@ -49,7 +52,7 @@ static void coarsen_row(struct row *row, unsigned steps)
       row->bytes[i] = exp2f(roundf(log2f(row->bytes[i]) * (float)steps) / (float)steps);
 }
 
-/* Adds a task. Returns false if it needs a new row and there is no room for one. */
+/* Adds the task INDEX with ROW to OUT. Returns false if it needs a new row and OUT has no room. */
 static bool add_task(ft_task_predictions *out, uint32_t index, const struct row *row)
 {
   pb_size_t at = out->p50_bytes_count;
@@ -77,8 +80,8 @@ static void clear_predictions(ft_task_predictions *out)
   out->p05_bytes_count = out->p50_bytes_count = out->p95_bytes_count = 0;
 }
 
-/* Fills OUT with the finest steps for which the rows suffice; with the coarsest, tasks without room
- * are left out. */
+/* Fills OUT with EXACT at the finest rounding for which OUT has enough rows; at the coarsest, tasks
+ * without a row are omitted. */
 static void merge_equal_rows(const struct exact *exact, ft_task_predictions *out)
 {
   for (unsigned level = 0; level <= COARSENINGS; level++) {
@@ -96,8 +99,8 @@ static void merge_equal_rows(const struct exact *exact, ft_task_predictions *out
   }
 }
 
-/* Whether the files of the task INDEX were examined; in arrays of up to EXAMINED_TASKS / LISTS
- * TASKS all were. */
+/* Returns whether the files of the task INDEX of an array of TASKS tasks were examined. In arrays
+ * of up to EXAMINED_TASKS / LISTS tasks, all were. */
 static bool are_files_examined(const ft_submission *s, uint32_t tasks, uint32_t index)
 {
   if (tasks <= EXAMINED_TASKS / LISTS)
@@ -120,7 +123,8 @@ static bool are_files_examined(const ft_submission *s, uint32_t tasks, uint32_t 
   return true;
 }
 
-/* The row of a task with the same features (HASH), or of this task in the decision's estimates. */
+/* Sets OUT to the row of a task with the same features (HASH), or to the estimate of the task INDEX
+ * in DONE, the decision's estimates. Returns false if there is neither. */
 static bool find_existing_row(const struct exact *exact, const struct ft_array_estimates *done,
                               uint32_t index, uint64_t hash, struct row *out)
 {
@@ -160,7 +164,8 @@ static bool evaluate_task(const ft_model *model, const ft_submission *s, uint32_
   return true;
 }
 
-/* Chooses the tasks to predict: in a long array with files, those whose files were examined. */
+/* Fills INDEX with the tasks to predict: of a long array with files, those whose files were
+ * examined. Returns their number. */
 static size_t choose_tasks(const ft_submission *s, const char *array, uint32_t index[TASKS])
 {
   const ft_task_values *list = &s->task_values[0];
@@ -175,7 +180,7 @@ void ft_task_predictions_fill(const struct ft_submission_decision *decision,
                               const struct ft_submission_knowledge *known, const ft_submission *s,
                               const char *array, ft_task_predictions *out)
 {
-  const struct ft_array_estimates *done = decision->question.elements;
+  const struct ft_array_estimates *done = decision->input.tasks;
   uint32_t index[TASKS], tasks = ft_array_count(array);
   struct exact exact;
   size_t count;
@@ -186,7 +191,7 @@ void ft_task_predictions_fill(const struct ft_submission_decision *decision,
   if (!decision->sizing.has_estimate || !done || done->count < 2)
     return;
   exact.count = 0;
-  /* the model in memory is that of a similar app */
+  /* known->evidence.model was overwritten by a similar app's: use the existing estimates */
   if (known->evidence.similar || known->evidence.site_prior_apps) {
     for (; exact.count < done->count; exact.count++) {
       exact.index[exact.count] = done->index[exact.count];

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /*
- * Upper limit of a first allocation, in bytes, from the largest peaks of the runs. Ensemble members
- * extrapolate beyond them. Pure: libc and libm, no allocation.
+ * Cap: upper limit of a first allocation, from the largest peaks of the runs. Ensemble members may
+ * extrapolate further. Pure: needs libc and libm only, allocates nothing.
  */
 #ifndef FT_ESTIMATE_ALLOCATION_CAP_H
 #define FT_ESTIMATE_ALLOCATION_CAP_H
@@ -10,12 +10,13 @@
 
 #include "predictor/estimate/ensemble.h"
 
-/* Returns the limit in bytes of a first allocation for QUESTION; infinite if E's runs give none.
- * FIXED: cost of a failure in bytes, beyond the failed attempt itself. */
-double ft_allocation_cap(const ft_evaluator *e, const struct ft_allocation_query *question,
+/* Returns the cap, in bytes, on a first allocation for QUERY; INFINITY if E's runs give no cap.
+ * FIXED: cost of a failure, in bytes, in addition to the memory of the failed attempt. */
+double ft_allocation_cap(const ft_evaluator *e, const struct ft_allocation_query *query,
                          double fixed);
 
-/* Raises the cap of E if a run EXCEEDED it, and lowers it slightly otherwise. */
+/* Adapts the cap of E after a run: raises the cap if the run EXCEEDED it, else lowers it by
+ * less. */
 void ft_allocation_cap_update(ft_evaluator *e, bool exceeded);
 
 #endif

@@ -9,7 +9,7 @@
 #include "predictor/estimate/point_prediction.h"
 #include "predictor/estimate/variant.h"
 
-/* Probability of the quantile by which tasks are compared. Source: the interval's upper end. */
+/* Probability of the quantile that selects the largest task: the upper end of the 90 % interval. */
 #define LARGE 0.95
 
 static bool model_has_column(const ft_model *model, const char *feature)
@@ -20,7 +20,7 @@ static bool model_has_column(const ft_model *model, const char *feature)
   return false;
 }
 
-/* Whether the model has a column for a feature that differs between tasks. */
+/* Returns whether MODEL has a column for a feature that differs between the tasks of S. */
 static bool model_distinguishes_tasks(const ft_model *model, const ft_submission *s)
 {
   for (size_t i = 0; i < s->task_values_count; i++)
@@ -54,6 +54,7 @@ void ft_task_facts(const ft_model *model, const ft_feature *features, size_t cou
   ft_facts_collect(model, x, model->columns_count, out);
 }
 
+/* Returns the index in ALL of the task with the largest quantile at LARGE. */
 static size_t find_largest_task(const struct ft_array_estimates *all)
 {
   size_t largest = 0;

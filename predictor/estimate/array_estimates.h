@@ -8,7 +8,7 @@
 #include "predictor/estimate/facts.h"
 #include "predictor/record/record.h"
 
-/* Tasks that are estimated at most. Chosen for time: 64 take a quarter of a millisecond. */
+/* Maximum number of estimated tasks. Chosen for time: 64 take a quarter of a millisecond. */
 enum { FT_ARRAY_ESTIMATES = 64 };
 
 struct ft_array_estimates {
@@ -18,21 +18,26 @@ struct ft_array_estimates {
 };
 
 /*
- * Estimates the tasks of SUBMISSION whose indices OUT holds. If no column of MODEL differs between
- * tasks, only the first is estimated and OUT->count becomes 1. The largest task also gets an
- * allocation at FAILURE_PRICE (ft_allocation): the array has one --mem. FACTS gets what holds for
- * every task. Pure; a few microseconds per task. Returns 0; -1 on error and fills ERR.
+ * Estimates the peak memory of tasks of SUBMISSION. The caller sets out->count and out->index. If
+ * no column of MODEL differs between tasks, only the first task is estimated and out->count becomes
+ * 1. The task with the largest 95 % quantile also gets an allocation at FAILURE_PRICE
+ * (ft_allocation), because the array has one --mem. Fills FACTS with the facts of all tasks,
+ * combined by ft_facts_combine. Pure; a few microseconds per task. Returns 0; -1 on error and fills
+ * ERR.
  */
 int ft_estimate_array(const ft_model *model, const ft_submission *submission, double failure_price,
                       struct ft_array_estimates *out, struct ft_facts *facts, struct ft_error *err);
 
-/* Fills FEATURES with those of SUBMISSION and its variant in MODEL. *INDEX selects a task of the
- * array; NULL: no array. Returns their number. */
+/* Capacity of ft_task_features: the features of a submission and its variant. */
 enum { FT_TASK_FEATURES = sizeof((ft_submission *)NULL)->features / sizeof(ft_feature) + 1 };
+
+/* Fills FEATURES with the features of SUBMISSION and its variant in MODEL. INDEX: array index of a
+ * task, whose own features are then included; NULL: no array. Returns the number of features. */
 size_t ft_task_features(const ft_model *model, const ft_submission *submission,
                         const uint32_t *index, ft_feature features[FT_TASK_FEATURES]);
 
-/* Fills OUT with the facts of MODEL's runs for COUNT FEATURES (estimate/facts.h). */
+/* Fills OUT with the facts of MODEL's runs for a submission with COUNT FEATURES
+ * (estimate/facts.h). */
 void ft_task_facts(const ft_model *model, const ft_feature *features, size_t count,
                    struct ft_facts *out);
 

@@ -10,89 +10,96 @@ enum { KERNELS = FT_ENSEMBLE_KERNELS, SHAPES = FT_ENSEMBLE_SHAPES, MEMBERS = FT_
 
 /* Unless noted, constants are chosen by tests/bench/replay_constants. */
 
-/* Memory of the losses in runs: a loss falls by e per MEMORY_RUNS. */
+/* Forgetting of losses: a loss falls by the factor e per MEMORY_RUNS updates. */
 #define MEMORY_RUNS 100.0
-/* Learning rate of the weights: exp(-SHARPNESS * excess loss / mean loss of the best). */
+/* Learning rate: a member's weight is exp(-SHARPNESS * excess loss / mean loss), where the excess
+ * is over the best member's loss and the mean is the best member's per run. */
 #define SHARPNESS 0.3
 /* Members whose weight is below this fraction of the best member's are not evaluated. Chosen by
  * judgement, for time. */
 #define NEGLIGIBLE 0.05
-/* Members further than this from the best allocation, in log units, are not averaged: between two
- * modes of the need there is nothing to gain. */
+/* Maximum distance of an averaged member from the best member's allocation, in log units. The mean
+ * of two modes of a bimodal need is a bad allocation for both. */
 #define ALIKE 0.3
-/* Updates after which dominated members are updated rarely. Chosen by judgement, for time. */
+/* Number of updates during which all members are updated; later, dominated members are updated less
+ * often. Chosen by judgement, for time. */
 #define ALL_JUDGED 60
-/* A member is dominated if its excess loss is this multiple of the best member's mean loss. */
+/* A member is dominated if its excess loss is over this multiple of the best member's mean loss. */
 #define HOPELESS 20.0
-/* Dominated members are updated in one of SELDOM runs, with this weight. By judgement, for time. */
+/* Dominated members are updated in one of SELDOM runs, with weight SELDOM. Chosen by judgement, for
+ * time. */
 #define SELDOM 4
-/* Clamp of an update's peak, as a multiple of the largest earlier peak. */
+/* Maximum of an update's peak, as a multiple of the largest earlier peak. */
 #define MOST_PEAKS 2.0
-/* Clamp of an update's run time, as a multiple of the mean run time. */
+/* Maximum of an update's run time, as a multiple of the mean run time. */
 #define MOST_TIMES 20.0
-/* Largest growth factor after a failure below the cap. */
+/* Maximum growth factor after a failure below the cap, unless the cap is larger. */
 #define NEAR_GROWTH 1.25
-/* Largest growth factor after a failure above the app's largest peak: the tail is extrapolated. */
+/* Maximum growth factor after a failure above the app's largest peak, where the distribution is
+ * extrapolated. */
 #define MOST_GROWTH 1.5
 
 bool ft_ensemble_ready(const ft_evaluator *e)
 {
-  return e->needs_count >= FT_ENSEMBLE_LEAST_RUNS && e->seconds_count == e->needs_count &&
+  return e->needs_count >= FT_ENSEMBLE_MIN_RUNS && e->seconds_count == e->needs_count &&
          e->ages.size == e->needs_count;
 }
 
-/* Order of evaluation: the local regression reuses the runs of the constant baseline. */
-static const unsigned char order[FT_ENSEMBLE_VIEWS] = { 0, 1 + FT_BASELINE_CONSTANT,
-                                                        FT_ENSEMBLE_LOCAL, 1 + FT_BASELINE_LINE,
-                                                        1 + FT_BASELINE_POWER };
+/* Order in which predictors are evaluated: the local regression uses the runs that the constant
+ * baseline selected. */
+static const unsigned char order[FT_ENSEMBLE_PREDICTORS] = {
+  0, 1 + FT_BASELINE_CONSTANT, FT_ENSEMBLE_LOCAL, 1 + FT_BASELINE_LINE, 1 + FT_BASELINE_POWER
+};
 
-/* Member I in the order of evaluation. */
+/* Returns the number of the member at position I in the order of evaluation. */
 static unsigned member_at(unsigned i)
 {
   return order[i / (KERNELS * SHAPES)] * KERNELS * SHAPES + i % (KERNELS * SHAPES);
 }
 
-/* Whether MEMBER has runs. */
+/* Returns whether MEMBER can be evaluated: its predictor has runs, and its kernel applies. */
 static bool has_member(const struct ft_ensemble_state *p, unsigned member)
 {
   return p->kernels[member / SHAPES / KERNELS] >> member / SHAPES % KERNELS & 1;
 }
 
+/* Returns the cumulative loss of MEMBER; 0 before the first update. */
 static double member_loss(const ft_evaluator *e, unsigned member)
 {
   return member < e->losses_count ? e->losses[member] : 0;
 }
 
-/* Evaluates the members whose loss is at most MOST. */
-static void evaluate_members(struct ft_ensemble_state *p, double most,
+/* Fills BYTES with the allocations of the members whose loss is at most MAX_LOSS; 0 for others. */
+static void evaluate_members(struct ft_ensemble_state *p, double max_loss,
                              double bytes[FT_ENSEMBLE_MEMBERS])
 {
   for (unsigned i = 0; i < MEMBERS; i++) {
     unsigned member = member_at(i);
 
     bytes[member] = 0;
-    if (has_member(p, member) && member_loss(p->e, member) <= most)
+    if (has_member(p, member) && member_loss(p->e, member) <= max_loss)
       bytes[member] = ft_ensemble_member_allocation(p, member);
   }
 }
 
-/* Smallest loss of the available members. */
-static double least_loss(const struct ft_ensemble_state *p)
+/* Returns the minimum loss of the members that can be evaluated. */
+static double minimum_loss(const struct ft_ensemble_state *p)
 {
-  double least = INFINITY;
+  double minimum = INFINITY;
 
   for (unsigned i = 0; i < MEMBERS; i++)
     if (has_member(p, i))
-      least = fmin(least, member_loss(p->e, i));
-  return least;
+      minimum = fmin(minimum, member_loss(p->e, i));
+  return minimum;
 }
 
-/* Mean loss per run of the best member. */
-static double mean_loss(const ft_evaluator *e, double least)
+/* Returns the mean loss per run of a member with the cumulative loss LOSS; above 0. */
+static double mean_loss(const ft_evaluator *e, double loss)
 {
-  return least / fmax(e->loss_updates, 1) + 1e-9;
+  return loss / fmax(e->loss_updates, 1) + 1e-9;
 }
 
+/* Returns the evaluated member with the smallest loss. */
 static unsigned best_member(const ft_evaluator *e, const double bytes[FT_ENSEMBLE_MEMBERS])
 {
   unsigned best = MEMBERS;
@@ -103,6 +110,8 @@ static unsigned best_member(const ft_evaluator *e, const double bytes[FT_ENSEMBL
   return best;
 }
 
+/* Returns BEST with the empirical shape; if BEST is a local regression, which has no such shape,
+ * the best of the other members with the empirical shape. */
 static unsigned best_empirical_member(const ft_evaluator *e,
                                       const double bytes[FT_ENSEMBLE_MEMBERS], unsigned best)
 {
@@ -115,27 +124,28 @@ static unsigned best_empirical_member(const ft_evaluator *e,
   return best;
 }
 
-/* Limits the allocation ASKED of a member after a failure. */
-static double limit_retry(const struct ft_ensemble_state *p, double asked)
+/* Returns BYTES, a member's allocation after a failure, limited by the growth factors and the
+ * cap. */
+static double limit_retry(const struct ft_ensemble_state *p, double bytes)
 {
-  double failed = p->q->failed_bytes, reach = ft_allocation_cap(p->e, p->q, p->fixed);
+  double failed = p->q->failed_bytes, cap = ft_allocation_cap(p->e, p->q, p->fixed);
 
-  asked = fmin(asked, fmax(MOST_GROWTH * failed, p->e->max_bytes));
-  return failed < reach ? fmin(asked, fmax(NEAR_GROWTH * failed, reach)) : asked;
+  bytes = fmin(bytes, fmax(MOST_GROWTH * failed, p->e->max_bytes));
+  return failed < cap ? fmin(bytes, fmax(NEAR_GROWTH * failed, cap)) : bytes;
 }
 
 double ft_ensemble_allocation(const ft_evaluator *e, const struct ft_allocation_query *q)
 {
-  double bytes[MEMBERS], sum = 0, total = 0, least, scale;
+  double bytes[MEMBERS], sum = 0, total = 0, min_loss, scale;
   struct ft_ensemble_state p;
   unsigned best;
 
   ft_ensemble_state_init(&p, e, q);
-  least = least_loss(&p);
-  scale = mean_loss(e, least);
-  /* after a failure the empirical shape decides, whose loss may be larger */
-  evaluate_members(&p, q->failed_bytes > 0 ? INFINITY : least - log(NEGLIGIBLE) / SHARPNESS * scale,
-                   bytes);
+  min_loss = minimum_loss(&p);
+  scale = mean_loss(e, min_loss);
+  /* after a failure a member with the empirical shape decides, whose loss may be larger */
+  evaluate_members(
+      &p, q->failed_bytes > 0 ? INFINITY : min_loss - log(NEGLIGIBLE) / SHARPNESS * scale, bytes);
   best = best_member(e, bytes);
   if (q->failed_bytes > 0)
     return limit_retry(&p, bytes[best_empirical_member(e, bytes, best)]);
@@ -151,7 +161,8 @@ double ft_ensemble_allocation(const ft_evaluator *e, const struct ft_allocation_
   return fmin(exp(sum / total), ft_allocation_cap(e, q, p.fixed));
 }
 
-/* Waste in bytes, per second, of MEMBER on a run that needed NEED bytes. Q is P's query. */
+/* Returns the waste, in byte seconds per second of run time, that MEMBER would have had on a run
+ * with a peak of NEED bytes. Q is p->q; its failed_bytes changes. */
 static double member_waste(struct ft_ensemble_state *p, struct ft_allocation_query *q,
                            unsigned member, double need)
 {
@@ -159,7 +170,7 @@ static double member_waste(struct ft_ensemble_state *p, struct ft_allocation_que
 
   q->failed_bytes = 0;
   bytes = ft_ensemble_member_allocation(p, member);
-  for (int i = 0; bytes < need && i < FT_ENSEMBLE_MOST_ATTEMPTS; i++) {
+  for (int i = 0; bytes < need && i < FT_ENSEMBLE_MAX_ATTEMPTS; i++) {
     waste += p->price * bytes + p->fixed;
     q->failed_bytes = bytes;
     bytes = ft_ensemble_member_allocation(p, member);
@@ -167,10 +178,10 @@ static double member_waste(struct ft_ensemble_state *p, struct ft_allocation_que
   return waste + fmax(bytes - need, 0);
 }
 
-/* Clamps BYTES and SECONDS of a run by the earlier runs. */
+/* Clamps peak BYTES and run time SECONDS of a run to multiples of those of the earlier runs. */
 static void clamp_run(const ft_evaluator *e, double *bytes, double *seconds)
 {
-  double largest = 1, mean = FT_ENSEMBLE_LEAST_SECONDS;
+  double largest = 1, mean = FT_ENSEMBLE_MIN_SECONDS;
 
   for (size_t i = 0; i < e->needs_count; i++)
     mean += (double)fmaxf(e->seconds[i], 0) / (double)e->needs_count;
@@ -178,14 +189,14 @@ static void clamp_run(const ft_evaluator *e, double *bytes, double *seconds)
     largest = (double)e->baselines[FT_BASELINE_CONSTANT]
                   .needs[e->baselines[FT_BASELINE_CONSTANT].needs_count - 1];
   *bytes = fmin(*bytes, MOST_PEAKS * largest);
-  *seconds = fmin(fmax(*seconds, (double)FT_ENSEMBLE_LEAST_SECONDS), MOST_TIMES * mean);
+  *seconds = fmin(fmax(*seconds, (double)FT_ENSEMBLE_MIN_SECONDS), MOST_TIMES * mean);
 }
 
-void ft_ensemble_update(ft_evaluator *e, const struct ft_allocation_query *question, double bytes,
+void ft_ensemble_update(ft_evaluator *e, const struct ft_allocation_query *query, double bytes,
                         double seconds, unsigned turn)
 {
-  struct ft_allocation_query q = *question;
-  double keep = exp(-1 / MEMORY_RUNS), least, most;
+  struct ft_allocation_query q = *query;
+  double decay = exp(-1 / MEMORY_RUNS), min_loss, max_loss;
   struct ft_ensemble_state p;
 
   clamp_run(e, &bytes, &seconds);
@@ -193,19 +204,19 @@ void ft_ensemble_update(ft_evaluator *e, const struct ft_allocation_query *quest
   ft_allocation_cap_update(e, bytes > ft_allocation_cap(e, &q, p.fixed));
   while (e->losses_count < MEMBERS)
     e->losses[e->losses_count++] = 0;
-  /* run times vary by chance: the geometric mean of the actual and the expected one counts */
-  seconds = sqrt(seconds * fmax(p.seconds, (double)FT_ENSEMBLE_LEAST_SECONDS));
-  least = least_loss(&p);
-  most = e->loss_updates < ALL_JUDGED ? INFINITY : least + HOPELESS * mean_loss(e, least);
-  e->loss_updates = e->loss_updates * keep + 1;
+  /* run times vary by chance: the geometric mean of actual and expected run time is used */
+  seconds = sqrt(seconds * fmax(p.seconds, (double)FT_ENSEMBLE_MIN_SECONDS));
+  min_loss = minimum_loss(&p);
+  max_loss = e->loss_updates < ALL_JUDGED ? INFINITY : min_loss + HOPELESS * mean_loss(e, min_loss);
+  e->loss_updates = e->loss_updates * decay + 1;
   for (unsigned i = 0; i < MEMBERS; i++) {
     unsigned member = member_at(i);
-    bool hopeless = e->losses[member] > most;
+    bool dominated = e->losses[member] > max_loss;
 
     if (!has_member(&p, member))
       continue;
-    e->losses[member] *= keep;
-    if (!hopeless || (turn + member) % SELDOM == 0)
-      e->losses[member] += (hopeless ? SELDOM : 1) * seconds * member_waste(&p, &q, member, bytes);
+    e->losses[member] *= decay;
+    if (!dominated || (turn + member) % SELDOM == 0)
+      e->losses[member] += (dominated ? SELDOM : 1) * seconds * member_waste(&p, &q, member, bytes);
   }
 }

@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /*
- * Ensemble of allocation rules for an app. A member combines a point prediction (the evaluator's or
- * a baseline's), a kernel that weights runs near in one column or recent ones, and a shape of the
- * residuals (empirical or Student's t). It allocates the memory with the least expected waste. Each
- * member's cumulative loss is stored; the weights of the members follow from it. Pure: libc and
- * libm, no allocation.
+ * Ensemble of allocation methods for an app. A member combines three parts: a base predictor (the
+ * evaluator, a baseline or a local regression), a kernel that weights the past runs, and a shape of
+ * the residuals' distribution. A member allocates the memory with the least expected waste under
+ * its distribution. The evaluator stores the cumulative loss of each member, from which the weights
+ * of the members are computed (exponentially weighted average forecaster). Pure: needs libc and
+ * libm only, allocates nothing.
  */
 #ifndef FT_ESTIMATE_ENSEMBLE_H
 #define FT_ESTIMATE_ENSEMBLE_H
@@ -14,15 +15,15 @@
 #include "predictor/record/record.h"
 
 enum {
-  FT_ENSEMBLE_VIEWS = 5,   /* the evaluator, e->baselines, local regression */
-  FT_ENSEMBLE_KERNELS = 5, /* all runs; near, nearer, nearest in the primary column; recent */
-  FT_ENSEMBLE_SHAPES = 2,  /* empirical; Student's t */
-  FT_ENSEMBLE_MEMBERS = FT_ENSEMBLE_VIEWS * FT_ENSEMBLE_KERNELS * FT_ENSEMBLE_SHAPES,
-  FT_ENSEMBLE_RUNS = 200 /* as ft_evaluator.needs (foretell.options) */
+  FT_ENSEMBLE_PREDICTORS = 5, /* the evaluator, the three e->baselines, local regression */
+  FT_ENSEMBLE_KERNELS = 5,    /* equal weights; three widths in the covariate; recent runs */
+  FT_ENSEMBLE_SHAPES = 2,     /* empirical; Student's t */
+  FT_ENSEMBLE_MEMBERS = FT_ENSEMBLE_PREDICTORS * FT_ENSEMBLE_KERNELS * FT_ENSEMBLE_SHAPES,
+  FT_ENSEMBLE_RUNS = 200 /* maximum of runs: max_count of ft_evaluator.needs (foretell.options) */
 };
 
-/* Runs below which the small-sample model applies. Chosen by judgement. */
-enum { FT_ENSEMBLE_LEAST_RUNS = 5 };
+/* Minimum number of runs; with fewer the small-sample model applies. Chosen by judgement. */
+enum { FT_ENSEMBLE_MIN_RUNS = 5 };
 
 /* Indices of e->baselines; the line and the power law need a primary column. */
 enum { FT_BASELINE_CONSTANT, FT_BASELINE_LINE, FT_BASELINE_POWER, FT_BASELINES };
@@ -30,31 +31,36 @@ enum { FT_BASELINE_CONSTANT, FT_BASELINE_LINE, FT_BASELINE_POWER, FT_BASELINES }
 /* Unit of a failure cost above 1, in byte seconds: a gigabyte-minute. */
 #define FT_FAILURE_BYTE_SECONDS (60 * 1e9)
 
-/* Smallest expected need as a fraction of the smallest peak. Chosen by judgement. */
-#define FT_ENSEMBLE_LEAST_PART 0.5
+/* Minimum of a predicted peak, as a fraction of the smallest observed peak. Chosen by judgement. */
+#define FT_ENSEMBLE_MIN_FRACTION 0.5
 
+/* The submission for which an allocation is computed. */
 struct ft_allocation_query {
-  double centre_log;    /* ft_predict_point's log */
-  double covariate;     /* log(1 + |x|) in the primary column; below 0: it has none */
-  double failed_bytes;  /* limit at which the job ran out of memory; 0: it did not */
-  double failure_price; /* 0 or more. Up to 1: fraction of memory x time of the failed attempt.
-                           Above 1: plus the excess in FT_FAILURE_BYTE_SECONDS */
-  double failure_time;  /* duration of a failed attempt as a fraction of the run time */
+  double centre_log;    /* point prediction of the evaluator: ft_point_prediction.log */
+  double covariate;     /* log1p(|x|) of the primary feature; negative: missing */
+  double failed_bytes;  /* limit at which the job ran out of memory; 0: no failure */
+  double failure_price; /* cost of a failure, 0 or more. Up to 1: fraction of the failed attempt's
+                           memory x time. The excess over 1, in FT_FAILURE_BYTE_SECONDS, is added */
+  double failure_time;  /* duration of a failed attempt, as a fraction of the run time */
 };
 
-/* Returns whether E has enough runs. */
+/* Returns whether E has enough runs, with their times, for the ensemble. */
 bool ft_ensemble_ready(const ft_evaluator *e);
 
-/* Returns the allocation in bytes for QUESTION: the average of the members, weighted by their
- * losses, at most ft_allocation_cap. */
-double ft_ensemble_allocation(const ft_evaluator *e, const struct ft_allocation_query *question);
+/*
+ * Returns the allocation, in bytes, for QUERY: the geometric mean of the members, weighted by their
+ * losses, at most ft_allocation_cap. After a failure: the allocation of the best member with the
+ * empirical shape. E must satisfy ft_ensemble_ready.
+ */
+double ft_ensemble_allocation(const ft_evaluator *e, const struct ft_allocation_query *query);
 
 /*
- * Adds to e->losses what each member would have wasted on a completed run that used BYTES for
- * SECONDS. QUESTION is the run's query, without a failure. TURN counts the updates: dominated
- * members are updated in one of four. About 25 microseconds.
+ * Adds to e->losses the waste that each member would have had on a completed run with a peak of
+ * BYTES and a run time of SECONDS, and adapts the cap. QUERY is the run's, without a failure. TURN
+ * is the number of the update: members with a large loss are updated in one of four turns. E must
+ * satisfy ft_ensemble_ready. About 25 microseconds.
  */
-void ft_ensemble_update(ft_evaluator *e, const struct ft_allocation_query *question, double bytes,
+void ft_ensemble_update(ft_evaluator *e, const struct ft_allocation_query *query, double bytes,
                         double seconds, unsigned turn);
 
 #endif

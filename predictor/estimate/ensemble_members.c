@@ -9,47 +9,51 @@
 #include "predictor/estimate/local_regression.h"
 
 enum { ALL, NEAR, NEARER, NEAREST, RECENT, KERNELS = FT_ENSEMBLE_KERNELS };
-/* Bits of the kernels over the primary column. */
+/* Bit mask of the kernels over the covariate. */
 enum { NEIGHBOURS = 1 << NEAR | 1 << NEARER | 1 << NEAREST };
 enum { SHAPES = FT_ENSEMBLE_SHAPES, RUNS = FT_ENSEMBLE_RUNS };
 
 /* Unless noted, constants are chosen by tests/bench/replay_constants. */
 
-/* Width of the kernel NEAR in the covariate: a weight falls by e per NEAR_WIDTH. NEARER and NEAREST
- * are its third and ninth power. */
+/* Width of the kernel NEAR in the covariate: a weight falls by the factor e per NEAR_WIDTH. The
+ * weights of NEARER and NEAREST are the third and ninth power of those of NEAR. */
 #define NEAR_WIDTH 0.3
-/* Width of the kernel RECENT in runs: a weight falls by e per RECENT_RUNS later runs. */
+/* Width of the kernel RECENT: a weight falls by the factor e per RECENT_RUNS later runs. */
 #define RECENT_RUNS 8.0
-/* Smallest weight of a run, relative to the largest. */
+/* Minimum weight of a run, as a fraction of the maximum. */
 #define FAR_WEIGHT 0.003
-/* Margin over an observed peak, as a factor. */
+/* An allocation for an observed peak is this multiple of the peak. */
 #define MARGIN 1.001
-/* Largest extrapolation above the largest peak, in log units. */
+/* Maximum extrapolation above the largest peak, in log units. */
 #define MOST_BEYOND 0.4
-/* Outlier limit of the local regression: distance from the middle half of the log peaks, in widths
- * of that half. Chosen by judgement. */
+/* Runs whose log peak is further outside the quartiles than FAR_QUARTERS interquartile ranges plus
+ * FAR_NEED are outliers for the local regression. Chosen by judgement. */
 #define FAR_QUARTERS 8
-/* The same, added in log units. Chosen by judgement. */
+/* Log units, added to this distance. Chosen by judgement. */
 #define FAR_NEED 1.4
-/* Outlier limit of the local regression: distance in the covariate. Chosen by judgement. */
+/* Runs whose covariate differs by more are outliers for the local regression. Chosen by
+ * judgement. */
 #define FAR_PLACE 10
-/* Largest prediction and allocation in bytes: 1 PiB. Chosen by judgement. */
+/* Maximum of a prediction and an allocation in bytes: 1 PiB. Chosen by judgement. */
 #define MOST_BYTES 0x1p50
-/* Smallest standard deviation of log peaks. */
+/* Added to the standard deviation of log peaks, so that it is above 0. */
 #define LEAST_DEVIATION 0.0001
-/* Degrees of freedom of Student's t: minimum. */
+/* Minimum of the degrees of freedom of Student's t. */
 #define LEAST_DEGREES 1.5
-/* Degrees of freedom of Student's t: maximum. */
+/* Maximum of the degrees of freedom of Student's t. */
 #define MOST_DEGREES 30.0
-/* Factor of the narrower deviation in the local regression: distant runs inflate the deviation. */
+/* Factor on the scale of Student's t in the local regression's members with FT_SHAPE_EMPIRICAL:
+ * distant runs inflate the standard deviation. */
 #define NARROWER 0.7
-/* Largest distance of Student's t above its mean, in log units. Chosen by judgement. */
+/* Maximum distance of an allocation by Student's t above the mean, in log units. Chosen by
+ * judgement. */
 #define MOST_ABOVE 3.0
-/* Growth factor of the score of Student's t after a failure. */
+/* After a failure, the distance of the next allocation above the mean, in standard deviations, is
+ * at least this multiple of the failed allocation's distance, plus 0.5. */
 #define FURTHER 2.0
 
-/* Kernels of each view, by bits. */
-static const unsigned char kernels_of[FT_ENSEMBLE_VIEWS] = {
+/* Bit mask of the kernels of each predictor. */
+static const unsigned char kernels_of[FT_ENSEMBLE_PREDICTORS] = {
   1 << ALL | 1 << NEARER | 1 << RECENT,
   1 << ALL | 1 << NEAR | 1 << NEARER | 1 << NEAREST | 1 << RECENT,
   1 << ALL | 1 << NEAR | 1 << NEARER,
@@ -57,12 +61,12 @@ static const unsigned char kernels_of[FT_ENSEMBLE_VIEWS] = {
   1 << ALL | 1 << NEAR | 1 << NEARER | 1 << NEAREST,
 };
 
-static float larger_float(float x, float least)
+static float larger_float(float a, float b)
 {
-  return x > least ? x : least;
+  return a > b ? a : b;
 }
 
-/* Clamp of one run's time: a quarter of the sum of all others. */
+/* Returns the maximum weight of one run's time: a quarter of the sum of all others. */
 static float run_time_limit(const ft_evaluator *e)
 {
   float total = 0, largest = 0;
@@ -71,12 +75,12 @@ static float run_time_limit(const ft_evaluator *e)
     total += e->seconds[i];
     largest = larger_float(e->seconds[i], largest);
   }
-  return fmaxf((total - largest) / 4, FT_ENSEMBLE_LEAST_SECONDS);
+  return fmaxf((total - largest) / 4, FT_ENSEMBLE_MIN_SECONDS);
 }
 
 /*
- * Multiplies the kernel's weights by run times and adds a small equal weight to every run: the run
- * time of a distant run does not matter. Returns the mean run time near the submission.
+ * Multiplies the weights of KERNEL by the run times, then adds FAR_WEIGHT times the weighted mean
+ * run time to the weight of every run, whatever its own run time. Returns this mean.
  */
 static double add_distant_weight(struct ft_ensemble_state *p, unsigned kernel)
 {
@@ -98,8 +102,9 @@ static double add_distant_weight(struct ft_ensemble_state *p, unsigned kernel)
 }
 
 /*
- * Sets the cost of a failure: up to 1 a fraction of the attempt's memory x time; the excess is
- * independent of the job's size, like the cost of submitting again.
+ * Sets the cost of a failure of a job with the expected run time SECONDS. Up to a failure price of
+ * 1, the cost is a fraction of the attempt's memory x time. The excess over 1 is independent of the
+ * job's size, like the effort of submitting again.
  */
 static void set_failure_cost(struct ft_ensemble_state *p, double seconds)
 {
@@ -108,53 +113,53 @@ static void set_failure_cost(struct ft_ensemble_state *p, double seconds)
   p->fixed = fmax(p->q->failure_price - 1, 0) * FT_FAILURE_BYTE_SECONDS / seconds;
 }
 
-/* Smallest expected need in bytes. A line outside its range may predict far too little, where a
- * failure seems free. */
-static double smallest_need(const ft_evaluator *e)
+/* Returns the minimum of a predicted peak in bytes. Extrapolated lines can predict almost 0, where
+ * a failure would cost nothing. */
+static double minimum_need(const ft_evaluator *e)
 {
   const ft_baseline *peak = &e->baselines[FT_BASELINE_CONSTANT];
 
   return e->baselines_count && peak->needs_count
-             ? fmax(FT_ENSEMBLE_LEAST_PART * (double)peak->needs[0], 1)
+             ? fmax(FT_ENSEMBLE_MIN_FRACTION * (double)peak->needs[0], 1)
              : 1;
 }
 
-/* Whether view V has runs. */
-static bool has_view(const struct ft_ensemble_state *p, unsigned v)
+/* Returns whether predictor V has runs. */
+static bool has_predictor(const struct ft_ensemble_state *p, unsigned v)
 {
   const ft_evaluator *e = p->e;
 
   if (v == 0)
     return true;
   if (v == FT_ENSEMBLE_LOCAL)
-    return p->has_covariate && has_view(p, 1 + FT_BASELINE_CONSTANT);
-  return v - 1 < e->baselines_count && e->baselines[v - 1].needs_count >= FT_ENSEMBLE_LEAST_RUNS &&
+    return p->has_covariate && has_predictor(p, 1 + FT_BASELINE_CONSTANT);
+  return v - 1 < e->baselines_count && e->baselines[v - 1].needs_count >= FT_ENSEMBLE_MIN_RUNS &&
          (e->baselines[v - 1].slope == 0 || p->has_covariate);
 }
 
 void ft_ensemble_state_init(struct ft_ensemble_state *p, const ft_evaluator *e,
                             const struct ft_allocation_query *q)
 {
-  float most = run_time_limit(e);
+  float limit = run_time_limit(e);
   double total = 0;
 
   p->e = e;
   p->q = q;
-  p->view = p->view_kernel = UINT_MAX;
+  p->predictor = p->predictor_kernel = UINT_MAX;
   p->has_covariate = e->has_primary_column && q->covariate >= 0;
-  p->least = smallest_need(e);
+  p->min_need = minimum_need(e);
   p->local.selected = false;
-  for (unsigned v = 0; v < FT_ENSEMBLE_VIEWS; v++)
+  for (unsigned v = 0; v < FT_ENSEMBLE_PREDICTORS; v++)
     p->kernels[v] =
-        has_view(p, v) ? kernels_of[v] & (p->has_covariate ? UCHAR_MAX : ~NEIGHBOURS) : 0;
-  memset(p->weighed, 0, sizeof p->weighed);
+        has_predictor(p, v) ? kernels_of[v] & (p->has_covariate ? UCHAR_MAX : ~NEIGHBOURS) : 0;
+  memset(p->has_weights, 0, sizeof p->has_weights);
   for (size_t i = 0; i < e->needs_count; i++) {
-    float seconds = larger_float(e->seconds[i], FT_ENSEMBLE_LEAST_SECONDS);
+    float seconds = larger_float(e->seconds[i], FT_ENSEMBLE_MIN_SECONDS);
 
-    p->weight[ALL][i] = seconds < most ? seconds : most;
+    p->weight[ALL][i] = seconds < limit ? seconds : limit;
     total += (double)p->weight[ALL][i];
   }
-  p->weighed[ALL] = true;
+  p->has_weights[ALL] = true;
   p->far[ALL] = 0;
   if (!p->has_covariate) {
     set_failure_cost(p, total / (double)e->needs_count);
@@ -166,7 +171,7 @@ void ft_ensemble_state_init(struct ft_ensemble_state *p, const ft_evaluator *e,
       p->near[i] = exp(-fabs((double)e->covariates[i] - q->covariate) / NEAR_WIDTH);
     p->weight[NEAR][i] = (float)p->near[i];
   }
-  p->weighed[NEAR] = true;
+  p->has_weights[NEAR] = true;
   set_failure_cost(p, add_distant_weight(p, NEAR));
 }
 
@@ -175,18 +180,18 @@ static double cube_of(double x)
   return x * (x * x);
 }
 
-/* Computes the weights of KERNEL. */
+/* Computes p->weight[KERNEL], unless it is set. */
 static void compute_kernel_weights(struct ft_ensemble_state *p, unsigned kernel)
 {
   const ft_evaluator *e = p->e;
-  double recent[RUNS], less = exp(-1 / RECENT_RUNS);
+  double recent[RUNS], decay = exp(-1 / RECENT_RUNS);
 
-  if (p->weighed[kernel])
+  if (p->has_weights[kernel])
     return;
-  p->weighed[kernel] = true;
+  p->has_weights[kernel] = true;
   recent[0] = 1;
   for (size_t i = 1; kernel == RECENT && i < e->needs_count; i++)
-    recent[i] = recent[i - 1] * less;
+    recent[i] = recent[i - 1] * decay;
   for (size_t i = 0; i < e->needs_count; i++)
     p->weight[kernel][i] = (float)(kernel == RECENT   ? recent[e->ages.bytes[i]]
                                    : kernel == NEARER ? cube_of(p->near[i])
@@ -194,42 +199,43 @@ static void compute_kernel_weights(struct ft_ensemble_state *p, unsigned kernel)
   (void)add_distant_weight(p, kernel);
 }
 
-/* Selects the runs around the prediction of VIEW, one of e->baselines. */
-static void select_baseline_view(struct ft_ensemble_state *p, const ft_baseline *view)
+/* Sets p->logs, p->bytes and p->run to the prediction of BASELINE plus the residual of each run. */
+static void select_baseline(struct ft_ensemble_state *p, const ft_baseline *baseline)
 {
-  double centre = view->intercept;
+  double centre = baseline->intercept;
 
-  p->count = view->needs_count;
-  memcpy(p->run, view->runs.bytes, p->count);
-  if (view->slope != 0)
-    centre += view->slope * (view->factor ? p->q->covariate : expm1(p->q->covariate));
-  if (view->factor)
+  p->count = baseline->needs_count;
+  memcpy(p->run, baseline->runs.bytes, p->count);
+  if (baseline->slope != 0)
+    centre += baseline->slope * (baseline->factor ? p->q->covariate : expm1(p->q->covariate));
+  if (baseline->factor)
     centre = exp(fmin(centre, 50 * M_LN2));
-  centre = fmin(fmax(centre, view->least), MOST_BYTES);
+  centre = fmin(fmax(centre, baseline->min_prediction), MOST_BYTES);
   for (size_t i = 0; i < p->count; i++) {
-    double need = (double)view->needs[i];
-    double bytes = view->factor ? centre * need : centre + need;
+    double need = (double)baseline->needs[i];
+    double bytes = baseline->factor ? centre * need : centre + need;
 
-    bytes = bytes > p->least ? bytes : p->least;
+    bytes = bytes > p->min_need ? bytes : p->min_need;
     p->logs[i] = log(bytes);
     p->bytes[i] = bytes * MARGIN;
   }
   p->has_bytes = true;
 }
 
-/* Selects the runs around the prediction of view V, which must have runs. */
-static void select_view(struct ft_ensemble_state *p, unsigned v)
+/* Sets p->logs and p->run to the point prediction of predictor V, which must have runs, plus the
+ * residual of each run. */
+static void select_predictor(struct ft_ensemble_state *p, unsigned v)
 {
   const ft_evaluator *e = p->e;
-  double least = log(p->least);
+  double min_log = log(p->min_need);
 
   if (v == FT_ENSEMBLE_LOCAL)
     v = 1 + FT_BASELINE_CONSTANT;
-  if (v == p->view)
+  if (v == p->predictor)
     return;
-  p->view = v;
+  p->predictor = v;
   if (v) {
-    select_baseline_view(p, &e->baselines[v - 1]);
+    select_baseline(p, &e->baselines[v - 1]);
     return;
   }
   p->count = e->needs_count;
@@ -237,12 +243,12 @@ static void select_view(struct ft_ensemble_state *p, unsigned v)
   for (size_t i = 0; i < p->count; i++) {
     double need = p->q->centre_log + (double)e->needs[i];
 
-    p->logs[i] = need > least ? need : least;
+    p->logs[i] = need > min_log ? need : min_log;
     p->run[i] = (unsigned char)i;
   }
 }
 
-/* Computes the bytes of the selected runs from their logarithms. */
+/* Computes p->bytes from p->logs, unless set. */
 static void fill_bytes(struct ft_ensemble_state *p)
 {
   for (size_t i = 0; i < p->count && !p->has_bytes; i++)
@@ -250,6 +256,7 @@ static void fill_bytes(struct ft_ensemble_state *p)
   p->has_bytes = true;
 }
 
+/* Sets p->mass to the weights of KERNEL. Returns the weighted moments of p->logs. */
 static struct ft_need_moments weighted_moments(struct ft_ensemble_state *p, unsigned kernel)
 {
   double total = 0, squares = 0, sum = 0, sum2 = 0;
@@ -274,6 +281,7 @@ static struct ft_need_moments weighted_moments(struct ft_ensemble_state *p, unsi
   return m;
 }
 
+/* Fills p->local with the runs that have a covariate and are no outliers. */
 static void select_local_runs(struct ft_ensemble_state *p)
 {
   double low = p->logs[p->count / 4], high = p->logs[p->count - 1 - p->count / 4];
@@ -282,18 +290,19 @@ static void select_local_runs(struct ft_ensemble_state *p)
 
   l->count = 0;
   for (size_t i = 0; i < p->count; i++) {
-    double place = (double)p->e->covariates[p->run[i]], away = place - p->q->covariate;
+    double covariate = (double)p->e->covariates[p->run[i]], distance = covariate - p->q->covariate;
 
-    if (place < 0 || fabs(away) > FAR_PLACE || p->logs[i] < low - far || p->logs[i] > high + far)
+    if (covariate < 0 || fabs(distance) > FAR_PLACE || p->logs[i] < low - far ||
+        p->logs[i] > high + far)
       continue;
-    l->x[l->count] = away;
+    l->x[l->count] = distance;
     l->y[l->count] = p->logs[i];
     l->run[l->count++] = p->run[i];
   }
   l->selected = true;
 }
 
-/* Moments by local regression; by the weighted mean if too few runs have a covariate. */
+/* Returns the moments by local regression; if too few runs have a covariate, the weighted ones. */
 static struct ft_need_moments local_moments(struct ft_ensemble_state *p, unsigned kernel)
 {
   const struct ft_local_runs *l = &p->local;
@@ -313,13 +322,14 @@ static struct ft_need_moments local_moments(struct ft_ensemble_state *p, unsigne
                                    local.runs };
 }
 
-/* Distribution of a new maximum: standard deviations above the largest peak, and probability.
+/* Distribution of a new maximum: standard deviations above the largest peak, with probabilities.
  * Chosen by judgement. */
 static const struct {
-  double above, part;
+  double above, probability;
 } beyond[] = { { 0.2, 0.4 }, { 0.6, 0.3 }, { 1.5, 0.2 }, { 4, 0.1 } };
 
-/* Allocation from the empirical distribution with one pseudo-run beyond the largest peak. */
+/* Returns the allocation from the empirical distribution of p->bytes and one pseudo-run, which is
+ * distributed above the largest peak. */
 static double empirical_allocation(struct ft_ensemble_state *p, const struct ft_need_moments *m)
 {
   double top, failed = p->q->failed_bytes;
@@ -329,19 +339,20 @@ static double empirical_allocation(struct ft_ensemble_state *p, const struct ft_
   top = p->bytes[p->count - 1];
   while (first < p->count && p->bytes[first] <= failed)
     first++;
-  ft_retry_sequence_start(&p->chain);
-  ft_retry_sequence_add_all(&p->chain, &p->bytes[first], &p->mass[first], p->count - first);
+  ft_retry_sequence_start(&p->sequence);
+  ft_retry_sequence_add_all(&p->sequence, &p->bytes[first], &p->mass[first], p->count - first);
   for (size_t i = 0; i < sizeof beyond / sizeof *beyond; i++) {
     double bytes = top * exp(fmin(beyond[i].above * m->deviation, MOST_BEYOND));
 
     if (bytes > failed)
-      ft_retry_sequence_add(&p->chain, bytes, beyond[i].part * m->total / (m->runs + 1));
+      ft_retry_sequence_add(&p->sequence, bytes, beyond[i].probability * m->total / (m->runs + 1));
   }
-  return p->chain.count ? ft_retry_first_allocation(&p->chain, p->price, p->fixed)
-                        : FT_RETRY_SEQUENCE_GROWTH * failed;
+  return p->sequence.count ? ft_retry_first_allocation(&p->sequence, p->price, p->fixed)
+                           : FT_RETRY_SEQUENCE_GROWTH * failed;
 }
 
-/* Score at which the density of Student's t is DENSITY. */
+/* Returns the score, 0 or more, at which Student's t with DEGREES of freedom has DENSITY; 0 if
+ * DENSITY exceeds the maximum. The maximum is approximated to first order in 1 / DEGREES. */
 static double student_score(double density, double degrees)
 {
   double peak = 0.398942 * (1 - 1 / (4 * degrees));
@@ -351,7 +362,8 @@ static double student_score(double density, double degrees)
   return sqrt(degrees * (pow(peak / density, 2 / (degrees + 1)) - 1));
 }
 
-/* Tail probability beyond SCORE, whose density is DENSITY. */
+/* Returns the approximate probability that Student's t exceeds SCORE, where its density is
+ * DENSITY. */
 static double tail_probability(double score, double density, double degrees)
 {
   if (score < 0.3)
@@ -360,8 +372,8 @@ static double tail_probability(double score, double density, double degrees)
 }
 
 /*
- * Allocation from Student's t. Expected waste is minimal where the density times the cost of a
- * failure equals the cost of a larger allocation.
+ * Returns the allocation from Student's t with the moments M and the scale times WIDE. The expected
+ * waste is minimal where density x cost of a failure equals the cost of a larger allocation.
  */
 static double student_allocation(const struct ft_ensemble_state *p, const struct ft_need_moments *m,
                                  double wide)
@@ -373,11 +385,11 @@ static double student_allocation(const struct ft_ensemble_state *p, const struct
 
   if (p->q->failed_bytes > 0) {
     failed = (log(p->q->failed_bytes) - m->mean) / scale;
-    for (int i = 0; i < FT_ENSEMBLE_MOST_ATTEMPTS && score <= failed; i++) {
+    for (int i = 0; i < FT_ENSEMBLE_MAX_ATTEMPTS && score <= failed; i++) {
       density *= tail_probability(score, density, degrees);
       score = fmax(student_score(density, degrees), score + 0.3);
     }
-    /* the tail is less certain further out */
+    /* the further out, the less certain is the tail: a larger step */
     score = fmax(score, FURTHER * failed + 0.5);
   }
   return exp(m->mean + fmin(scale * score, MOST_ABOVE));
@@ -385,19 +397,20 @@ static double student_allocation(const struct ft_ensemble_state *p, const struct
 
 double ft_ensemble_member_allocation(struct ft_ensemble_state *p, unsigned member)
 {
-  unsigned view = member / SHAPES / KERNELS, kernel = member / SHAPES % KERNELS;
+  unsigned predictor = member / SHAPES / KERNELS, kernel = member / SHAPES % KERNELS;
   double bytes;
 
   compute_kernel_weights(p, kernel);
-  select_view(p, view);
-  if (p->view_kernel != member / SHAPES)
-    p->moments = view == FT_ENSEMBLE_LOCAL ? local_moments(p, kernel) : weighted_moments(p, kernel);
-  p->view_kernel = member / SHAPES;
-  if (member % SHAPES == FT_SHAPE_STUDENT || view == FT_ENSEMBLE_LOCAL)
+  select_predictor(p, predictor);
+  if (p->predictor_kernel != member / SHAPES)
+    p->moments =
+        predictor == FT_ENSEMBLE_LOCAL ? local_moments(p, kernel) : weighted_moments(p, kernel);
+  p->predictor_kernel = member / SHAPES;
+  if (member % SHAPES == FT_SHAPE_STUDENT || predictor == FT_ENSEMBLE_LOCAL)
     bytes = student_allocation(p, &p->moments, member % SHAPES == FT_SHAPE_STUDENT ? 1 : NARROWER);
   else
     bytes = empirical_allocation(p, &p->moments);
   bytes = bytes < MOST_BYTES ? bytes : MOST_BYTES;
-  return p->q->failed_bytes > 0 ? fmax(bytes, p->q->failed_bytes * FT_RETRY_SEQUENCE_LEAST_GROWTH)
+  return p->q->failed_bytes > 0 ? fmax(bytes, p->q->failed_bytes * FT_RETRY_SEQUENCE_MIN_GROWTH)
                                 : bytes;
 }

@@ -7,13 +7,13 @@
 #include "predictor/estimate/equation.h"
 
 enum {
-  FIRST_VARIABLE =
-      32, /* first code byte of a variable; smaller ones are symbols (foretell.proto) */
+  /* first code byte of a variable; smaller ones are an enum ft_symbol (foretell.proto) */
+  FIRST_VARIABLE = 32,
   VARIABLES = sizeof((ft_equation *)NULL)->columns,
   CONSTANTS = sizeof((ft_equation *)NULL)->constants / sizeof(double)
 };
 
-/* Largest prediction in bytes: 1 PiB, more than a node has. Chosen by judgement. */
+/* Maximum of a prediction in bytes: 1 PiB, more than a node has. Chosen by judgement. */
 #define MAX_BYTES 0x1p50
 
 bool ft_equation_open(const ft_equation *q, struct ft_expression *code)
@@ -60,9 +60,9 @@ double ft_equation_log(const ft_equation *q, const struct ft_expression *code, c
 bool ft_equation_pack(const struct ft_expression *code, const struct ft_variable *variables,
                       ft_equation *q)
 {
-  uint8_t place[FT_EXPRESSION_VARIABLES];
+  uint8_t number[FT_EXPRESSION_VARIABLES]; /* of each variable: 1 + index in Q; 0: not in Q yet */
 
-  memset(place, 0, sizeof place);
+  memset(number, 0, sizeof number);
   q->code.size = q->constants_count = 0;
   q->columns_count = q->levels_count = q->scales_count = 0;
   q->intercept = code->intercept;
@@ -75,15 +75,15 @@ bool ft_equation_pack(const struct ft_expression *code, const struct ft_variable
       q->constants[q->constants_count++] = code->constant[i];
     if (code->symbol[i] != FT_SYMBOL_VARIABLE)
       continue;
-    if (!place[v]) {
+    if (!number[v]) {
       if (q->columns_count == VARIABLES)
         return false;
       q->columns[q->columns_count++] = variables[v].column;
       q->levels[q->levels_count++] = variables[v].level;
       q->scales[q->scales_count++] = code->scale[i];
-      place[v] = (uint8_t)q->columns_count;
+      number[v] = (uint8_t)q->columns_count;
     }
-    q->code.bytes[i] = (uint8_t)(FIRST_VARIABLE + place[v] - 1);
+    q->code.bytes[i] = (uint8_t)(FIRST_VARIABLE + number[v] - 1);
   }
   q->code.size = code->length;
   return true;

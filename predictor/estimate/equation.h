@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* A model's equation: decoding from the model file, evaluation for a run, and encoding. */
+/* Equation of a model: decodes it from the model's record, evaluates it, and encodes it. */
 #ifndef FT_ESTIMATE_EQUATION_H
 #define FT_ESTIMATE_EQUATION_H
 
@@ -10,15 +10,15 @@
 #include "predictor/record/record.h"
 
 /*
- * Decodes EQUATION into CODE, which is then valid. Returns false if EQUATION is empty or invalid;
- * estimates then use the additive model. Allocates nothing; about 50 ns.
+ * Decodes EQUATION into CODE. Returns whether CODE is valid; false if EQUATION is empty or invalid.
+ * Allocates nothing; about 50 ns.
  */
 bool ft_equation_open(const ft_equation *equation, struct ft_expression *code);
 
 /*
- * Returns the natural logarithm of the predicted bytes at the COUNT values X (ft_columns_fill).
- * Returns NaN if a number that the equation reads is missing, or the value lies outside 1 byte to
- * 2^50 bytes.
+ * Returns the natural logarithm of the bytes that EQUATION, decoded into CODE, predicts at the
+ * COUNT values X, one per column (ft_columns_fill). Returns NaN if a number that the equation reads
+ * is missing, or the prediction is not between 1 byte and 2^50 bytes.
  */
 double ft_equation_log(const ft_equation *equation, const struct ft_expression *code,
                        const float *x, size_t count);
@@ -30,8 +30,9 @@ struct ft_variable {
 };
 
 /*
- * Encodes CODE, which is valid over VARIABLES, into EQUATION without its unused variables. Returns
- * false, with no code in EQUATION, if CODE reads more than 12 variables.
+ * Encodes CODE, a valid expression of VARIABLES, into EQUATION, without the variables that CODE
+ * does not read. Returns false, and leaves EQUATION without code, if CODE reads more than 12
+ * variables.
  */
 bool ft_equation_pack(const struct ft_expression *code, const struct ft_variable *variables,
                       ft_equation *equation);

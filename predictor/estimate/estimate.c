@@ -20,7 +20,8 @@ const double ft_estimate_scores[FT_ESTIMATE_LEVELS] = { -3.0902323061678135,  -2
 
 static const double *const scores = ft_estimate_scores;
 
-/* Index of the first of the two levels that interpolate at AT. X holds each level's position. */
+/* Returns the index of the first of the two levels between which AT is interpolated, or from which
+ * it is extrapolated. X has the ascending positions of the levels. */
 static int find_segment(const double *x, double at)
 {
   int i = 0;
@@ -67,13 +68,14 @@ double ft_estimate_exceeds(const struct ft_estimate *estimate, double value)
 void ft_estimate_widen(double quantile[FT_ESTIMATE_LEVELS], double variance)
 {
   enum { TENTH = 3, MIDDLE = 5, NINE_TENTHS = 7 };
-  double spread = (quantile[NINE_TENTHS] - quantile[TENTH]) / (scores[NINE_TENTHS] - scores[TENTH]);
+  /* standard sigma of a normal distribution with these 10 % and 90 % quantiles */
+  double sigma = (quantile[NINE_TENTHS] - quantile[TENTH]) / (scores[NINE_TENTHS] - scores[TENTH]);
   double factor;
 
   if (!(variance > 0))
     return;
-  spread = fmax(spread, 1e-4);
-  factor = sqrt(1 + variance / (spread * spread));
+  sigma = fmax(sigma, 1e-4);
+  factor = sqrt(1 + variance / (sigma * sigma));
   for (int i = 0; i < FT_ESTIMATE_LEVELS; i++)
     if (i != MIDDLE)
       quantile[i] = quantile[MIDDLE] + (quantile[i] - quantile[MIDDLE]) * factor;

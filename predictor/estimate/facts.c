@@ -8,13 +8,14 @@
 #include "predictor/estimate/point_prediction.h"
 #include "predictor/estimate/variant.h"
 
-/* A limit has grown if it exceeds the largest earlier one by this factor. Chosen by judgement. */
+/* A limit has grown if it exceeds this multiple of the largest earlier limit and peak. Chosen by
+ * judgement. */
 #define GROWN 1.1
-/* Later completed comparable runs after which the bound of a run no longer counts: their peaks and
- * the estimate replace it. Chosen by judgement. */
+/* The bound of a run is ignored after this number of later completed comparable runs, whose peaks
+ * and estimate are better evidence. Chosen by judgement. */
 enum { OUTLIVED = 5 };
-/* A completed run whose peak reaches this fraction of the largest killing limit is evidence against
- * a leak. Chosen by judgement. */
+/* A completed run is evidence against a leak if its peak is at least this fraction of the largest
+ * limit that killed a run. Chosen by judgement. */
 #define NEAR 0.7
 
 bool ft_facts_alike(const ft_column *column, double a, double b)
@@ -28,14 +29,16 @@ bool ft_facts_alike(const ft_column *column, double a, double b)
   return a * b > 0 && fmax(fabs(a), fabs(b)) <= FT_FACTS_FACTOR * fmin(fabs(a), fabs(b));
 }
 
+/* Relation of a run to a submission. */
 enum relation {
   RUN_DIFFERS,
-  RUN_HAS_MORE, /* larger in each number that differs; nothing else differs */
+  RUN_HAS_MORE, /* not comparable: only numbers differ, and the run's are larger */
   RUN_IS_COMPARABLE
 };
 
-/* Relation of run FACT to a submission with the values ASKED, by fact column. */
-static enum relation compare_fact(const ft_model *model, size_t fact, const float *asked)
+/* Returns the relation of the run with index FACT to a submission whose values in the fact columns
+ * are WANTED. */
+static enum relation compare_fact(const ft_model *model, size_t fact, const float *wanted)
 {
   const ft_evaluator *e = &model->evaluator;
   const float *x = &e->fact_x[fact * e->fact_columns_count];
@@ -44,17 +47,17 @@ static enum relation compare_fact(const ft_model *model, size_t fact, const floa
   for (size_t c = 0; c < e->fact_columns_count; c++) {
     const ft_column *column = &model->columns[e->fact_columns[c]];
 
-    if (ft_facts_alike(column, (double)asked[c], (double)x[c]))
+    if (ft_facts_alike(column, (double)wanted[c], (double)x[c]))
       continue;
     if (column->categorical)
       return RUN_DIFFERS;
     explained |= c < e->facts_explained;
-    less |= asked[c] < x[c];
-    more |= !(asked[c] < x[c]);
+    less |= wanted[c] < x[c];
+    more |= !(wanted[c] < x[c]);
   }
   if (explained)
     return less && !more ? RUN_HAS_MORE : RUN_DIFFERS;
-  /* a killed run stays comparable: too low a limit costs more than too high a one */
+  /* a killed run is always comparable: too low a limit costs more than one that is too high */
   return less && !more && e->fact_kinds.bytes[fact] != FT_FACT_KILLED ? RUN_HAS_MORE
                                                                        : RUN_IS_COMPARABLE;
 }
@@ -64,17 +67,18 @@ double ft_facts_bound(ft_fact_kind kind, double bytes)
   return kind == FT_FACT_KILLED ? FT_FACTS_KILLED_FACTOR * bytes : bytes;
 }
 
-/* Bound of an incomplete run in bytes; 0 for a completed one. */
+/* Returns the bound of a run in bytes; 0 if it completed. */
 static double incomplete_run_bound(ft_fact_kind kind, double bytes)
 {
   return kind == FT_FACT_COMPLETED ? 0 : ft_facts_bound(kind, bytes);
 }
 
-/* OUTLIVED: enough comparable runs have completed since. */
-static void add_comparable_run(struct ft_facts *f, ft_fact_kind kind, double bytes, bool outlived)
+/* Adds a comparable run to F; runs are added in order of time. SUPERSEDED: at least OUTLIVED
+ * comparable runs completed later, so the bound is ignored. */
+static void add_comparable_run(struct ft_facts *f, ft_fact_kind kind, double bytes, bool superseded)
 {
   f->like_runs++;
-  if (!outlived)
+  if (!superseded)
     f->like_bound_bytes = fmax(f->like_bound_bytes, incomplete_run_bound(kind, bytes));
   if (kind == FT_FACT_COMPLETED) {
     if (!f->like_completed++ || bytes < f->like_sure_bytes)
@@ -97,8 +101,9 @@ static void add_comparable_run(struct ft_facts *f, ft_fact_kind kind, double byt
   }
 }
 
-/* Whether variant is a fact column and no run belongs to the variant in ASKED. */
-static bool is_of_unseen_variant(const ft_model *model, const float *asked)
+/* Returns whether the variant is a fact column and no run has the variant in WANTED, the values of
+ * a submission in the fact columns. */
+static bool is_of_unseen_variant(const ft_model *model, const float *wanted)
 {
   const ft_evaluator *e = &model->evaluator;
 
@@ -108,7 +113,7 @@ static bool is_of_unseen_variant(const ft_model *model, const float *asked)
     if (strcmp(column->name, FT_VARIANT_FEATURE) != 0)
       continue;
     for (size_t i = 0; i < e->fact_bytes_count; i++)
-      if (ft_facts_alike(column, (double)asked[c],
+      if (ft_facts_alike(column, (double)wanted[c],
                          (double)e->fact_x[i * e->fact_columns_count + c]))
         return false;
     return e->fact_bytes_count > 0;
@@ -119,23 +124,23 @@ static bool is_of_unseen_variant(const ft_model *model, const float *asked)
 void ft_facts_collect(const ft_model *model, const float *x, size_t count, struct ft_facts *out)
 {
   const ft_evaluator *e = &model->evaluator;
-  float asked[sizeof e->fact_columns / sizeof *e->fact_columns];
+  float wanted[sizeof e->fact_columns / sizeof *e->fact_columns];
   bool comparable[sizeof e->fact_bytes / sizeof *e->fact_bytes];
-  unsigned left = 0;
+  unsigned later = 0; /* comparable runs that completed after the current one */
 
   *out = (struct ft_facts){ .runs = model->runs, .completed = model->completed };
   out->less = e->fact_bytes_count > 0;
   for (size_t c = 0; c < e->fact_columns_count; c++)
-    asked[c] = e->fact_columns[c] < count ? x[e->fact_columns[c]] : NAN;
-  out->borrowed = is_of_unseen_variant(model, asked);
+    wanted[c] = e->fact_columns[c] < count ? x[e->fact_columns[c]] : NAN;
+  out->borrowed = is_of_unseen_variant(model, wanted);
   for (size_t c = 0; c < e->facts_explained; c++)
     out->unexplained |= !ft_point_prediction_uses(e, e->fact_columns[c]);
   for (size_t i = 0; i < e->fact_bytes_count; i++) {
-    enum relation relation = compare_fact(model, i, asked);
+    enum relation relation = compare_fact(model, i, wanted);
 
     out->less &= relation == RUN_HAS_MORE;
     comparable[i] = relation == RUN_IS_COMPARABLE;
-    left += comparable[i] && e->fact_kinds.bytes[i] == FT_FACT_COMPLETED;
+    later += comparable[i] && e->fact_kinds.bytes[i] == FT_FACT_COMPLETED;
   }
   for (size_t i = 0; i < e->fact_bytes_count; i++) {
     ft_fact_kind kind = (ft_fact_kind)e->fact_kinds.bytes[i];
@@ -144,14 +149,14 @@ void ft_facts_collect(const ft_model *model, const float *x, size_t count, struc
     out->bound_bytes = fmax(out->bound_bytes, incomplete_run_bound(kind, bytes));
     if (kind == FT_FACT_COMPLETED)
       out->peak_bytes = fmax(out->peak_bytes, bytes);
-    left -= comparable[i] && kind == FT_FACT_COMPLETED;
+    later -= comparable[i] && kind == FT_FACT_COMPLETED;
     if (comparable[i])
-      add_comparable_run(out, kind, bytes, left >= OUTLIVED);
+      add_comparable_run(out, kind, bytes, later >= OUTLIVED);
   }
   if (out->like_completed < FT_FACTS_SURE_RUNS)
     out->like_sure_bytes = 0;
-  out->least_runs = out->like_runs;
-  out->least_completed = out->like_completed;
+  out->fewest_runs = out->like_runs;
+  out->fewest_completed = out->like_completed;
 }
 
 static unsigned max_unsigned(unsigned a, unsigned b)
@@ -169,8 +174,8 @@ void ft_facts_combine(struct ft_facts *into, const struct ft_facts *other)
   into->borrowed |= other->borrowed;
   into->unexplained |= other->unexplained;
   into->less = into->less && other->less;
-  into->least_runs = min_unsigned(into->least_runs, other->least_runs);
-  into->least_completed = min_unsigned(into->least_completed, other->least_completed);
+  into->fewest_runs = min_unsigned(into->fewest_runs, other->fewest_runs);
+  into->fewest_completed = min_unsigned(into->fewest_completed, other->fewest_completed);
   into->like_runs = max_unsigned(into->like_runs, other->like_runs);
   into->like_completed = max_unsigned(into->like_completed, other->like_completed);
   into->like_peak_bytes = fmax(into->like_peak_bytes, other->like_peak_bytes);

@@ -5,25 +5,28 @@
 
 #include "predictor/estimate/local_regression.h"
 
-/* Smallest effective sample size. Chosen by tests/bench/replay_constants. */
+/* Minimum effective sample size. Chosen by tests/bench/replay_constants. */
 #define LEAST_RUNS 2.5
-/* Smallest effective sample size after the slope. Chosen by judgement. */
+/* Minimum of the effective sample size less 1 for the slope. Chosen by judgement. */
 #define LEAST_LEFT 1.5
-/* Prior standard deviation of the slope in log-log: peaks grow at most about proportionally. Chosen
- * by tests/bench/replay_constants. */
+/* Prior standard deviation of the slope of log(peak) over log(input): peaks rarely grow faster than
+ * the input. Chosen by tests/bench/replay_constants. */
 #define SLOPE_DEVIATION 1.0
-/* Variances below are rounding. */
+/* Smaller variances are rounding errors. */
 #define TINY 1e-12
 
-/* Weighted means, then central moments. */
-struct sums {
+/* Weighted moments of points: sums of the weights and of their squares; means; variances and
+ * covariance. */
+struct moments {
   double total, squares, x, y, xx, xy, yy;
 };
 
-static struct sums weighted_sums(const double *x, const double *y, const double *weight,
-                                 size_t count)
+/* Returns the moments of COUNT points; only `total` and `squares` are valid if no weight is above
+ * 0. */
+static struct moments point_moments(const double *x, const double *y, const double *weight,
+                                    size_t count)
 {
-  struct sums s = { 0 };
+  struct moments s = { 0 };
   double origin = count ? y[count / 2] : 0;
 
   for (size_t i = 0; i < count; i++) {
@@ -51,23 +54,23 @@ static struct sums weighted_sums(const double *x, const double *y, const double 
 bool ft_local_regression_fit(const double *x, const double *y, const double *weight, size_t count,
                              struct ft_local_regression *out)
 {
-  struct sums s = weighted_sums(x, y, weight, count);
-  double runs, slope, rest, ridge;
+  struct moments s = point_moments(x, y, weight, count);
+  double runs, slope, residual, ridge;
 
   if (!(s.squares > 0))
     return false;
   runs = s.total * s.total / s.squares;
   if (runs < LEAST_RUNS)
     return false;
-  rest = fmax(s.yy - (s.xx > TINY ? s.xy * s.xy / s.xx : 0), TINY);
-  ridge = rest / runs / (SLOPE_DEVIATION * SLOPE_DEVIATION) + TINY;
+  residual = fmax(s.yy - (s.xx > TINY ? s.xy * s.xy / s.xx : 0), TINY);
+  ridge = residual / runs / (SLOPE_DEVIATION * SLOPE_DEVIATION) + TINY;
   slope = s.xy / (s.xx + ridge);
-  rest = fmax(s.yy - 2 * slope * s.xy + slope * slope * s.xx, 0);
+  residual = fmax(s.yy - 2 * slope * s.xy + slope * slope * s.xx, 0);
   out->total = s.total;
   out->mean = s.y - slope * s.x;
   out->runs = fmax(runs - 1, LEAST_LEFT);
-  /* residual variance and variance of the line at the query */
+  /* residual variance plus the line's variance at the query */
   out->deviation =
-      sqrt(rest * runs / fmax(runs - 2, 0.5) * (1 + s.x * s.x / (s.xx + ridge) / (runs + 1)));
+      sqrt(residual * runs / fmax(runs - 2, 0.5) * (1 + s.x * s.x / (s.xx + ridge) / (runs + 1)));
   return true;
 }

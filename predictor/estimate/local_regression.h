@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Weighted linear regression near a query. */
+/* Local linear regression: weighted least squares around a query. */
 #ifndef FT_ESTIMATE_LOCAL_REGRESSION_H
 #define FT_ESTIMATE_LOCAL_REGRESSION_H
 
@@ -15,9 +15,10 @@ struct ft_local_regression {
 };
 
 /*
- * Fits OUT to COUNT points by weighted least squares: X is the distance from the query. The slope
- * has a normal prior with mean 0 and standard deviation 1 (Cleveland 1979, with a ridge instead of
- * robustness weights). Returns false if the effective sample size is below 2.5.
+ * Fits a line to COUNT points (X, Y) with WEIGHT, 0 or more, by weighted least squares, and fills
+ * OUT with the prediction at X = 0, the query. The slope has a normal prior with mean 0 and
+ * standard deviation 1 (Cleveland 1979, with a ridge instead of robustness weights). Returns false,
+ * with OUT unchanged, if the effective sample size is below 2.5.
  */
 bool ft_local_regression_fit(const double *x, const double *y, const double *weight, size_t count,
                              struct ft_local_regression *out);

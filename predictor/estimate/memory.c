@@ -9,108 +9,115 @@
 #include "predictor/estimate/point_prediction.h"
 #include "predictor/learn/residual_quantiles.h"
 
-/* Prior pseudo-observation of the residuals, in log units: allocators, page sizes and sampling
- * differ by 4 % from run to run. Chosen by tests/bench/replay_constants. */
+/* Prior pseudo-observation of the residuals, in log units: due to allocators, page sizes and
+ * sampling, equal runs differ by 4 %. Chosen by tests/bench/replay_constants. */
 #define PRIOR 0.04
-/* Smallest standard deviation, as a fraction of the prediction. Chosen by judgement. */
-#define LEAST_PART 0.005
-/* Smallest standard deviation in bytes, added to LEAST_PART. Chosen by judgement. */
-#define LEAST_BYTES (0.5 * FT_MIB)
-
-/* Indices in ft_estimate_levels of the ends of the 90 % interval. */
-enum { LEAST_BANDED = 2, MOST_BANDED = 8 };
+/* The minimum standard deviation is this fraction of the prediction plus MIN_DEVIATION_BYTES.
+ * Chosen by judgement. */
+#define MIN_DEVIATION_FRACTION 0.005
+/* Bytes. Chosen by judgement. */
+#define MIN_DEVIATION_BYTES (0.5 * FT_MIB)
 
 /* Number of cohorts at which the interval is twice as wide as the residuals show. Runs of one
  * cohort resemble each other. Chosen by tests/bench/replay_constants. */
 #define FEW_COHORTS 4.0
 
-/* Runs from which ranks alone give the 90 % interval: one of 19 residuals lies beyond each end
- * (conformal prediction, Vovk, Gammerman and Shafer 2005). Fewer runs use the prior and Student's
- * t, as do the outer levels. Confirmed by tests/bench/replay_constants. */
+/* Minimum number of runs from which the 90 % interval is taken from ranks alone: a new residual is
+ * outside each extreme of 19 with probability 5 % (conformal prediction, Vovk, Gammerman and Shafer
+ * 2005). With fewer runs, and for levels outside the interval, the prior and Student's t are used.
+ * Confirmed by tests/bench/replay_constants. */
 #define RANKED_RUNS 19
 
 enum {
-  LOWER_QUARTER = 4, /* indices in ft_estimate_levels */
+  /* indices in ft_estimate_levels; INTERVAL_LOW and INTERVAL_HIGH are the ends of the 90 %
+   * interval */
+  INTERVAL_LOW = 2,
+  LOWER_QUARTILE = 4,
   MIDDLE = 5,
-  UPPER_QUARTER = 6,
-  MOST_EVIDENCE = 200 /* largest effective sample size: the residuals that a model stores */
+  UPPER_QUARTILE = 6,
+  INTERVAL_HIGH = 8,
+  MAX_EVIDENCE = 200 /* maximum effective sample size: number of residuals that a model stores */
 };
 
-/* Smallest interval width in log units; avoids a division by 0. */
+/* Minimum interval width in log units; avoids a division by 0. */
 #define NARROWEST 1e-9
 
 /* Standard normal quantile at 0.95. */
 #define SCORE 1.644853626951
 
 /*
- * Widens the 90 % interval and the levels inside by MORE times the tail of each side, or MORE times
- * LEAST, a standard deviation, if larger. A bimodal program has a short tail above its upper mode.
- * Nothing is moved above HIGHEST. Outer levels stay outside.
+ * Widens the 90 % interval: moves each QUANTILE up to its upper end away from the median. The ends
+ * move by MORE times the length of the tail on their side, the others in proportion to their normal
+ * scores. The tail's length is the distance of the end from the median, or if shorter 1.695 times
+ * that from the quartile: a bimodal program has a short tail above its upper mode. It is at least
+ * that of a normal distribution with standard deviation MIN_DEVIATION. No quantile is moved above
+ * HIGHEST. Higher quantiles are raised to remain in order.
  */
-static void lengthen_interval(double quantile[FT_ESTIMATE_LEVELS], double more, double least,
-                              double highest)
+static void lengthen_interval(double quantile[FT_ESTIMATE_LEVELS], double more,
+                              double min_deviation, double highest)
 {
-  /* ratio of a normal distribution's 50-to-95 % distance to its 75-to-95 % distance */
+  /* of a normal distribution: (95 % - 50 % quantile) / (95 % - 75 % quantile) */
   static const double tails = 1.695;
   double middle = quantile[MIDDLE];
-  double below = fmin(middle - quantile[LEAST_BANDED],
-                      tails * (quantile[LOWER_QUARTER] - quantile[LEAST_BANDED]));
-  double above = fmin(quantile[MOST_BANDED] - middle,
-                      tails * (quantile[MOST_BANDED] - quantile[UPPER_QUARTER]));
+  double below = fmin(middle - quantile[INTERVAL_LOW],
+                      tails * (quantile[LOWER_QUARTILE] - quantile[INTERVAL_LOW]));
+  double above = fmin(quantile[INTERVAL_HIGH] - middle,
+                      tails * (quantile[INTERVAL_HIGH] - quantile[UPPER_QUARTILE]));
 
-  for (int i = 0; i <= MOST_BANDED; i++) {
-    double side = fmax(i < MIDDLE ? below : above, SCORE * least);
+  for (int i = 0; i <= INTERVAL_HIGH; i++) {
+    double side = fmax(i < MIDDLE ? below : above, SCORE * min_deviation);
 
     quantile[i] = fmin(quantile[i] + more * ft_estimate_scores[i] / SCORE * side, highest);
   }
-  for (int i = MOST_BANDED + 1; i < FT_ESTIMATE_LEVELS; i++)
+  for (int i = INTERVAL_HIGH + 1; i < FT_ESTIMATE_LEVELS; i++)
     quantile[i] = fmax(quantile[i], quantile[i - 1]);
 }
 
 /*
- * Scales the interval about the median by FACTOR. The outer levels stay and bound it. LEAST is the
- * smallest standard deviation that narrowing leaves.
+ * Scales the 90 % interval about the median by FACTOR, within the adjacent outer levels, which do
+ * not change. Narrowing stops at a normal distribution with standard deviation MIN_DEVIATION.
  */
-static void scale_interval(double quantile[FT_ESTIMATE_LEVELS], double factor, double least)
+static void scale_interval(double quantile[FT_ESTIMATE_LEVELS], double factor, double min_deviation)
 {
-  for (int i = LEAST_BANDED; i <= MOST_BANDED; i++) {
-    double away = quantile[i] - quantile[MIDDLE];
-    double narrowest = least * ft_estimate_scores[i];
+  for (int i = INTERVAL_LOW; i <= INTERVAL_HIGH; i++) {
+    double distance = quantile[i] - quantile[MIDDLE];
+    double narrowest = min_deviation * ft_estimate_scores[i];
 
     if (i == MIDDLE)
       continue;
-    away = i > MIDDLE ? fmax(away * factor, fmin(narrowest, away))
-                      : fmin(away * factor, fmax(narrowest, away));
-    quantile[i] =
-        fmin(fmax(quantile[MIDDLE] + away, quantile[LEAST_BANDED - 1]), quantile[MOST_BANDED + 1]);
+    distance = i > MIDDLE ? fmax(distance * factor, fmin(narrowest, distance))
+                          : fmin(distance * factor, fmax(narrowest, distance));
+    quantile[i] = fmin(fmax(quantile[MIDDLE] + distance, quantile[INTERVAL_LOW - 1]),
+                       quantile[INTERVAL_HIGH + 1]);
   }
 }
 
-/* Sets the interval and the levels inside to ranks of the residuals. */
+/* Sets the quantiles of the 90 % interval to order statistics of the residuals; moves outer
+ * quantiles if needed to remain in order. */
 static void use_rank_quantiles(const ft_evaluator *e, double quantile[FT_ESTIMATE_LEVELS])
 {
   double count = (double)e->residuals_count;
 
-  for (int i = LEAST_BANDED; i <= MOST_BANDED; i++)
+  for (int i = INTERVAL_LOW; i <= INTERVAL_HIGH; i++)
     quantile[i] = ft_residual_interpolate(e->residuals, e->residuals_count,
                                           (ft_estimate_levels[i] * (count + 1) - 1) / (count - 1));
-  for (int i = LEAST_BANDED; i > 0; i--)
+  for (int i = INTERVAL_LOW; i > 0; i--)
     quantile[i - 1] = fmin(quantile[i - 1], quantile[i]);
-  for (int i = MOST_BANDED + 1; i < FT_ESTIMATE_LEVELS; i++)
+  for (int i = INTERVAL_HIGH + 1; i < FT_ESTIMATE_LEVELS; i++)
     quantile[i] = fmax(quantile[i], quantile[i - 1]);
 }
 
-/* Moves the outer levels at least as far out as those of a normal distribution with standard
- * deviation LEAST. */
-static void widen_outer_levels(double quantile[FT_ESTIMATE_LEVELS], double least)
+/* Moves the quantiles outside the 90 % interval to at least the distances from the median of a
+ * normal distribution with standard deviation MIN_DEVIATION. */
+static void widen_outer_levels(double quantile[FT_ESTIMATE_LEVELS], double min_deviation)
 {
   for (int i = 0; i < FT_ESTIMATE_LEVELS; i++) {
-    double away = quantile[MIDDLE] + least * ft_estimate_scores[i];
+    double normal = quantile[MIDDLE] + min_deviation * ft_estimate_scores[i];
 
-    if (i < LEAST_BANDED)
-      quantile[i] = fmin(quantile[i], away);
-    else if (i > MOST_BANDED)
-      quantile[i] = fmax(quantile[i], away);
+    if (i < INTERVAL_LOW)
+      quantile[i] = fmin(quantile[i], normal);
+    else if (i > INTERVAL_HIGH)
+      quantile[i] = fmax(quantile[i], normal);
   }
 }
 
@@ -126,25 +133,27 @@ double ft_memory_widening(unsigned cohorts)
   return 1 + FEW_COHORTS / fmax(cohorts, 1);
 }
 
-/* Applies FACTOR to the interval: above 1 by lengthen_interval up to HIGHEST, below 1 by
- * scale_interval. */
-static void calibrate_interval(double quantile[FT_ESTIMATE_LEVELS], double factor, double narrowest,
-                               double least, double highest)
+/* Multiplies the width of the 90 % interval by FACTOR. Widening (lengthen_interval): at least as
+ * for the standard deviation WIDE, up to HIGHEST. Narrowing (scale_interval): not below the
+ * standard deviation NARROW. */
+static void calibrate_interval(double quantile[FT_ESTIMATE_LEVELS], double factor, double narrow,
+                               double wide, double highest)
 {
   if (factor > 1)
-    lengthen_interval(quantile, factor - 1, least, highest);
+    lengthen_interval(quantile, factor - 1, wide, highest);
   else
-    scale_interval(quantile, factor, narrowest);
+    scale_interval(quantile, factor, narrow);
 }
 
+/* As ft_estimate_memory; with UNWIDENED as ft_estimate_memory_unwidened. */
 static int estimate_distribution(const ft_model *model, const ft_feature *features, size_t count,
-                                 bool alike, struct ft_estimate *out, struct ft_error *err)
+                                 bool unwidened, struct ft_estimate *out, struct ft_error *err)
 {
   const ft_evaluator *e = &model->evaluator;
   float x[sizeof model->columns / sizeof *model->columns];
-  unsigned evidence = model->completed < MOST_EVIDENCE ? model->completed : MOST_EVIDENCE;
+  unsigned evidence = model->completed < MAX_EVIDENCE ? model->completed : MAX_EVIDENCE;
   struct ft_point_prediction centre;
-  double least, within, factor, own;
+  double deviation, prior_sd, factor, width;
   bool ranked;
 
   *out = (struct ft_estimate){ .runs = model->completed };
@@ -152,34 +161,34 @@ static int estimate_distribution(const ft_model *model, const ft_feature *featur
     return ft_error_set(err, "%s: no completed run yet", model->app);
   ft_columns_fill(model->columns, model->columns_count, features, count, x);
   ft_predict_point(e, x, model->columns_count, &centre);
-  least = LEAST_PART + LEAST_BYTES / exp(fmax(centre.log, log(FT_MIB)));
-  within = evidence < RANKED_RUNS || centre.added_variance > 0 ? least : 0;
+  deviation = MIN_DEVIATION_FRACTION + MIN_DEVIATION_BYTES / exp(fmax(centre.log, log(FT_MIB)));
+  prior_sd = evidence < RANKED_RUNS || centre.added_variance > 0 ? deviation : 0;
   ft_residual_quantiles(e->residuals, e->residuals_count,
                         evidence < e->residuals_count ? evidence : e->residuals_count, PRIOR,
-                        within, ft_estimate_levels, FT_ESTIMATE_LEVELS, out->quantile);
-  ranked = !alike && evidence >= RANKED_RUNS && e->residuals_count >= RANKED_RUNS;
+                        prior_sd, ft_estimate_levels, FT_ESTIMATE_LEVELS, out->quantile);
+  ranked = !unwidened && evidence >= RANKED_RUNS && e->residuals_count >= RANKED_RUNS;
   if (ranked && !e->has_bound_log)
     use_rank_quantiles(e, out->quantile);
-  widen_outer_levels(out->quantile, least);
-  own = out->quantile[MOST_BANDED] - out->quantile[LEAST_BANDED];
+  widen_outer_levels(out->quantile, deviation);
+  width = out->quantile[INTERVAL_HIGH] - out->quantile[INTERVAL_LOW];
   ft_estimate_widen(out->quantile, centre.added_variance);
-  within *= 1 + 2 / fmax(model->completed, 1);
+  prior_sd *= 1 + 2 / fmax(model->completed, 1);
   factor = exp(fmin(fmax(e->log_interval_scale, -FT_MEMORY_MAX_LOG_INTERVAL_SCALE),
                     FT_MEMORY_MAX_LOG_INTERVAL_SCALE));
-  if (!e->has_bound_log && alike) {
-    scale_interval(out->quantile, factor, within);
+  if (!e->has_bound_log && unwidened) {
+    scale_interval(out->quantile, factor, prior_sd);
   } else if (!e->has_bound_log) {
-    /* The limit of two levels above the interval keeps the levels that allocations use. An interval
-     * from ranks has no limit: it must be able to cover a drift. */
-    double highest = out->quantile[MOST_BANDED + 2];
+    /* The interval is widened up to the 99.5 % level, so that the higher levels, which allocations
+     * use, do not change. An interval from ranks has no limit: it must be able to cover a drift. */
+    double highest = out->quantile[INTERVAL_HIGH + 2];
 
     lengthen_interval(out->quantile, ft_memory_widening(ft_memory_cohorts(model)) - 1, 0, highest);
-    calibrate_interval(out->quantile, factor, within, least, ranked ? INFINITY : highest);
+    calibrate_interval(out->quantile, factor, prior_sd, deviation, ranked ? INFINITY : highest);
   }
-  /* the added width is common to runs submitted together */
-  own = fmax(own, NARROWEST);
-  own /= fmax(out->quantile[MOST_BANDED] - out->quantile[LEAST_BANDED], own);
-  out->shared = 1 - own * own;
+  /* the added width is due to causes that are common to runs submitted together */
+  width = fmax(width, NARROWEST);
+  width /= fmax(out->quantile[INTERVAL_HIGH] - out->quantile[INTERVAL_LOW], width);
+  out->shared = 1 - width * width;
   for (int i = 0; i < FT_ESTIMATE_LEVELS; i++) {
     /* 2^-60 to 2^60 bytes: products and squares of quantiles stay finite */
     out->quantile[i] = exp(fmin(fmax(centre.log + out->quantile[i], -60 * M_LN2), 60 * M_LN2));

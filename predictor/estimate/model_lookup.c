@@ -10,7 +10,7 @@
 #include "predictor/estimate/similar_apps.h"
 #include "predictor/record/state_files.h"
 
-/* Job names that Slurm or a shell gives by default; they do not identify an app. */
+/* Job names that Slurm or a shell assigns by default; they do not identify an app. */
 static const char *const generic_names[] = { "wrap", "interactive", "bash", "sh", "sbatch", NULL };
 
 bool ft_model_lookup_evaluate(const ft_model *model, const ft_submission *s,
@@ -21,9 +21,9 @@ bool ft_model_lookup_evaluate(const ft_model *model, const ft_submission *s,
   struct ft_error why;
   size_t count;
 
-  if (out->elements.count) {
-    out->estimate = out->elements.each;
-    return ft_estimate_array(model, s, policy->failure_price, &out->elements, facts, &why) == 0;
+  if (out->tasks.count) {
+    out->estimate = out->tasks.each;
+    return ft_estimate_array(model, s, policy->failure_price, &out->tasks, facts, &why) == 0;
   }
   out->estimate = &out->alone;
   count = ft_task_features(model, s, NULL, features);
@@ -32,8 +32,8 @@ bool ft_model_lookup_evaluate(const ft_model *model, const ft_submission *s,
                             &out->alone.allocation_bytes, &why) == 0;
 }
 
-/* Reads UID's own model of APP, else the site's, and evaluates it. Returns 1; 0 if there is no
- * estimate; -1 on error and fills ERR. */
+/* Reads the model of APP, of user UID or else the pooled one, and evaluates it. Returns 1; 0 if
+ * there is no model or estimate; -1 and fills ERR if the model cannot be read. */
 static int read_and_evaluate(int state_fd, uint32_t uid, const char *app, const ft_submission *s,
                              const ft_policy *policy, struct ft_model_lookup *out,
                              struct ft_facts *facts, struct ft_error *err)
@@ -43,7 +43,7 @@ static int read_and_evaluate(int state_fd, uint32_t uid, const char *app, const 
   return ft_model_lookup_evaluate(&out->model, s, policy, out, facts);
 }
 
-/* As read_and_evaluate, for the submission's app or, if it has no runs, its former names. */
+/* As read_and_evaluate, for the app of S or, if there is no run of it, for its former names. */
 static int find_own_model(int state_fd, uint32_t uid, const ft_submission *s,
                           const ft_policy *policy, struct ft_model_lookup *out,
                           struct ft_error *err)
@@ -55,7 +55,8 @@ static int find_own_model(int state_fd, uint32_t uid, const ft_submission *s,
   return found;
 }
 
-/* Evaluates the site's model, or the imported runs of the job's name. Returns false without one. */
+/* Evaluates the pooled model of the app or, for an app without a name of its own, the model of the
+ * runs imported for the job's name. Returns false without an estimate. */
 static bool find_shared_model(int state_fd, uint32_t uid, const char *(*user)(void *), void *data,
                               const ft_submission *s, const ft_policy *policy,
                               struct ft_model_lookup *out)
@@ -73,7 +74,8 @@ static bool find_shared_model(int state_fd, uint32_t uid, const char *(*user)(vo
   return read_and_evaluate(state_fd, uid, app, s, policy, out, &facts, &why) > 0;
 }
 
-/* Estimates from similar apps, or from the site-wide prior if the app has no run. */
+/* Sets OUT's estimate to that of similar apps or, if the app has no run either, to the site-wide
+ * prior. Leaves OUT's estimate without these. */
 static void estimate_from_others(int state_fd, uint32_t uid, const ft_submission *s,
                                  struct ft_model_lookup *out)
 {
@@ -89,8 +91,8 @@ int ft_model_lookup_read(int state_fd, uint32_t uid, const char *(*user)(void *d
                          const ft_submission *s, const ft_policy *policy,
                          struct ft_model_lookup *out, struct ft_error *err)
 {
-  const struct ft_estimate *kept;
-  double used = 0;
+  const struct ft_estimate *own_estimate;
+  double own_peak = 0;
   unsigned runs = 0;
   int own;
 
@@ -103,7 +105,7 @@ int ft_model_lookup_read(int state_fd, uint32_t uid, const char *(*user)(void *d
     return -1;
   if (own) {
     runs = out->estimate->runs;
-    used = out->estimate->max_bytes;
+    own_peak = out->estimate->max_bytes;
     out->pooled = out->model.uid == FT_STATE_POOLED;
   }
   /* a limit that killed the app's own run is better evidence than other apps */
@@ -112,18 +114,18 @@ int ft_model_lookup_read(int state_fd, uint32_t uid, const char *(*user)(void *d
       out->estimate = NULL;
     return 0;
   }
-  kept = own ? out->estimate : NULL;
+  own_estimate = own ? out->estimate : NULL;
   out->estimate = NULL;
   if (find_shared_model(state_fd, uid, user, data, s, policy, out) &&
       out->estimate->runs >= policy->min_runs &&
-      used <= ft_estimate_quantile(out->estimate, 0.95)) {
+      own_peak <= ft_estimate_quantile(out->estimate, 0.95)) {
     out->imported = s->default_app;
     out->pooled = !s->default_app;
     return 0;
   }
   /* back to the app's own model; out->model was overwritten if the other one was evaluated */
   if (!out->estimate)
-    out->estimate = kept;
+    out->estimate = own_estimate;
   else if (!own || find_own_model(state_fd, uid, s, policy, out, err) <= 0)
     out->estimate = NULL;
   if (policy->borrow)

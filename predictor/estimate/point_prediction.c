@@ -14,25 +14,26 @@
 
 enum { COLUMNS = sizeof((ft_model *)NULL)->columns / sizeof(ft_column) };
 
-/* Largest prediction as a logarithm of bytes: 1 PiB, as ft_equation_log. */
+/* Maximum of the logarithm of a prediction: 1 PiB, as in ft_equation_log. */
 #define MAX_LOG (50 * M_LN2)
-/* Standard deviation of an extrapolated term, as a fraction of what it adds outside the range of
- * the runs. Chosen by judgement. */
+/* Standard deviation of an extrapolated term, as a fraction of its change outside the range of the
+ * runs. Chosen by judgement. */
 #define BEYOND 0.25
-/* Prior standard deviation of the exponent of a feature that never varied: bytes grow as
- * feature^exponent. Chosen by judgement. */
+/* Prior standard deviation of the exponent in bytes ~ feature^exponent, for a feature that had one
+ * value in all runs. Chosen by judgement. */
 #define UNTRIED_POWER 0.5
-/* Largest added variance of the logarithm: a factor of e^3 either way. Chosen by judgement. */
+/* Maximum of the added variance of the logarithm: a standard deviation of a factor e^3. Chosen by
+ * judgement. */
 #define MAX_VARIANCE 9
 
 void ft_column_category(const ft_feature *feature, char out[40])
 {
-  enum { KEPT = 22 }; /* bytes kept of a long category, before "~" and 16 digits of its hash */
+  enum { PREFIX = 22 }; /* bytes of a long category, before "~" and 16 digits of its hash */
 
   if (feature->has_number && !feature->category[0])
     (void)snprintf(out, 40, "%.9g", feature->number);
   else if (!ft_string_copy(feature->category, out, 40))
-    (void)snprintf(out + KEPT, 40 - KEPT, "~%016" PRIx64,
+    (void)snprintf(out + PREFIX, 40 - PREFIX, "~%016" PRIx64,
                    ft_hash64(FT_HASH_SEED, feature->category, strlen(feature->category)));
 }
 
@@ -64,19 +65,20 @@ void ft_columns_fill(const ft_column *columns, size_t column_count, const ft_fea
   }
 }
 
-/* Contribution of one term and its standard deviation, in the target's units. */
-struct part {
-  double value, doubt;
+/* Contribution of a term to the prediction, in the target's units. */
+struct contribution {
+  double value, deviation; /* deviation: standard deviation of `value` */
   bool extrapolated;
 };
 
-static struct part numeric_term_part(const ft_term *t, double x)
+/* Returns the contribution of T at X; NaN: missing. */
+static struct contribution evaluate_numeric_term(const ft_term *t, double x)
 {
-  struct part part = { 0 };
+  struct contribution part = { 0 };
   double beyond = 0, step;
 
   if (isnan(x)) {
-    part.doubt = fabs(t->coefficient);
+    part.deviation = fabs(t->coefficient);
     return part;
   }
   if (x > t->high)
@@ -91,25 +93,27 @@ static struct part numeric_term_part(const ft_term *t, double x)
   }
   step = t->scale > 0 ? t->coefficient / t->scale : 0;
   part.value = (x - t->mean) * step;
-  part.doubt = BEYOND * fabs(beyond * step);
+  part.deviation = BEYOND * fabs(beyond * step);
   part.extrapolated = t->coefficient != 0 && beyond > 0.01 * t->scale;
   return part;
 }
 
-static struct part categorical_term_part(const ft_term *t, double x)
+/* Returns the contribution of T at X, the index of a category; FT_X_UNSEEN; or NaN: missing. */
+static struct contribution evaluate_category_term(const ft_term *t, double x)
 {
-  struct part part = { 0 };
+  struct contribution part = { 0 };
 
   if (x >= 0 && x < (double)t->levels_count) {
     part.value = t->levels[(size_t)x];
   } else {
-    part.doubt = t->scale;
+    part.deviation = t->scale;
     part.extrapolated = !isnan(x) && t->scale > 0;
   }
   return part;
 }
 
-/* Log standard deviation that a feature adds which never varied and now differs; 0 otherwise. */
+/* Returns the standard deviation that the term T adds to the logarithm of the prediction, if T's
+ * feature had one value in all runs and X is another value; otherwise 0. */
 static double constant_feature_step(const ft_term *t, double x)
 {
   double step;
@@ -122,45 +126,45 @@ static double constant_feature_step(const ft_term *t, double x)
   return UNTRIED_POWER * fmin(step, 2);
 }
 
-/* Copies X to HELD, clamped to the range of the runs. Returns whether a value that the equation
- * reads was outside. */
-static bool clamp_to_range(const ft_evaluator *e, const float *x, size_t count, float *held)
+/* Copies X to CLAMPED, with numbers clamped to the range of the runs. Returns whether a value that
+ * the equation reads was outside. */
+static bool clamp_to_range(const ft_evaluator *e, const float *x, size_t count, float *clamped)
 {
   bool beyond = false;
 
-  memcpy(held, x, count * sizeof *x);
+  memcpy(clamped, x, count * sizeof *x);
   for (size_t i = 0; i < e->terms_count; i++) {
     const ft_term *t = &e->terms[i];
 
     if (t->levels_count || t->column >= count || isnan(x[t->column]))
       continue;
-    held[t->column] = (float)fmin(fmax((double)x[t->column], t->low), t->high);
+    clamped[t->column] = (float)fmin(fmax((double)x[t->column], t->low), t->high);
     for (size_t v = 0; v < e->equation.columns_count; v++)
-      beyond |= e->equation.columns[v] == t->column && held[t->column] != x[t->column];
+      beyond |= e->equation.columns[v] == t->column && clamped[t->column] != x[t->column];
   }
   return beyond;
 }
 
-/* Replaces the prediction in OUT by the equation's, if it is defined at X. Returns its added
- * variance. */
+/* Replaces the prediction in OUT by the equation's, if the equation is defined at X. Returns the
+ * added variance of the equation; 0 if it is undefined or X is in the range of the runs. */
 static double predict_with_equation(const ft_evaluator *e, const float *x, size_t count,
                                     struct ft_point_prediction *out)
 {
-  float held[COLUMNS];
+  float clamped[COLUMNS];
   struct ft_expression code;
-  double at, within;
+  double value, inside;
 
   if (count > COLUMNS || !ft_equation_open(&e->equation, &code))
     return 0;
-  at = ft_equation_log(&e->equation, &code, x, count);
-  if (isnan(at))
+  value = ft_equation_log(&e->equation, &code, x, count);
+  if (isnan(value))
     return 0;
-  out->log = at + e->equation_shift;
-  if (!clamp_to_range(e, x, count, held))
+  out->log = value + e->equation_shift;
+  if (!clamp_to_range(e, x, count, clamped))
     return 0;
   out->extrapolated = true;
-  within = ft_equation_log(&e->equation, &code, held, count);
-  return isnan(within) ? MAX_VARIANCE : BEYOND * BEYOND * (at - within) * (at - within);
+  inside = ft_equation_log(&e->equation, &code, clamped, count);
+  return isnan(inside) ? MAX_VARIANCE : BEYOND * BEYOND * (value - inside) * (value - inside);
 }
 
 void ft_predict_point(const ft_evaluator *e, const float *x, size_t count,
@@ -172,10 +176,11 @@ void ft_predict_point(const ft_evaluator *e, const float *x, size_t count,
   for (size_t i = 0; i < e->terms_count; i++) {
     const ft_term *t = &e->terms[i];
     double at = t->column < count ? (double)x[t->column] : NAN, jump = constant_feature_step(t, at);
-    struct part part = t->levels_count ? categorical_term_part(t, at) : numeric_term_part(t, at);
+    struct contribution part =
+        t->levels_count ? evaluate_category_term(t, at) : evaluate_numeric_term(t, at);
 
     sum += part.value;
-    variance += part.doubt * part.doubt;
+    variance += part.deviation * part.deviation;
     power += jump * jump;
     out->extrapolated |= part.extrapolated || jump > 0.01;
   }

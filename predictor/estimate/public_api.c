@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Implements foretell.h: predictions from a state directory. */
+/* Implements the library interface foretell.h: predictions from a state directory. */
 #include "config.h"
 
 #include <fcntl.h>
@@ -60,11 +60,10 @@ ft_prediction *ft_predict_memory(ft_predictor *predictor, uint32_t uid, const ch
   }
   for (size_t i = 0; i < count; i++) {
     const struct ft_value *v = &values[i];
-    bool taken = v->category
-                     ? ft_feature_category(features, &used, LIMIT, v->name, v->category)
-                     : ft_feature_number(features, &used, LIMIT, v->name, v->number);
+    bool added = v->category ? ft_feature_category(features, &used, LIMIT, v->name, v->category)
+                             : ft_feature_number(features, &used, LIMIT, v->name, v->number);
 
-    if (!taken) {
+    if (!added) {
       ft_error_set(err, "%s: not a finite number, or more than %d values", v->name, (int)LIMIT);
       goto fail;
     }

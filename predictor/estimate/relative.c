@@ -13,6 +13,7 @@
 #include "predictor/core/text.h"
 #include "predictor/estimate/relative.h"
 
+/* First line of a model file. */
 static const char magic[] = "foretell-relative 1";
 
 size_t ft_relative_source(const struct ft_relative_table *t, const char *name, struct ft_error *err)
@@ -49,6 +50,7 @@ void ft_relative_table_free(struct ft_relative_table *t)
   *t = (struct ft_relative_table){ 0 };
 }
 
+/* Allocates the arrays of M for its numbers of features and platforms. */
 static int allocate_names(struct ft_relative_model *m, struct ft_error *err)
 {
   m->feature = calloc(m->features + 1, sizeof *m->feature);
@@ -56,7 +58,8 @@ static int allocate_names(struct ft_relative_model *m, struct ft_error *err)
   return m->feature && m->platform ? 0 : ft_error_set(err, "out of memory");
 }
 
-/* The rows that teach something, as the learners take them. X, Y and GROUP have room for all. */
+/* Copies the usable rows of T with their log ratios of run times to X, Y and GROUP, which have room
+ * for all rows (ft_speedup_table). Returns the number of rows. */
 static size_t select_training_rows(const struct ft_relative_table *t, const bool *keep, size_t from,
                                    double *x, double *y, size_t *group)
 {
@@ -130,33 +133,34 @@ int ft_relative_predict(const struct ft_relative_model *m, const double *x, cons
                         struct ft_relative_prediction *answer, struct ft_error *err)
 {
   static const double levels[] = { 0.05, 0.95 };
-  double row[FT_FEATURE_ENCODER_COLUMNS], said[FT_MULTIVARIATE_NORMAL_OUTPUTS],
-      seen[FT_MULTIVARIATE_NORMAL_OUTPUTS];
+  /* of each other platform: log of the run time over that on the source */
+  double predicted[FT_MULTIVARIATE_NORMAL_OUTPUTS], measured[FT_MULTIVARIATE_NORMAL_OUTPUTS];
+  double row[FT_FEATURE_ENCODER_COLUMNS];
   double runs[FT_MULTIVARIATE_NORMAL_OUTPUTS], shrunk[FT_MULTIVARIATE_NORMAL_OUTPUTS];
 
   row[0] = seconds[0];
   memcpy(row + 1, x, m->features * sizeof *row);
-  ft_speedup_predict(&m->ratios, row, said);
+  ft_speedup_predict(&m->ratios, row, predicted);
   for (size_t o = 0; o < m->ratios.outputs; o++) {
-    seen[o] = log(seconds[o + 1]) - log(seconds[0]);
-    runs[o] = isnan(seen[o]) ? 0 : 1;
+    measured[o] = log(seconds[o + 1]) - log(seconds[0]);
+    runs[o] = isnan(measured[o]) ? 0 : 1;
   }
-  if (ft_speedup_correct(&m->ratios, seen, runs, FT_RELATIVE_NOISE, said, shrunk, err) < 0)
+  if (ft_speedup_correct(&m->ratios, measured, runs, FT_RELATIVE_NOISE, predicted, shrunk, err) < 0)
     return -1;
   answer->speed[0] = answer->low[0] = answer->high[0] = 1;
   for (size_t o = 0; o < m->ratios.outputs; o++) {
-    double spread[2];
+    double residual[2];
 
-    ft_speedup_residual_quantiles(&m->ratios, o, levels, 2, spread);
+    ft_speedup_residual_quantiles(&m->ratios, o, levels, 2, residual);
     /* log speed = -log time ratio, so the ends of the interval swap */
-    answer->speed[o + 1] = exp(-said[o]);
-    answer->low[o + 1] = exp(-said[o] - shrunk[o] * fmax(spread[1], 0));
-    answer->high[o + 1] = exp(-said[o] - shrunk[o] * fmin(spread[0], 0));
+    answer->speed[o + 1] = exp(-predicted[o]);
+    answer->low[o + 1] = exp(-predicted[o] - shrunk[o] * fmax(residual[1], 0));
+    answer->high[o + 1] = exp(-predicted[o] - shrunk[o] * fmin(residual[0], 0));
   }
   return 0;
 }
 
-/* Writes FILE to PATH with MODE through its directory. */
+/* Replaces the file PATH by FILE atomically, with permissions MODE. */
 static int write_model_file(const char *path, const struct ft_buf *file, mode_t mode,
                             struct ft_error *err)
 {
@@ -200,21 +204,22 @@ int ft_relative_save(const struct ft_relative_model *m, const char *path, mode_t
   return status;
 }
 
-/* Appends NAME to NAMES, of at most MOST. */
+/* Appends NAME to NAMES, which has room for LIMIT names. */
 static int append_relative_name(struct ft_text name, ft_relative_name *names, size_t *count,
-                                size_t most, struct ft_error *err, const char *path)
+                                size_t limit, struct ft_error *err, const char *path)
 {
-  if (*count == most || !ft_text_copy(name, names[*count], FT_RELATIVE_NAME) || !names[*count][0])
+  if (*count == limit || !ft_text_copy(name, names[*count], FT_RELATIVE_NAME) || !names[*count][0])
     return ft_error_set(err, "%s: a name too long, or too many of them", path);
   (*count)++;
   return 0;
 }
 
+/* Parses TEXT, the content of the file PATH, into M, whose arrays are allocated. */
 static int parse_relative_model(struct ft_text text, struct ft_relative_model *m, const char *path,
                                 struct ft_error *err)
 {
   struct ft_text line;
-  struct ft_error what;
+  struct ft_error cause;
   uint64_t count = 0, crc = 0;
 
   if (!ft_text_line(&text, &line) || !ft_text_equals(line, magic))
@@ -240,8 +245,8 @@ static int parse_relative_model(struct ft_text text, struct ft_relative_model *m
   if (ft_text_left(&text) != count * sizeof(double) ||
       ft_crc32(text.at, ft_text_left(&text)) != crc)
     return ft_error_set(err, "%s: cut short or damaged", path);
-  if (ft_speedup_load(text.at, count, &m->ratios, &what) < 0)
-    return ft_error_set(err, "%s: %s", path, what.text);
+  if (ft_speedup_load(text.at, count, &m->ratios, &cause) < 0)
+    return ft_error_set(err, "%s: %s", path, cause.text);
   if (m->ratios.outputs + 1 != m->platforms || m->ratios.encode.raw != m->features + 1)
     return ft_error_set(err, "%s: its names do not fit its numbers", path);
   return 0;

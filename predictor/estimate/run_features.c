@@ -31,7 +31,7 @@ enum {
   SHARED_MEMORY,
   GPU_MEMORY,
   GPU_UTILISATION,
-  /* stored runs use these indices: new features come last */
+  /* stored runs use these indices: append new features at the end */
   SYSTEM_PART,
   GPU_TRANSFERRED_PER_SECOND
 };
@@ -65,7 +65,7 @@ const char *const ft_run_features_names[FT_RUN_FEATURES] = {
   [GPU_TRANSFERRED_PER_SECOND] = "gpu_transfer_bytes_per_second"
 };
 
-/* Value of the counter PAPI, else PERF, in O; NAN if O has neither. */
+/* Returns the value of O's counter PAPI, otherwise PERF; NAN if O has neither. */
 static double find_counter(const ft_observation *o, const char *papi, const char *perf)
 {
   double found = NAN;
@@ -79,11 +79,13 @@ static double find_counter(const ft_observation *o, const char *papi, const char
   return found;
 }
 
+/* Returns PART / WHOLE; NAN unless WHOLE is above 0 and PART is known and not negative. */
 static double ratio_or_nan(double part, double whole)
 {
   return whole > 0 && part >= 0 ? part / whole : NAN;
 }
 
+/* Fills the features from hardware counters. */
 static void fill_instructions(const ft_observation *o, double *out)
 {
   double all = find_counter(o, "PAPI_TOT_INS", "instructions");
@@ -98,7 +100,7 @@ static void fill_instructions(const ft_observation *o, double *out)
   out[FLOAT_RATIO] = ratio_or_nan(floats, all);
   out[MEMORY_RATIO] = ratio_or_nan(loads + stores, all);
   out[BRANCH_RATIO] = ratio_or_nan(branches, all);
-  /* PAPI has no preset for integer arithmetic: the instructions that the others leave */
+  /* PAPI has no preset for integer arithmetic: total minus all other classes of instructions */
   out[INTEGER_RATIO] = ratio_or_nan(all - loads - stores - branches - floats, all);
   out[BRANCH_MISS_RATIO] = ratio_or_nan(find_counter(o, "PAPI_BR_MSP", "branch-misses"), branches);
   out[L1_MISS_RATIO] = ratio_or_nan(l1, loads + stores);
@@ -111,6 +113,7 @@ static double value_or_nan(bool has, double value)
   return has ? value : NAN;
 }
 
+/* Fills the features from the operating system's measurements. */
 static void fill_system(const ft_observation *o, double *out)
 {
   double seconds = o->runtime_seconds;

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /*
- * Run features for the cross-platform model: Table I of Nichols, Yeom and Bhatele, "Predicting
- * Cross-Platform Relative Performance" (2022), as far as the agent measures it.
+ * Run features: inputs of the cross-platform model, computed from the measurements of a run.
+ * Source: Table I of Nichols, Yeom and Bhatele, "Predicting Cross-Platform Relative Performance"
+ * (2022), without quantities that the agent does not measure.
  */
 #ifndef FT_ESTIMATE_RUN_FEATURES_H
 #define FT_ESTIMATE_RUN_FEATURES_H
@@ -11,7 +12,7 @@
 /* Number of features; at most max_count of ft_timed_run.run_features. */
 enum { FT_RUN_FEATURES = 26 };
 
-/* Names of the features, as columns of a table. */
+/* Names of the features, by index. */
 extern const char *const ft_run_features_names[FT_RUN_FEATURES];
 
 /* Fills OUT with the features of OBSERVATION; NAN: not measured. */

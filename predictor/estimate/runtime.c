@@ -11,16 +11,17 @@
 /* Prior pseudo-observation of the residuals, in log units. Run time varies more than memory: other
  * jobs share the node. Chosen by judgement. */
 #define PRIOR 0.1
-/* Smallest standard deviation of the residuals, in log units. Chosen by judgement. */
-#define LEAST 0.01
+/* Minimum standard deviation of the residuals, in log units. Chosen by judgement. */
+#define MIN_DEVIATION 0.01
 
 /* Standard normal quantile at 0.95. */
 #define SCORE95 1.644853626951
 
-/* Microseconds per second: the run-time model predicts microseconds. */
+/* Microseconds per second. The run-time model predicts microseconds. */
 #define MICROSECONDS 1e6
 
-/* Quantiles of log microseconds on the first platform, relative to CENTRE. */
+/* Fills CENTRE with the point prediction of the run time on the first platform, in microseconds,
+ * and QUANTILE with the quantiles of its logarithm relative to CENTRE. */
 static void predict_log_microseconds(const ft_performance *p, const ft_feature *features,
                                      size_t count, double quantile[FT_ESTIMATE_LEVELS],
                                      struct ft_point_prediction *centre)
@@ -31,29 +32,30 @@ static void predict_log_microseconds(const ft_performance *p, const ft_feature *
 
   ft_columns_fill(p->columns, p->columns_count, features, count, x);
   ft_predict_point(e, x, p->columns_count, centre);
-  ft_residual_quantiles(e->residuals, e->residuals_count, evidence, PRIOR, LEAST,
+  ft_residual_quantiles(e->residuals, e->residuals_count, evidence, PRIOR, MIN_DEVIATION,
                         ft_estimate_levels, FT_ESTIMATE_LEVELS, quantile);
   ft_estimate_widen(quantile, centre->added_variance);
 }
 
-static void fill_platform_runtime(const ft_performance *p, const ft_platform_runs *place,
+/* Fills OUT, except for name and runs, for PLATFORM, whose log_ratio is set. */
+static void fill_platform_runtime(const ft_performance *p, const ft_platform_runs *platform,
                                   const double quantile[FT_ESTIMATE_LEVELS],
                                   const struct ft_point_prediction *centre,
                                   struct ft_platform_runtime *out)
 {
-  double shifted[FT_ESTIMATE_LEVELS];
+  double widened[FT_ESTIMATE_LEVELS];
 
-  out->speed = exp(-place->log_ratio);
-  out->speed_p05 = exp(-place->log_ratio - SCORE95 * place->deviation);
-  out->speed_p95 = exp(-place->log_ratio + SCORE95 * place->deviation);
+  out->speed = exp(-platform->log_ratio);
+  out->speed_p05 = exp(-platform->log_ratio - SCORE95 * platform->deviation);
+  out->speed_p95 = exp(-platform->log_ratio + SCORE95 * platform->deviation);
   for (int i = 0; i < FT_ESTIMATE_LEVELS; i++)
-    shifted[i] = quantile[i];
-  ft_estimate_widen(shifted, place->deviation * place->deviation);
+    widened[i] = quantile[i];
+  ft_estimate_widen(widened, platform->deviation * platform->deviation);
   out->known = true;
   for (int i = 0; i < FT_ESTIMATE_LEVELS; i++) {
-    double at = centre->log + place->log_ratio + shifted[i];
+    double at = centre->log + platform->log_ratio + widened[i];
 
-    /* 2^-60 to 2^60 microseconds, as for memory; decreasing quantiles are invalid */
+    /* 2^-60 to 2^60 microseconds, as in memory.c; decreasing quantiles are invalid */
     out->seconds.quantile[i] = exp(fmin(fmax(at, -60 * M_LN2), 60 * M_LN2)) / MICROSECONDS;
     out->known &= !i || out->seconds.quantile[i] >= out->seconds.quantile[i - 1];
   }
@@ -72,19 +74,19 @@ size_t ft_runtime_estimate(const ft_performance *performance, const ft_feature *
     return 0;
   predict_log_microseconds(performance, features, count, quantile, &centre);
   for (size_t i = 0; i < performance->platforms_count; i++) {
-    ft_platform_runs place = performance->platforms[i];
+    ft_platform_runs platform = performance->platforms[i];
 
     if (i == 0) {
-      place.has_log_ratio = true;
-      place.log_ratio = place.deviation = 0;
+      platform.has_log_ratio = true;
+      platform.log_ratio = platform.deviation = 0;
     }
-    place.log_ratio =
-        fmin(fmax(place.log_ratio, -FT_RUNTIME_MAX_LOG_RATIO), FT_RUNTIME_MAX_LOG_RATIO);
-    place.deviation = fmin(place.deviation, FT_RUNTIME_MAX_LOG_RATIO);
+    platform.log_ratio =
+        fmin(fmax(platform.log_ratio, -FT_RUNTIME_MAX_LOG_RATIO), FT_RUNTIME_MAX_LOG_RATIO);
+    platform.deviation = fmin(platform.deviation, FT_RUNTIME_MAX_LOG_RATIO);
     out[i] = (struct ft_platform_runtime){ .platform = performance->platforms[i].platform,
-                                           .runs = place.runs };
-    if (place.has_log_ratio)
-      fill_platform_runtime(performance, &place, quantile, &centre, &out[i]);
+                                           .runs = platform.runs };
+    if (platform.has_log_ratio)
+      fill_platform_runtime(performance, &platform, quantile, &centre, &out[i]);
   }
   return performance->platforms_count;
 }

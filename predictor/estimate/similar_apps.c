@@ -12,29 +12,30 @@
 
 enum {
   LEVELS = FT_ESTIMATE_LEVELS,
-  MIDDLE = 5,    /* index of the median in ft_estimate_levels */
-  LEAST_RUNS = 3 /* completed runs of a similar app that is used; chosen by judgement */
+  MIDDLE = 5,  /* index of the median in ft_estimate_levels */
+  MIN_RUNS = 3 /* minimum of completed runs of a similar app; chosen by judgement */
 };
 
 /* Prior standard deviation of log(peak) between similar apps: a factor of 2. Chosen by judgement.
  */
 #define BETWEEN 0.7
-/* Weight of that prior, in apps. Chosen by judgement. */
+/* Weight of this prior, in apps. Chosen by judgement. */
 #define BETWEEN_APPS 2
 /* Weight of one own run, in similar apps. Chosen by judgement. */
 #define OWN_WEIGHT 2.0
-/* Smallest standard deviation of log(peak) within an app, and its value where the site has no
- * estimate. Chosen by judgement. */
+/* Standard deviation of log(peak) within an app: minimum, and value if the site has no estimate.
+ * Chosen by judgement. */
 #define WITHIN 0.1
 
 /* Sums over apps, each with a weight w and the log m of its median in bytes. */
 struct pool {
   unsigned apps;
   double weights, sum, squares; /* of w, w m, w m^2 */
-  double away[LEVELS];          /* of w (log quantile - m) */
+  double distance[LEVELS];      /* of w (log quantile - m) */
   double max_bytes;             /* largest peak */
 };
 
+/* Adds the app with the estimate E to POOL. */
 static void add_to_pool(struct pool *pool, const struct ft_estimate *e, double weight)
 {
   double middle = log(e->quantile[MIDDLE]);
@@ -43,33 +44,35 @@ static void add_to_pool(struct pool *pool, const struct ft_estimate *e, double w
   pool->sum += weight * middle;
   pool->squares += weight * middle * middle;
   for (int i = 0; i < LEVELS; i++)
-    pool->away[i] += weight * (log(e->quantile[i]) - middle);
+    pool->distance[i] += weight * (log(e->quantile[i]) - middle);
   pool->max_bytes = fmax(pool->max_bytes, e->max_bytes);
 }
 
-/* Index of the newest app of KIN that is neither EXCEPT nor DONE; -1: none. */
-static int find_newest_app(const ft_similar_apps *kin, const char *except, const bool *done)
+/* Returns the index of the most recently updated app in SIMILAR that is neither EXCEPT nor DONE;
+ * -1: none. */
+static int find_newest_app(const ft_similar_apps *similar, const char *except, const bool *done)
 {
   int best = -1;
 
-  for (int i = 0; i < (int)kin->apps_count; i++)
-    if (!done[i] && strcmp(kin->apps[i].app, except) != 0 &&
-        (best < 0 || kin->apps[i].updated > kin->apps[best].updated))
+  for (int i = 0; i < (int)similar->apps_count; i++)
+    if (!done[i] && strcmp(similar->apps[i].app, except) != 0 &&
+        (best < 0 || similar->apps[i].updated > similar->apps[best].updated))
       best = i;
   return best;
 }
 
+/* Adds the FT_SIMILAR_APPS_MAX most recently updated apps of SIMILAR to POOL. */
 static void gather_similar_apps(int state_fd, uint32_t uid, const ft_submission *s,
-                                const ft_similar_apps *kin, ft_model *model, struct pool *pool)
+                                const ft_similar_apps *similar, ft_model *model, struct pool *pool)
 {
-  bool done[sizeof kin->apps / sizeof *kin->apps] = { false };
+  bool done[sizeof similar->apps / sizeof *similar->apps] = { false };
   struct ft_estimate e;
   int i;
 
-  while (pool->apps < FT_SIMILAR_APPS_MAX && (i = find_newest_app(kin, s->app, done)) >= 0) {
+  while (pool->apps < FT_SIMILAR_APPS_MAX && (i = find_newest_app(similar, s->app, done)) >= 0) {
     done[i] = true;
-    if (ft_state_read_evaluator(state_fd, uid, kin->apps[i].app, model, NULL) < 0 ||
-        model->uid != uid || model->completed < LEAST_RUNS ||
+    if (ft_state_read_evaluator(state_fd, uid, similar->apps[i].app, model, NULL) < 0 ||
+        model->uid != uid || model->completed < MIN_RUNS ||
         ft_estimate_memory(model, s->features, s->features_count, &e, NULL) < 0)
       continue;
     add_to_pool(pool, &e, 1);
@@ -77,6 +80,7 @@ static void gather_similar_apps(int state_fd, uint32_t uid, const ft_submission 
   }
 }
 
+/* Returns the site's standard deviation of log(peak) within an app. */
 static double within_app_deviation(int state_fd)
 {
   ft_prior prior;
@@ -86,8 +90,9 @@ static double within_app_deviation(int state_fd)
   return fmax(prior.spread, WITHIN);
 }
 
-/* Fills OUT with the mean of the pool's medians, widened by the variance between apps. WITHIN:
- * standard deviation of log(peak) within an app. Needs a positive sum of weights. */
+/* Fills OUT with the distribution of a new app's peak from POOL, whose sum of weights is above 0:
+ * the mean of the medians, with the quantile distances within and between apps added in quadrature.
+ * WITHIN: minimum standard deviation of log(peak) within an app. OWN: number of own runs. */
 static void mix_pool(const struct pool *pool, double within, unsigned own, struct ft_estimate *out)
 {
   double middle = pool->sum / pool->weights;
@@ -100,11 +105,12 @@ static void mix_pool(const struct pool *pool, double within, unsigned own, struc
   (void)ft_string_copy("similar apps", out->method, sizeof out->method);
   for (int i = 0; i < LEVELS; i++) {
     double side = i < MIDDLE ? -1 : 1, level = ft_estimate_levels[i];
-    double inner = fmax(fabs(pool->away[i] / pool->weights), within * fabs(ft_estimate_scores[i]));
+    double inner =
+        fmax(fabs(pool->distance[i] / pool->weights), within * fabs(ft_estimate_scores[i]));
     double outer = sqrt(between_variance) * ft_student_quantile(level, degrees);
-    double away = i == MIDDLE ? 0 : side * hypot(inner, outer);
+    double distance = i == MIDDLE ? 0 : side * hypot(inner, outer);
 
-    out->quantile[i] = exp(fmin(fmax(middle + away, 0), 50 * M_LN2));
+    out->quantile[i] = exp(fmin(fmax(middle + distance, 0), 50 * M_LN2));
   }
 }
 
@@ -117,12 +123,12 @@ unsigned ft_similar_apps_estimate(int state_fd, uint32_t uid, const ft_submissio
   struct ft_estimate mixed;
   char similarity_key[80];
   double within;
-  ft_similar_apps kin;
+  ft_similar_apps similar;
 
   for (unsigned k = 0; k < FT_SIMILARITIES && !pool.apps; k++)
     if (ft_state_similarity((enum ft_similarity)k, text[k], similarity_key) &&
-        ft_state_read_similar_apps(state_fd, uid, similarity_key, &kin, NULL) == 0)
-      gather_similar_apps(state_fd, uid, s, &kin, model, &pool);
+        ft_state_read_similar_apps(state_fd, uid, similarity_key, &similar, NULL) == 0)
+      gather_similar_apps(state_fd, uid, s, &similar, model, &pool);
   if (!pool.apps)
     return 0;
   within = within_app_deviation(state_fd);
@@ -139,7 +145,7 @@ unsigned ft_similar_apps_estimate(int state_fd, uint32_t uid, const ft_submissio
 
 unsigned ft_similar_apps_estimate_all(int state_fd, struct ft_estimate *out)
 {
-  /* index of the prior's quantile for each level; the outermost ones repeat */
+  /* index in prior.bytes for each level; the outermost quantiles repeat */
   static const unsigned char of[LEVELS] = { 0, 0, 0, 1, 2, 3, 4, 5, 6, 6, 6, 6, 6 };
   ft_prior prior;
 

@@ -7,8 +7,8 @@
 #include "predictor/estimate/small_sample.h"
 #include "predictor/learn/distribution.h"
 
-/* Prior mean of the slope of log(peak) over log(input). Of workflow tasks, half have slope 0 and a
- * few are proportional. Chosen by tests/bench/replay_constants. */
+/* Prior mean of the slope of log(peak) over log(input): of workflow tasks, half have slope 0 and a
+ * few slope 1. Chosen by tests/bench/replay_constants. */
 #define PRIOR_SLOPE 0.2
 /* Prior standard deviation of the slope. Chosen by tests/bench/replay_constants. */
 #define PRIOR_SLOPE_DEVIATION 0.4
@@ -17,19 +17,19 @@
 #define PRIOR_DEVIATION 0.03
 enum { PRIOR_DEGREES = 1 }; /* weight of the prior deviation in runs; by judgement */
 
-/* Probabilities that sample the distribution. No first allocation is below the lower quartile.
- * Chosen by judgement. */
+/* Probabilities of the quantiles that sample the distribution; the lower quartile is the minimum of
+ * a first allocation. Chosen by judgement. */
 static const double level[] = { 0.25, 0.3,  0.35, 0.4,  0.45, 0.5,  0.55, 0.6,  0.65, 0.7,  0.75,
                                 0.8,  0.83, 0.86, 0.88, 0.9,  0.92, 0.94, 0.96, 0.97, 0.98, 0.99 };
 enum { LEVELS = sizeof level / sizeof *level };
 
-/* Smallest mean run time in seconds. Chosen by judgement. */
+/* Minimum of the mean run time, in seconds. Chosen by judgement. */
 #define LEAST_SECONDS 1.0
 
 bool ft_small_sample_applies(const ft_evaluator *e)
 {
   return e->baselines_count > 0 && e->baselines[FT_BASELINE_CONSTANT].needs_count > 0 &&
-         e->baselines[FT_BASELINE_CONSTANT].needs_count < FT_ENSEMBLE_LEAST_RUNS &&
+         e->baselines[FT_BASELINE_CONSTANT].needs_count < FT_ENSEMBLE_MIN_RUNS &&
          e->covariates_count == e->baselines[FT_BASELINE_CONSTANT].needs_count &&
          e->seconds_count == e->covariates_count;
 }
@@ -40,34 +40,35 @@ struct posterior {
   unsigned degrees;
 };
 
-static struct posterior fit_posterior(const ft_evaluator *e, double place)
+/* Returns the posterior predictive at COVARIATE; negative: missing. */
+static struct posterior fit_posterior(const ft_evaluator *e, double covariate)
 {
   const ft_baseline *peak = &e->baselines[FT_BASELINE_CONSTANT];
   size_t count = peak->needs_count;
-  double n = (double)count, x = 0, y = 0, xx = 0, xy = 0, yy = 0, ridge, slope, rest, away;
-  double at[FT_ENSEMBLE_LEAST_RUNS], need[FT_ENSEMBLE_LEAST_RUNS];
+  double n = (double)count, x = 0, y = 0, xx = 0, xy = 0, yy = 0, ridge, slope, sigma2, shift;
+  double distance[FT_ENSEMBLE_MIN_RUNS], need[FT_ENSEMBLE_MIN_RUNS];
 
   for (size_t i = 0; i < count; i++) {
-    double there = (double)e->covariates[peak->runs.bytes[i]];
+    double other = (double)e->covariates[peak->runs.bytes[i]];
 
     /* a run without a covariate has no effect on the slope */
-    at[i] = place >= 0 && there >= 0 ? there - place : 0;
+    distance[i] = covariate >= 0 && other >= 0 ? other - covariate : 0;
     need[i] = log(fmax((double)peak->needs[i], 1));
-    x += at[i] / n;
+    x += distance[i] / n;
     y += need[i] / n;
   }
   for (size_t i = 0; i < count; i++) {
-    xx += (at[i] - x) * (at[i] - x);
-    xy += (at[i] - x) * (need[i] - y);
+    xx += (distance[i] - x) * (distance[i] - x);
+    xy += (distance[i] - x) * (need[i] - y);
     yy += (need[i] - y) * (need[i] - y);
   }
   ridge = PRIOR_DEVIATION * PRIOR_DEVIATION / (PRIOR_SLOPE_DEVIATION * PRIOR_SLOPE_DEVIATION);
   slope = (xy + ridge * PRIOR_SLOPE) / (xx + ridge);
-  away = slope - PRIOR_SLOPE;
-  rest = fmax(yy - 2 * slope * xy + slope * slope * xx, 0) + ridge * away * away;
-  rest = (rest + PRIOR_DEGREES * PRIOR_DEVIATION * PRIOR_DEVIATION) / (PRIOR_DEGREES + n - 1);
+  shift = slope - PRIOR_SLOPE;
+  sigma2 = fmax(yy - 2 * slope * xy + slope * slope * xx, 0) + ridge * shift * shift;
+  sigma2 = (sigma2 + PRIOR_DEGREES * PRIOR_DEVIATION * PRIOR_DEVIATION) / (PRIOR_DEGREES + n - 1);
   return (struct posterior){ .mean = y - slope * x,
-                             .scale = sqrt(rest * (1 + 1 / n + x * x / (xx + ridge))),
+                             .scale = sqrt(sigma2 * (1 + 1 / n + x * x / (xx + ridge))),
                              .degrees = (unsigned)(PRIOR_DEGREES + count - 1) };
 }
 
@@ -83,20 +84,20 @@ static double mean_seconds(const ft_evaluator *e)
 double ft_small_sample_allocation(const ft_evaluator *e, const struct ft_allocation_query *q)
 {
   struct posterior b = fit_posterior(e, q->covariate);
-  double least = q->failed_bytes * FT_RETRY_SEQUENCE_LEAST_GROWTH, before = 0, fixed;
-  struct ft_retry_sequence chain;
+  double min_bytes = q->failed_bytes * FT_RETRY_SEQUENCE_MIN_GROWTH, before = 0, fixed;
+  struct ft_retry_sequence seq;
 
-  ft_retry_sequence_start(&chain);
+  ft_retry_sequence_start(&seq);
   for (size_t i = 0; i < LEVELS; i++) {
     double score = b.scale * ft_student_quantile(level[i], b.degrees);
     double bytes = exp(fmin(b.mean + score, 50 * M_LN2));
 
-    if (bytes > least)
-      ft_retry_sequence_add(&chain, bytes, level[i] - before);
+    if (bytes > min_bytes)
+      ft_retry_sequence_add(&seq, bytes, level[i] - before);
     before = level[i];
   }
-  if (!chain.count)
+  if (!seq.count)
     return FT_RETRY_SEQUENCE_GROWTH * q->failed_bytes;
   fixed = fmax(q->failure_price - 1, 0) * FT_FAILURE_BYTE_SECONDS / mean_seconds(e);
-  return ft_retry_first_allocation(&chain, fmin(q->failure_price, 1) * q->failure_time, fixed);
+  return ft_retry_first_allocation(&seq, fmin(q->failure_price, 1) * q->failure_time, fixed);
 }

@@ -8,15 +8,15 @@
 #include "predictor/estimate/ensemble.h"
 #include "predictor/record/record.h"
 
-/* Returns whether E has 1 or more runs, but too few for the ensemble. */
+/* Returns whether E has at least 1 run and fewer than FT_ENSEMBLE_MIN_RUNS. */
 bool ft_small_sample_applies(const ft_evaluator *e);
 
 /*
- * Returns the allocation, in bytes, with the least expected waste for QUESTION. log(peak) is a
- * Bayesian linear regression over the covariate with a normal-inverse-gamma prior; the posterior
- * predictive is Student's t. Pure; about 10 microseconds.
+ * Returns the allocation, in bytes, with the least expected waste for QUERY under the posterior
+ * predictive distribution of the peak. log(peak) is modelled by Bayesian linear regression over the
+ * covariate with a normal-inverse-gamma prior, so its posterior predictive is Student's t. E must
+ * satisfy ft_small_sample_applies. Pure; about 10 microseconds.
  */
-double ft_small_sample_allocation(const ft_evaluator *e,
-                                  const struct ft_allocation_query *question);
+double ft_small_sample_allocation(const ft_evaluator *e, const struct ft_allocation_query *query);
 
 #endif

@@ -6,6 +6,7 @@
 #include "predictor/core/text.h"
 #include "predictor/estimate/variant.h"
 
+/* Returns the variant of MODEL with HASH; 0: not found, or HASH is 0 (unknown). */
 static unsigned variant_of_hash(const ft_model *model, uint32_t hash)
 {
   for (size_t i = 0; hash && i < model->variant_hashes_count; i++)

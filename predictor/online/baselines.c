@@ -257,7 +257,7 @@ static void fit_baseline(ft_baseline *baseline, bool factor, const struct sort_r
   }
   baseline->intercept = l.intercept;
   baseline->slope = l.slope;
-  baseline->least = FT_ENSEMBLE_LEAST_PART * smallest;
+  baseline->min_prediction = FT_ENSEMBLE_MIN_FRACTION * smallest;
   store_values(baseline, list, used);
 }
 

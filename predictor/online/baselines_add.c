@@ -118,7 +118,7 @@ static void add_to_baseline(ft_baseline *baseline, size_t run, float covariate, 
   if (baseline->slope != 0 && covariate < 0)
     return;
   if (baseline->slope != 0)
-    baseline->least = fmin(baseline->least, FT_ENSEMBLE_LEAST_PART * bytes);
+    baseline->min_prediction = fmin(baseline->min_prediction, FT_ENSEMBLE_MIN_FRACTION * bytes);
   insert_in_baseline(baseline, residual_of(baseline, covariate, bytes), run);
 }
 

@@ -192,7 +192,7 @@ static int check_baselines(const ft_evaluator *e, struct ft_error *err)
     const ft_baseline *baseline = &e->baselines[v];
 
     if (!isfinite(baseline->intercept) || !isfinite(baseline->slope) ||
-        !isfinite(baseline->least) || baseline->needs_count != baseline->runs.size ||
+        !isfinite(baseline->min_prediction) || baseline->needs_count != baseline->runs.size ||
         !are_distinct(baseline->runs.bytes, baseline->runs.size))
       return bad(err, "views");
     for (size_t i = 0; i < baseline->needs_count; i++)

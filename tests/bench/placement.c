@@ -111,7 +111,7 @@ static void measure(int state_fd, const char *list, const char *what)
   static double took[REPEATS], reading[REPEATS];
   static ft_submission s = { .app = "app" };
   static ft_site site = { .default_partition = "p0" };
-  struct ft_placement_question q = { .submission = &s, .evidence = &evidence, .now = 1e9 };
+  struct ft_placement_query q = { .submission = &s, .evidence = &evidence, .now = 1e9 };
   struct ft_placement_choice choice;
   size_t bytes = 0;
   struct ft_error err;

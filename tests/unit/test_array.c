@@ -625,7 +625,7 @@ static void the_request_of_an_array_fits_its_largest_task(void **state)
                                  .request = &request,
                                  .policy = &policy,
                                  .partition = &partition,
-                                 .elements = &elements,
+                                 .tasks = &elements,
                                  .memory_is_consumable = true,
                                  .rule = FT_RULE_RSS };
   size_t largest;
@@ -717,15 +717,15 @@ static double decide_array(const char *script, const char *array)
   static const ft_site site = { .schema = FT_SCHEMA,
                                 .rule = FT_RULE_RSS,
                                 .memory_is_consumable = true };
-  const struct ft_submission_question question = {
+  const struct ft_submission_query question = {
     .site = &site, .submission = &out, .known = &known, .mode = FT_MODE_CHECK, .dry_run = true
   };
   clock_t begun;
 
   describe(script, array);
   out.request.array_tasks = ft_array_count(array);
-  known.evidence.elements.count =
-      ft_array_select_tasks(array, &out, known.evidence.elements.index, FT_ARRAY_ESTIMATES);
+  known.evidence.tasks.count =
+      ft_array_select_tasks(array, &out, known.evidence.tasks.index, FT_ARRAY_ESTIMATES);
   assert_true(ft_model_lookup_evaluate(&known.evidence.model, &out, &known.policy, &known.evidence,
                                        &known.evidence.facts));
   ft_submission_decide(&question, &decided);
@@ -772,7 +772,7 @@ static void each_task_of_a_long_array_has_its_own_prediction(void **state)
   assert_int_equal(out.tasks.p50_bytes_count, 61);
   for (size_t i = 0; i < 61; i++)
     assert_true(out.tasks.p50_bytes[out.tasks.row[i]] ==
-                (float)ft_estimate_quantile(&known.evidence.elements.each[i], 0.5));
+                (float)ft_estimate_quantile(&known.evidence.tasks.each[i], 0.5));
 }
 
 static void tasks_of_the_same_features_share_a_prediction(void **state)
@@ -794,11 +794,11 @@ static void tasks_of_the_same_features_share_a_prediction(void **state)
     out.task_values[0].index[out.task_values[0].index_count++] = i;
     out.task_values[0].value[out.task_values[0].value_count++] = i % 2 ? 100 : 900;
   }
-  known.evidence.elements.count =
-      ft_array_select_tasks("0-299", &out, known.evidence.elements.index, FT_ARRAY_ESTIMATES);
+  known.evidence.tasks.count =
+      ft_array_select_tasks("0-299", &out, known.evidence.tasks.index, FT_ARRAY_ESTIMATES);
   assert_true(ft_model_lookup_evaluate(&known.evidence.model, &out, &known.policy, &known.evidence,
                                        &known.evidence.facts));
-  decided.question.elements = &known.evidence.elements;
+  decided.input.tasks = &known.evidence.tasks;
   ft_task_predictions_fill(&decided, &known, &out, "0-299", &out.tasks);
   assert_int_equal(out.tasks.index_count, 300);
   assert_int_equal(out.tasks.p50_bytes_count, 2);

@@ -28,8 +28,8 @@ static struct ft_facts facts_of(unsigned completed, double bytes, double died_at
   struct ft_facts f = { .runs = completed + (died_at > 0), .completed = completed };
 
   f.like_runs = f.runs;
-  f.like_completed = f.least_completed = completed;
-  f.least_runs = f.runs;
+  f.like_completed = f.fewest_completed = completed;
+  f.fewest_runs = f.runs;
   f.peak_bytes = f.like_peak_bytes = completed ? bytes : 0;
   f.like_sure_bytes = completed >= FT_FACTS_SURE_RUNS ? 0.9 * bytes : 0;
   f.bound_bytes = f.like_bound_bytes = FT_FACTS_KILLED_FACTOR * died_at;
@@ -1079,8 +1079,8 @@ static void each_rule_holds_at_its_boundaries(void **state)
     struct ft_explanation said;
     ft_decision d;
 
-    facts.least_runs = facts.like_runs;
-    facts.least_completed = facts.like_completed;
+    facts.fewest_runs = facts.like_runs;
+    facts.fewest_completed = facts.like_completed;
     e.extrapolated = c->extrapolated;
     e.allocation_bytes = c->allocation * (double)GB;
     policy.mode = c->mode;

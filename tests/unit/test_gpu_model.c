@@ -113,7 +113,7 @@ static void decide_slice_of_batch(struct story *s, const char *gres, ft_mode mod
     assert_true(
         ft_feature_number(submission.features, &submission.features_count, 24, "batch", batch));
   s->known.model = s->model;
-  s->known.elements.count = 0;
+  s->known.tasks.count = 0;
   assert_true(ft_gpu_model_convert(&s->known.model, &q.held_bytes, &err) > 0);
   s->has_estimate = ft_model_lookup_evaluate(&s->known.model, &submission, &s->policy, &s->known,
                                              &s->known.facts);

@@ -46,11 +46,11 @@ static void learn(int runs, bool by_input)
 
 static void find_grounds(const char *app, double input, uint64_t mem)
 {
-  struct ft_submission_question question = { .site = &site,
-                                             .submission = &submission,
-                                             .known = &known,
-                                             .mode = FT_MODE_CHECK,
-                                             .dry_run = true };
+  struct ft_submission_query question = { .site = &site,
+                                          .submission = &submission,
+                                          .known = &known,
+                                          .mode = FT_MODE_CHECK,
+                                          .dry_run = true };
 
   submission = (ft_submission){ .has_request = true };
   strcpy(submission.app, app);
@@ -139,7 +139,7 @@ static void few_runs_are_listed_without_an_explanation(void **state)
 static void a_feature_that_differs_between_tasks_is_named_once(void **state)
 {
   ft_submission *s = &submission;
-  const struct ft_submission_question question = {
+  const struct ft_submission_query question = {
     .site = &site, .submission = s, .known = &known, .mode = FT_MODE_CHECK, .dry_run = true
   };
 

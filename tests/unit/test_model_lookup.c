@@ -88,7 +88,7 @@ static void jobs_of_the_same_name_are_used_until_the_app_has_enough_runs(void **
       publish("train-1234", cases[i].own, cases[i].own_mib, cases[i].own_died);
     if (cases[i].imported)
       publish("ada/train", cases[i].imported, 300, false);
-    evidence.elements.count = 0;
+    evidence.tasks.count = 0;
     assert_int_equal(ft_model_lookup_read(state_fd, UID, ada, NULL, &s, &policy, &evidence, &err),
                      0);
     mib = evidence.estimate ? ft_estimate_quantile(evidence.estimate, 0.5) / 0x1p20 : 0;
@@ -109,7 +109,7 @@ static void a_broken_own_model_is_an_error_but_not_one_of_a_similar_app(void **s
   publish("ada/b", 12, 300, false);
   ft_state_model_name("ada/b", name);
   assert_int_equal(ftruncate(openat(models_fd, name, O_WRONLY), 40), 0);
-  evidence.elements.count = 0;
+  evidence.tasks.count = 0;
   assert_int_equal(ft_model_lookup_read(state_fd, UID, ada, NULL, &s, &policy, &evidence, &err), 0);
   assert_null(evidence.estimate);
   publish("a", 3, 100, false);

@@ -14,7 +14,7 @@ struct scene {
   struct ft_placement_evidence v;
   ft_submission s;
   struct ft_estimate memory;
-  struct ft_placement_question q;
+  struct ft_placement_query q;
   struct ft_placement e;
   char text[8192];
 };
@@ -49,7 +49,7 @@ static struct scene *make_scene(void)
   c->s.features[0] = (ft_feature){ .name = "n", .has_number = true };
   for (int i = 0; i < FT_ESTIMATE_LEVELS; i++)
     c->memory.quantile[i] = 1000 * 0x1p20 * (0.9 + 0.02 * i);
-  c->q = (struct ft_placement_question){
+  c->q = (struct ft_placement_query){
     .submission = &c->s, .evidence = &c->v, .memory = &c->memory, .now = 1e9 + 40
   };
   return c;

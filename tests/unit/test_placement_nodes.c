@@ -11,7 +11,7 @@
 
 struct scene {
   ft_submission s;
-  struct ft_placement_question q;
+  struct ft_placement_query q;
 };
 
 static struct scene *make_scene(void)

@@ -85,7 +85,7 @@ static void estimate_app(const char *app, const char *job_name, const char *prog
   (void)ft_string_copy(job_name, s.job_name, sizeof s.job_name);
   (void)ft_string_copy(program, s.program, sizeof s.program);
   (void)ft_feature_number(s.features, &s.features_count, 4, "batch", batch);
-  evidence.elements.count = 0;
+  evidence.tasks.count = 0;
   assert_int_equal(ft_model_lookup_read(state_fd, getuid(), lookup_user_name, NULL, &s, &policy,
                                         &evidence, &err),
                    0);

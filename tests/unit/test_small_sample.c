@@ -108,7 +108,7 @@ static void the_model_applies_to_one_to_four_runs(void **state)
   assert_non_null(e);
   for (size_t count = 0; count <= COUNT_OF(runs); count++) {
     fill(e, runs, count);
-    assert_int_equal(ft_small_sample_applies(e), count > 0 && count < FT_ENSEMBLE_LEAST_RUNS);
+    assert_int_equal(ft_small_sample_applies(e), count > 0 && count < FT_ENSEMBLE_MIN_RUNS);
   }
   free(e);
 }

@@ -145,7 +145,7 @@ static ft_mode submission_mode(const struct question *q)
 
 static json_t *quantile_json(const struct question *q, double probability)
 {
-  return ft_json_number(true, round(ft_estimate_quantile(q->decided.question.estimate, probability)));
+  return ft_json_number(true, round(ft_estimate_quantile(q->decided.input.estimate, probability)));
 }
 
 static json_t *peak_quantiles_json(const struct question *q)
@@ -159,16 +159,15 @@ static json_t *peak_quantiles_json(const struct question *q)
 /* Number of tasks of the job array, number of estimated tasks, index of the largest one. */
 static json_t *array_json(const struct question *q, const ft_decision *decision)
 {
-  const struct ft_decision_input *of = &q->decided.question;
+  const struct ft_decision_input *of = &q->decided.input;
   json_t *largest = json_null();
 
-  if (q->decided.sizing.has_estimate && of->elements && of->elements->count > 1)
-    largest = json_integer(of->elements->index[of->estimate - of->elements->each]);
-  return json_pack("{s:I, s:I, s:o, s:o}", "elements",
-                   (json_int_t)q->submission.request.array_tasks, "looked_at",
-                   (json_int_t)(of->elements ? of->elements->count : of->estimate != NULL), "largest",
-                   largest, "p_oom_any",
-                   ft_json_number(decision->has_p_oom_any, decision->p_oom_any));
+  if (q->decided.sizing.has_estimate && of->tasks && of->tasks->count > 1)
+    largest = json_integer(of->tasks->index[of->estimate - of->tasks->each]);
+  return json_pack(
+      "{s:I, s:I, s:o, s:o}", "elements", (json_int_t)q->submission.request.array_tasks,
+      "looked_at", (json_int_t)(of->tasks ? of->tasks->count : of->estimate != NULL), "largest",
+      largest, "p_oom_any", ft_json_number(decision->has_p_oom_any, decision->p_oom_any));
 }
 
 static json_t *positive_bytes_json(double bytes)
@@ -216,7 +215,7 @@ static int print_submission_json(const struct question *q, const ft_decision *de
 {
   const struct ft_submission_decision *d = &q->decided;
   const char *reason = decision->reason[0] ? decision->reason : NULL;
-  const char *method = d->sizing.has_estimate ? d->question.estimate->method : NULL;
+  const char *method = d->sizing.has_estimate ? d->input.estimate->method : NULL;
   json_t *chosen =
       json_pack("{s:s, s:o, s:o, s:o, s:s}", "action", ft_action_name(decision->action),
                 "mem_bytes", ft_json_number(decision->mem_bytes > 0, (double)decision->mem_bytes),
@@ -232,8 +231,8 @@ static int print_submission_json(const struct question *q, const ft_decision *de
       ft_perf_runtime(&q->perf), "energy_joules", "mig", ft_predict_network_slice(&q->network),
       "relative", ft_perf_relative(&q->perf), "decision", chosen, "elsewhere",
       ft_perf_elsewhere(&q->perf), "network", ft_predict_network_said(&q->network), "imported_from",
-      d->question.imported_from ? ft_json_text(q->submission.job_name) : NULL, "similar_apps",
-      d->question.similar ? json_integer(d->question.similar) : NULL, "array",
+      d->input.imported_from ? ft_json_text(q->submission.job_name) : NULL, "similar_apps",
+      d->input.similar ? json_integer(d->input.similar) : NULL, "array",
       q->asked.array ? array_json(q, decision) : NULL, "explanation",
       q->asked.explain ? explanation_json(&q->grounds) : NULL));
 }
@@ -270,12 +269,12 @@ static int print_rejection(const struct question *q)
 static int answer_submission(struct question *q)
 {
   const ft_decision *decision = &q->decided.decision;
-  const struct ft_submission_question question = { .site = &q->site,
-                                                   .submission = &q->submission,
-                                                   .known = &q->known,
-                                                   .network = &q->network.said,
-                                                   .mode = submission_mode(q),
-                                                   .dry_run = true };
+  const struct ft_submission_query question = { .site = &q->site,
+                                                .submission = &q->submission,
+                                                .known = &q->known,
+                                                .network = &q->network.said,
+                                                .mode = submission_mode(q),
+                                                .dry_run = true };
   struct ft_explanation said;
   int status = FT_EXIT_DONE;
 
@@ -307,14 +306,14 @@ static int find_placement(struct question *q, struct ft_error *err)
   const ft_request *request = &q->submission.request;
   struct ft_submitter submitter = make_submitter(q);
 
-  ft_submission_decide(&(struct ft_submission_question){ .site = &q->site,
-                                                         .submission = &q->submission,
-                                                         .known = &q->known,
-                                                         .network = &q->network.said,
-                                                         .mode = FT_MODE_CHECK },
+  ft_submission_decide(&(struct ft_submission_query){ .site = &q->site,
+                                                      .submission = &q->submission,
+                                                      .known = &q->known,
+                                                      .network = &q->network.said,
+                                                      .mode = FT_MODE_CHECK },
                        &q->decided);
   if (ft_perf_find(&q->asked, q->state_fd, &q->site, q->user.uid,
-                   q->decided.sizing.has_estimate ? q->decided.question.estimate : NULL,
+                   q->decided.sizing.has_estimate ? q->decided.input.estimate : NULL,
                    q->network.asked ? &q->network.said : NULL, &q->submission, &q->perf, err) < 0)
     return -1;
   if (q->perf.choice.partitions[0]) {

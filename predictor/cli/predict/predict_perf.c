@@ -34,15 +34,15 @@ int ft_perf_find(const struct ft_asked *asked, int state_fd, const ft_site *site
     look = request->partition[0] ? request->partition : site->default_partition;
   perf->table = asked->perf;
   perf->choice.partitions[0] = perf->choice.line[0] = '\0';
-  perf->question = (struct ft_placement_question){ .submission = submission,
-                                                   .requested = { .gpus = asked->gpus,
-                                                                  .nodelist = asked->nodelist,
-                                                                  .nodefile = asked->nodefile,
-                                                                  .reservation = asked->reservation,
-                                                                  .exclude = asked->exclude },
-                                                   .evidence = &perf->evidence,
-                                                   .memory = memory,
-                                                   .now = ft_io_now() };
+  perf->question = (struct ft_placement_query){ .submission = submission,
+                                                .requested = { .gpus = asked->gpus,
+                                                               .nodelist = asked->nodelist,
+                                                               .nodefile = asked->nodefile,
+                                                               .reservation = asked->reservation,
+                                                               .exclude = asked->exclude },
+                                                .evidence = &perf->evidence,
+                                                .memory = memory,
+                                                .now = ft_io_now() };
   ft_placement_apply(network, &perf->question.requested);
   if (ft_placement_read(state_fd, site, uid, submission, look, &perf->evidence, err) < 0)
     return -1;

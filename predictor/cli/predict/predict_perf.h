@@ -10,7 +10,7 @@
 
 struct ft_perf {
   struct ft_placement_evidence evidence;
-  struct ft_placement_question question;
+  struct ft_placement_query question;
   struct ft_placement placement;
   struct ft_placement_choice choice;
   bool table;

@@ -15,33 +15,35 @@ static const double slope_deviation = 0.03;
 /* Standard deviation of log(measured / simulated) between networks. Source: held-out families
  * (tests/bench/training_memory). */
 static const double network_deviation = 0.05;
-/* The same between runs of one network. Chosen by judgement. */
+/* Standard deviation of log(measured / simulated) between runs of one network. Chosen by
+ * judgement. */
 static const double run_deviation = 0.03;
-/* Smallest standard deviation of a run in bytes. Chosen by judgement. */
-static const double least_deviation = 20 * MIB;
+/* Minimum standard deviation of a run's measured memory, in bytes. Chosen by judgement. */
+static const double min_deviation = 20 * MIB;
 
-/* Relative difference up to which two simulated sizes are of one network. Chosen by judgement. */
-static const double same = 0.002;
+/* Maximum relative difference of the simulated sizes of one network. Chosen by judgement. */
+static const double same_size = 0.002;
 
 enum {
-  ROUNDS = 12, /* reweighting rounds; the weights change little after them */
+  ROUNDS = 12, /* rounds of reweighting; later rounds change the weights little */
   FREEDOM = 3  /* degrees of freedom of Student's t: heavy tails, finite variance */
 };
 
-/* Weight of a residual of R standard deviations under Student's t (Lange, Little and Taylor 1989).
- */
+/* Returns the weight of a residual of R standard deviations in a fit with Student's t (Lange,
+ * Little and Taylor 1989). */
 static double student_weight(double r)
 {
   return (FREEDOM + 1) / (FREEDOM + r * r);
 }
 
+/* Returns the number of RUNS of the same network as run AT, which is counted too. */
 static unsigned count_same_network(const ft_network_run *runs, size_t count, size_t at)
 {
   unsigned found = 0;
 
   for (size_t i = 0; i < count; i++)
     if (fabs((double)runs[i].network_bytes - (double)runs[at].network_bytes) <=
-        same * (double)runs[at].network_bytes)
+        same_size * (double)runs[at].network_bytes)
       found++;
   return found;
 }
@@ -62,7 +64,7 @@ void ft_gpu_device_fit(const ft_network_run *runs, size_t count, double context_
     v = d;
     for (size_t i = 0; i < count; i++) {
       double x = (double)runs[i].network_bytes, y = (double)runs[i].gpu_bytes;
-      double deviation = hypot(network_deviation * x, least_deviation);
+      double deviation = hypot(network_deviation * x, min_deviation);
       double w = student_weight((y - context - slope * x) / deviation) / (deviation * deviation) /
                  count_same_network(runs, count, i);
 
@@ -95,7 +97,8 @@ static bool is_gpu_listed(uint32_t gpu, const uint32_t *hashes, size_t count)
   return false;
 }
 
-/* log(measured / simulated) of RUN without the context; NaN if the run is no evidence. */
+/* Returns log(measured / simulated) of RUN, both without the context; NaN if RUN is censored, has
+ * no simulated size, or was measured implausibly low. */
 static double calibration_residual(const ft_run *run, const struct ft_gpu_device *device)
 {
   double network = device->slope * (double)run->network_bytes;
@@ -106,9 +109,11 @@ static double calibration_residual(const ft_run *run, const struct ft_gpu_device
   return log(measured / network);
 }
 
-/* Robust mean and standard deviation of the app's calibration residuals. Returns the runs used. */
+/* Fills MIDDLE and DEVIATION with a robust mean of the calibration residuals of MODEL's history and
+ * the mean's standard error. DEVICE is for runs on the GPUs with one of COUNT HASHES, OTHER_GPUS
+ * for other runs. Returns the number of runs used. */
 static unsigned fit_app_factor(const ft_model *model, const struct ft_gpu_device *device,
-                               const struct ft_gpu_device *elsewhere, const uint32_t *hashes,
+                               const struct ft_gpu_device *other_gpus, const uint32_t *hashes,
                                size_t count, double *middle, double *deviation)
 {
   double sum, weights, prior = 1 / (network_deviation * network_deviation);
@@ -122,12 +127,12 @@ static unsigned fit_app_factor(const ft_model *model, const struct ft_gpu_device
     used = 0;
     for (size_t i = 0; i < model->history_count; i++) {
       const ft_run *run = &model->history[i];
-      const struct ft_gpu_device *d = is_gpu_listed(run->gpu, hashes, count) ? device : elsewhere;
+      const struct ft_gpu_device *d = is_gpu_listed(run->gpu, hashes, count) ? device : other_gpus;
       double r = calibration_residual(run, d), each, w;
 
       if (isnan(r))
         continue;
-      each = hypot(run_deviation, least_deviation / (double)run->network_bytes);
+      each = hypot(run_deviation, min_deviation / (double)run->network_bytes);
       w = student_weight((r - *middle) / each) / (each * each);
       sum += w * r;
       weights += w;
@@ -143,22 +148,22 @@ void ft_gpu_calibrate(struct ft_gpu_memory *memory, const struct ft_gpu *gpu,
                       const struct ft_gpu_device *device, const ft_model *model,
                       const uint32_t *hashes, size_t count)
 {
-  struct ft_gpu_device elsewhere = { .context_bytes = (double)memory->context_bytes, .slope = 1 };
-  double least = memory->min_device_bytes - (double)memory->context_bytes;
-  double squeezed = memory->min_feasible_bytes - (double)memory->context_bytes;
+  struct ft_gpu_device other_gpus = { .context_bytes = (double)memory->context_bytes, .slope = 1 };
+  double min_device = memory->min_device_bytes - (double)memory->context_bytes;
+  double min_feasible = memory->min_feasible_bytes - (double)memory->context_bytes;
   double middle, deviation, factor, more = 0;
-  unsigned used = fit_app_factor(model, device, &elsewhere, hashes, count, &middle, &deviation);
+  unsigned used = fit_app_factor(model, device, &other_gpus, hashes, count, &middle, &deviation);
 
   factor = device->slope * exp(middle);
   memory->context_bytes = llround(device->context_bytes);
   memory->bytes = device->context_bytes + factor * memory->network_bytes;
-  memory->min_device_bytes = device->context_bytes + factor * least;
-  memory->min_feasible_bytes = device->context_bytes + factor * squeezed;
+  memory->min_device_bytes = device->context_bytes + factor * min_device;
+  memory->min_feasible_bytes = device->context_bytes + factor * min_feasible;
   ft_gpu_memory_cap(memory, gpu);
   if (!gpu || !gpu->measured)
     more = fmin(ft_gpu_memory_unmeasured, device->deviation / memory->bytes);
   memory->estimate.runs = used;
-  if (used) { /* the measured runs include what was unknown or guessed */
+  if (used) { /* measured runs include the tensors of unknown or guessed size */
     memory->unknown_bytes = ft_dim_of(0);
     memory->guess_log_factor = 0;
   }

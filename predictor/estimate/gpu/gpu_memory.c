@@ -21,54 +21,55 @@ enum {
   HOST_MIB = 290
 };
 
-/* Fragmentation of glibc's heap, as a fraction of what the forward pass leaves allocated. Fitted by
- * tests/bench/cpu_training; without any one of its networks 0.3 to 0.35. */
-static const double host_kept = 0.35;
+/* Fragmentation of glibc's heap, as a fraction of the bytes allocated at the end of the forward
+ * pass. Fitted by tests/bench/cpu_training; 0.3 to 0.35 with any one of its networks left out. */
+static const double host_fragmentation = 0.35;
 
-/* Widening of a CPU estimate's interval, in log units. Of 35 peaks the largest was 0.17 above the
- * estimate (tests/bench/cpu_training). */
-static const double host_more = 0.1;
+/* Added log width of a CPU estimate's interval. Of 35 measured peaks the largest was 0.17 log units
+ * above the estimate (tests/bench/cpu_training). */
+static const double host_added_log = 0.1;
 
-/* oneDNN's reordered copies of convolutions on a CPU (tests/bench/cpu_training). */
+/* Workspaces on a CPU: oneDNN's reordered copies of convolutions (tests/bench/cpu_training). */
 static const struct ft_workspace host_workspace[3] = { { 1, 1, 1, 1, 0 },
                                                        { 1, 1, 1, 1, 0 },
                                                        { 1, 1, 1, 1, 0 } };
 
 const struct ft_gpu_constants ft_gpu_constants = {
   .context_mib = CONTEXT_MIB,
-  /* the current batch, the prefetched one, and its bytes before conversion to float */
+  /* the current batch, the prefetched batch, and the latter before its conversion to float */
   .resident_batches = 3,
   /* fitted by tests/bench/training_memory, as CONTEXT_MIB */
   .workspace = { { 0.0625, 0.0625, 0.0625, 0.5, 0.375 },
                  { 1.125, 0.5, 1, 1.25, 0.375 },
                  { 1, 0.5, 1, 1.25, 0 } },
-  /* Channels; tiles of 128. Without autotuning cuDNN's rule ignores the cost of copies
-   * (tests/bench/gpumemnet). timm's runs, with autotuning, show none. */
+  /* Channels: cuDNN works on tiles of 128. Without autotuning, cuDNN's heuristics ignore the cost
+   * of copies (tests/bench/gpumemnet). timm's runs, with autotuning, show no copies. */
   .copied_channels = 128,
 };
 
 /*
- * Real need as a multiple of the smallest device in which the simulation succeeds. Under 2 % of the
- * successful runs are then predicted not to fit, and under 2 % of the failed ones to fit
- * (tests/bench/training_memory, tests/bench/gpumemnet).
+ * Smallest device in which a run is expected to succeed, as a multiple of the smallest one in which
+ * the simulation succeeds. With it, under 2 % of successful runs are predicted not to fit, and
+ * under 2 % of failed runs to fit (tests/bench/training_memory, tests/bench/gpumemnet).
  */
-static const double slack = 1.08;
+static const double feasible_factor = 1.08;
 
 /*
- * Quantiles of log(measured / simulated) at ft_estimate_levels, with families held out
- * (tests/bench/training_memory). Without the 28 of 1,760 runs at 1.4 to 13 times the simulation:
- * the sampler caught cuDNN autotuning, which shrinks on a smaller device (tests/bench/trials).
+ * Quantiles of log(measured / simulated) at ft_estimate_levels, each network family predicted
+ * without its own runs (tests/bench/training_memory). Excluded are 28 of 1,760 runs, at 1.4 to 13
+ * times the simulation, in which the sampler measured cuDNN autotuning; its peaks are lower on a
+ * smaller device (tests/bench/trials).
  */
-static const double spread[FT_ESTIMATE_LEVELS] = { -0.136, -0.062, -0.042, -0.031, -0.014,
-                                                   0.0,    0.012,  0.033,  0.051,  0.098,
-                                                   0.130,  0.191,  0.275 };
+static const double residual_quantiles[FT_ESTIMATE_LEVELS] = {
+  -0.136, -0.062, -0.042, -0.031, -0.014, 0.0, 0.012, 0.033, 0.051, 0.098, 0.130, 0.191, 0.275
+};
 
-enum { MIDDLE = 5 }; /* the median among the levels */
+enum { MIDDLE = 5 }; /* index of the median in ft_estimate_levels */
 
-/* The context may differ on a GPU without measured runs. Chosen by judgement. */
+/* Chosen by judgement: the context may differ on a GPU without measured runs. */
 const double ft_gpu_memory_unmeasured = 0.05;
 
-/* memory_mib: the total that nvidia-smi shows, less the driver's reserve. */
+/* memory_mib: the total that nvidia-smi shows, minus the memory reserved by the driver. */
 static const struct ft_gpu gpus[] = {
   { .name = "a100-40gb", .memory_mib = 40448, .context_mib = CONTEXT_MIB, .measured = true },
   { .name = "a100-80gb", .memory_mib = 81050, .context_mib = CONTEXT_MIB },
@@ -113,8 +114,9 @@ void ft_gpu_run_init(struct ft_gpu_run *run)
 
 /* ---- the optimiser's state ---- */
 
-/* Optimiser state in bytes of a parameter tensor of BYTES. An 8-bit state has a scale of 4 bytes
- * per block of 256 elements; below 4096 elements it has 32 bits (Dettmers et al. 2022). */
+/* Returns the size in bytes of the optimiser state of a parameter tensor of BYTES. 8-bit states
+ * have a scale of 4 bytes per block of 256 elements; a tensor of fewer than 4096 elements has
+ * states of 32 bits (Dettmers et al. 2022). */
 static int64_t optimizer_state_bytes(const struct ft_gpu_run *run, int64_t bytes)
 {
   int64_t width = run->precision > FT_PRECISION_AMP ? 2 : 4, elements = bytes / width;
@@ -132,43 +134,46 @@ static int64_t optimizer_state_bytes(const struct ft_gpu_run *run, int64_t bytes
   }
 }
 
-/* This GPU's part of BYTES if STAGE of ZeRO applies. */
+/* Returns one GPU's share of BYTES if RUN uses STAGE of ZeRO or a higher one, else BYTES. */
 static int64_t shard_bytes(const struct ft_gpu_run *run, unsigned stage, int64_t bytes)
 {
   return run->shard >= stage ? ft_share(bytes, run->gpus) : bytes;
 }
 
-/* This GPU's part of an optimiser state of BYTES. ZeroRedundancyOptimizer (stage 1) assigns whole
- * tensors to the GPU with the least; higher stages split each tensor. */
+/* Returns one GPU's share of BYTES of optimiser state. ZeroRedundancyOptimizer (stage 1) assigns
+ * each whole tensor to the GPU with the smallest sum so far, so the largest tensor may exceed an
+ * equal share; higher stages split each tensor. */
 static int64_t optimizer_shard_bytes(const struct ft_gpu_run *run, const struct ft_schedule *s,
                                      int64_t bytes)
 {
-  double most = s->learnt_bytes > 0 ? (double)s->learnt_most / (double)s->learnt_bytes : 0;
+  double largest = s->learnt_bytes > 0 ? (double)s->learnt_most / (double)s->learnt_bytes : 0;
 
-  if (run->shard == 1 && run->gpus > 1 && most * run->gpus > 1)
-    return (int64_t)(most * (double)bytes);
+  if (run->shard == 1 && run->gpus > 1 && largest * run->gpus > 1)
+    return (int64_t)(largest * (double)bytes);
   return shard_bytes(run, 1, bytes);
 }
 
 /* ---- simulation ---- */
 
-struct player {
+struct simulation {
   const struct ft_schedule *schedule;
   const struct ft_gpu_run *run;
   struct ft_cuda_allocator allocator;
   struct ft_arena arena;
-  int64_t *blocks; /* by buffer: the allocator's block */
-  int64_t *sizes;  /* by buffer: bytes of the tensor that it holds now */
-  int64_t *states; /* by parameter tensor: block of its optimiser state; then of its scratch */
-  int64_t live, live_peak; /* bytes of all tensors: now, and the peak */
-  int64_t heap_kept;       /* bytes of glibc's heap in use after the last forward pass */
+  int64_t *blocks; /* of each buffer: the allocator's block; 0: none */
+  int64_t *sizes;  /* of each buffer: bytes of the tensor in it */
+  int64_t *states; /* of each parameter tensor: block of its optimiser state; then the same number
+                      of blocks of temporary tensors */
+  int64_t live, live_peak; /* bytes of all live tensors: current sum, and its peak */
+  int64_t forward_heap;    /* bytes of glibc's heap that the last forward pass left allocated */
 };
 
-/* Simulated steps. Only the first has autotuning and creates optimiser state; the third equals the
- * second. */
+/* Number of simulated steps. Only the first has autotuning and allocates optimiser state; the third
+ * is equal to the second. */
 enum { PASSES = 3 };
 
-static void add_live_bytes(struct player *p, int64_t bytes)
+/* Adds BYTES, negative if freed, to the live bytes. */
+static void add_live_bytes(struct simulation *p, int64_t bytes)
 {
   p->live += bytes;
   if (p->live > p->live_peak)
@@ -176,16 +181,17 @@ static void add_live_bytes(struct player *p, int64_t bytes)
 }
 
 /*
- * Simulates one optimiser step; the FIRST one allocates the state. torch.optim processes lists of
- * all parameters with a temporary list of equal size (decayed gradients, square roots). Fused and
- * 8-bit kernels need none. On a CPU, it processes one parameter at a time
- * (torch/optim/optimizer.py, _default_to_fused_or_foreach). Returns below 0 if memory is exhausted.
+ * Simulates one optimiser step; the FIRST one allocates the optimiser state. On a GPU, torch.optim
+ * processes the list of all parameters with temporary tensors of equal size (decayed gradients,
+ * square roots); fused and 8-bit kernels need none. On a CPU it processes one parameter at a time
+ * (torch/optim/optimizer.py, _default_to_fused_or_foreach). Returns a negative value if memory is
+ * exhausted.
  */
-static int64_t simulate_optimizer(struct player *p, bool first)
+static int64_t simulate_optimizer(struct simulation *p, bool first)
 {
   const struct ft_schedule *s = p->schedule;
-  bool lists = !p->run->fused && p->run->optimizer != FT_OPTIMIZER_ADAM8;
-  int64_t failed = 0, made = 0;
+  bool temporary = !p->run->fused && p->run->optimizer != FT_OPTIMIZER_ADAM8;
+  int64_t failed = 0, temporary_bytes = 0;
 
   for (uint32_t k = 0; k < s->learnt_count && failed >= 0; k++) {
     int64_t *scratch = &p->states[s->learnt_count + k];
@@ -195,28 +201,28 @@ static int64_t simulate_optimizer(struct player *p, bool first)
       failed = p->states[k] = ft_cuda_allocator_allocate(&p->allocator, state);
       add_live_bytes(p, state);
     }
-    if (failed >= 0 && lists) {
+    if (failed >= 0 && temporary) {
       int64_t bytes = optimizer_shard_bytes(p->run, s, s->learnt[k]);
 
       failed = *scratch = ft_cuda_allocator_allocate(&p->allocator, bytes);
       add_live_bytes(p, bytes);
-      made = ft_known_plus(made, bytes);
+      temporary_bytes = ft_known_plus(temporary_bytes, bytes);
       if (p->allocator.glibc) {
         ft_cuda_allocator_free(&p->allocator, *scratch);
         add_live_bytes(p, -bytes);
-        made = *scratch = 0;
+        temporary_bytes = *scratch = 0;
       }
     }
   }
-  add_live_bytes(p, -made);
+  add_live_bytes(p, -temporary_bytes);
   for (uint32_t k = 0; k < s->learnt_count && failed >= 0; k++)
     ft_cuda_allocator_free(&p->allocator, p->states[s->learnt_count + k]);
   return failed;
 }
 
-/* Allocates BYTES for event E; a workspace that does not fit is skipped. Returns below 0 if memory
- * is exhausted. */
-static int64_t allocate_buffer(struct player *p, const struct ft_event *e, int64_t bytes)
+/* Allocates BYTES for the buffer of event E; a workspace that does not fit is skipped. Returns the
+ * block; a negative value if memory is exhausted. */
+static int64_t allocate_buffer(struct simulation *p, const struct ft_event *e, int64_t bytes)
 {
   int64_t *block = &p->blocks[e->buffer];
 
@@ -228,8 +234,8 @@ static int64_t allocate_buffer(struct player *p, const struct ft_event *e, int64
   return *block;
 }
 
-/* Frees the block of BUFFER; block 0 stands for none. */
-static void free_buffer(struct player *p, uint32_t buffer)
+/* Frees the block of BUFFER, if there is one. */
+static void free_buffer(struct simulation *p, uint32_t buffer)
 {
   ft_cuda_allocator_free(&p->allocator, p->blocks[buffer]);
   add_live_bytes(p, -p->sizes[buffer]);
@@ -237,13 +243,14 @@ static void free_buffer(struct player *p, uint32_t buffer)
 }
 
 /*
- * Simulates the allocation of the parameters, and the forward pass of a summary if there is one.
- * The segments that a summary leaves in the cache are too small for later batches.
+ * Simulates the allocation of the parameters and, with run->summary, a preceding forward pass. That
+ * pass leaves cached segments that are too small for later batches. Returns a negative value if
+ * memory is exhausted.
  */
-static int64_t simulate_setup(struct player *p)
+static int64_t simulate_setup(struct simulation *p)
 {
   const struct ft_schedule *s = p->schedule;
-  double part = (double)p->run->summary / (double)p->run->sizes.batch;
+  double scale = (double)p->run->summary / (double)p->run->sizes.batch;
   size_t end = p->run->summary ? s->forward : s->parameters;
   uint32_t fixed = 0;
   int64_t failed = 0;
@@ -257,7 +264,7 @@ static int64_t simulate_setup(struct player *p)
     } else if (e->kind == FT_EVENT_FREE) {
       free_buffer(p, e->buffer);
     } else if (e->kind != FT_EVENT_TUNED) {
-      failed = allocate_buffer(p, e, (int64_t)(part * (double)e->bytes));
+      failed = allocate_buffer(p, e, (int64_t)(scale * (double)e->bytes));
     }
   }
   for (uint32_t k = fixed; k < s->buffers && failed >= 0; k++)
@@ -265,8 +272,9 @@ static int64_t simulate_setup(struct player *p)
   return failed;
 }
 
-/* Simulates one pass with its optimiser step. Returns below 0 if memory is exhausted. */
-static int64_t simulate_step(struct player *p, bool first)
+/* Simulates forward and backward pass and the optimiser step, with autotuning if it is the FIRST.
+ * Returns a negative value if memory is exhausted. */
+static int64_t simulate_step(struct simulation *p, bool first)
 {
   const struct ft_schedule *s = p->schedule;
   int64_t before = ft_cuda_allocator_heap(&p->allocator);
@@ -276,7 +284,7 @@ static int64_t simulate_step(struct player *p, bool first)
     const struct ft_event *e;
 
     if (i == s->forward)
-      p->heap_kept = ft_cuda_allocator_heap(&p->allocator) - before;
+      p->forward_heap = ft_cuda_allocator_heap(&p->allocator) - before;
     if (i == s->backward && p->run->training) {
       int64_t failed = simulate_optimizer(p, first);
 
@@ -297,15 +305,16 @@ static int64_t simulate_step(struct player *p, bool first)
 }
 
 /*
- * Simulates SCHEDULE on a device of CAPACITY bytes (0: unlimited) or on a HOST. Fills P with peaks;
- * its blocks are freed. Returns 0; -1: the device is full; -2: this process is out of memory.
+ * Simulates SCHEDULE with the settings RUN on a device of CAPACITY bytes (0: unlimited), or with
+ * HOST on a CPU. Fills P, whose peaks and heap are valid afterwards; its memory is freed. Returns
+ * 0; -1 if the device is full; -2 if this process is out of memory.
  */
 static int simulate_schedule(const struct ft_schedule *schedule, const struct ft_gpu_run *run,
-                             bool host, int64_t capacity, struct player *p)
+                             bool host, int64_t capacity, struct simulation *p)
 {
   int64_t failed = 0;
 
-  *p = (struct player){ .schedule = schedule, .run = run, .arena.limit = FT_LIMIT_GRAPH };
+  *p = (struct simulation){ .schedule = schedule, .run = run, .arena.limit = FT_LIMIT_GRAPH };
   p->blocks = calloc((size_t)schedule->buffers + 1, sizeof *p->blocks);
   p->sizes = calloc((size_t)schedule->buffers + 1, sizeof *p->sizes);
   p->states = calloc(2 * (size_t)schedule->learnt_count + 1, sizeof *p->states);
@@ -326,14 +335,15 @@ static int simulate_schedule(const struct ft_schedule *schedule, const struct ft
   return failed < 0 ? (int)failed : 0;
 }
 
-/* Finds the smallest device, to 1 % of PEAK, in which the simulation succeeds, by bisection between
- * the peak without workspaces and PEAK. Returns 0; -1 if this process is out of memory. */
+/* Finds the smallest device in which the simulation succeeds, by bisection between the peak without
+ * workspaces and PEAK, to 1 % of PEAK, and stores its size in *BYTES. Returns 0; -1 if this process
+ * is out of memory. */
 static int find_min_feasible(const struct ft_schedule *schedule, const struct ft_gpu_run *run,
                              int64_t peak, int64_t *bytes)
 {
   int64_t low = schedule->peak_no_workspace_bytes < peak ? schedule->peak_no_workspace_bytes : peak,
           high = peak;
-  struct player p;
+  struct simulation p;
 
   while (high - low > peak / 100 + 1) {
     int64_t middle = low + (high - low) / 2;
@@ -352,31 +362,31 @@ static int find_min_feasible(const struct ft_schedule *schedule, const struct ft
 
 /* ---- the estimate ---- */
 
-void ft_gpu_memory_fill_quantiles(struct ft_gpu_memory *memory, double narrow, double more)
+void ft_gpu_memory_fill_quantiles(struct ft_gpu_memory *memory, double scale, double added_log)
 {
   unsigned runs = memory->estimate.runs;
-  double open = (double)ft_dim_or(memory->unknown_bytes, 0);
+  double unknown = (double)ft_dim_or(memory->unknown_bytes, 0);
 
-  more += memory->guess_log_factor;
+  added_log += memory->guess_log_factor;
 
   memory->estimate = (struct ft_estimate){ .method = "graph", .runs = runs };
   for (int i = 0; i < FT_ESTIMATE_LEVELS; i++) {
-    double outward = i < MIDDLE ? -more : i > MIDDLE ? more : 0;
+    double added = i < MIDDLE ? -added_log : i > MIDDLE ? added_log : 0;
 
-    outward *= abs(i - MIDDLE) == 1 ? 0.5 : 1;
-    memory->estimate.quantile[i] = memory->bytes * exp(narrow * spread[i] + outward);
+    added *= abs(i - MIDDLE) == 1 ? 0.5 : 1;
+    memory->estimate.quantile[i] = memory->bytes * exp(scale * residual_quantiles[i] + added);
     /* the unknown part is 0 with probability 1/2, otherwise uniform up to its bound */
     if (i > MIDDLE)
-      memory->estimate.quantile[i] += (2 * ft_estimate_levels[i] - 1) * open;
+      memory->estimate.quantile[i] += (2 * ft_estimate_levels[i] - 1) * unknown;
   }
 }
 
 void ft_gpu_memory_cap(struct ft_gpu_memory *memory, const struct ft_gpu *gpu)
 {
-  double most = gpu ? gpu->memory_mib * MIB : HUGE_VAL;
+  double capacity = gpu ? gpu->memory_mib * MIB : HUGE_VAL;
 
-  if (memory->bytes > most && memory->min_feasible_bytes <= most)
-    memory->bytes = most;
+  if (memory->bytes > capacity && memory->min_feasible_bytes <= capacity)
+    memory->bytes = capacity;
 }
 
 static void fill_default_quantiles(struct ft_gpu_memory *memory, const struct ft_gpu *gpu)
@@ -384,6 +394,7 @@ static void fill_default_quantiles(struct ft_gpu_memory *memory, const struct ft
   ft_gpu_memory_fill_quantiles(memory, 1, gpu && gpu->measured ? 0 : ft_gpu_memory_unmeasured);
 }
 
+/* Fills the parts of MEMORY: parameters, activations, gradients and optimiser state. */
 static void fill_components(struct ft_gpu_memory *memory, const struct ft_gpu_run *run,
                             const struct ft_schedule *schedule)
 {
@@ -401,24 +412,25 @@ static void fill_components(struct ft_gpu_memory *memory, const struct ft_gpu_ru
         optimizer_shard_bytes(run, schedule, optimizer_state_bytes(run, schedule->learnt[k])));
 }
 
-/* Estimates the peak RSS on a CPU: the simulated heap of glibc's malloc and its fragmentation. */
+/* Fills MEMORY with the estimate of the peak RSS on a CPU: the simulated heap of glibc's malloc,
+ * with its fragmentation. Returns 0; -1 if this process is out of memory. */
 static int estimate_host(struct ft_gpu_memory *memory, const struct ft_gpu *gpu,
                          const struct ft_gpu_run *run, const struct ft_schedule *schedule)
 {
-  struct player p;
-  double once = (double)schedule->peak_bytes + (double)memory->optimizer_bytes;
+  struct simulation p;
+  double tensors = (double)schedule->peak_bytes + (double)memory->optimizer_bytes;
 
   if (simulate_schedule(schedule, run, true, 0, &p) < 0)
     return -1;
   memory->live_bytes = p.live_peak;
   memory->context_bytes = (int64_t)(gpu->context_mib * MIB);
-  memory->cached_bytes = (int64_t)(host_kept * (double)p.heap_kept);
-  if ((double)p.allocator.peak > once)
-    memory->cached_bytes += (int64_t)((double)p.allocator.peak - once);
-  memory->bytes = (double)memory->context_bytes + (double)schedule->fed_bytes + once +
+  memory->cached_bytes = (int64_t)(host_fragmentation * (double)p.forward_heap);
+  if ((double)p.allocator.peak > tensors)
+    memory->cached_bytes += (int64_t)((double)p.allocator.peak - tensors);
+  memory->bytes = (double)memory->context_bytes + (double)schedule->fed_bytes + tensors +
                   (double)memory->cached_bytes;
   memory->min_device_bytes = memory->min_feasible_bytes = memory->bytes;
-  ft_gpu_memory_fill_quantiles(memory, 1, host_more);
+  ft_gpu_memory_fill_quantiles(memory, 1, host_added_log);
   return 0;
 }
 
@@ -449,7 +461,7 @@ int ft_gpu_memory_pass(struct ft_graph *graph, const struct ft_gpu *gpu,
   const struct ft_gpu_constants *constants = run->constants ? run->constants : &ft_gpu_constants;
   struct ft_schedule schedule;
   struct ft_analysis analysis;
-  struct player p;
+  struct simulation p;
   int64_t smallest;
   double other;
 
@@ -466,8 +478,8 @@ int ft_gpu_memory_pass(struct ft_graph *graph, const struct ft_gpu *gpu,
     return ft_error_set(err, "%s: memory needed exceeds the largest supported size", graph->file);
   memory->complete = analysis.memory.complete;
   memory->guess_log_factor = graph->guessed ? log(FT_GRAPH_GUESS) : 0;
-  /* A guessed architecture has no unknown sizes. Else 4 bytes per element of unknown tensors; in
-   * training as much again for gradients. */
+  /* A guessed architecture has no tensors of unknown size. Otherwise an unknown element has 4
+   * bytes, and in training 4 more for its gradient. */
   memory->unknown_bytes = ft_dim_times(ft_dim_of(graph->guessed  ? 0
                                                  : run->training ? 8
                                                                  : 4),
@@ -490,7 +502,8 @@ int ft_gpu_memory_pass(struct ft_graph *graph, const struct ft_gpu *gpu,
           (run->training ? constants->resident_batches : 1) * (double)schedule.fed_bytes;
   memory->bytes = (double)p.allocator.peak + other;
   memory->min_feasible_bytes = (double)smallest + other;
-  memory->min_device_bytes = fmin((double)p.allocator.peak, slack * (double)smallest) + other;
+  memory->min_device_bytes =
+      fmin((double)p.allocator.peak, feasible_factor * (double)smallest) + other;
   memory->network_bytes = (double)p.allocator.peak + other - (double)memory->context_bytes;
   ft_gpu_memory_cap(memory, gpu);
   fill_default_quantiles(memory, gpu);
@@ -522,9 +535,9 @@ int ft_gpu_memory(struct ft_graph *graph, const struct ft_gpu *gpu, const struct
 
 double ft_gpu_memory_p_oom(const struct ft_gpu_memory *memory, const struct ft_gpu *gpu)
 {
-  struct ft_estimate least = memory->estimate;
+  struct ft_estimate required = memory->estimate;
 
   for (int i = 0; i < FT_ESTIMATE_LEVELS; i++)
-    least.quantile[i] *= memory->min_device_bytes / memory->bytes;
-  return ft_estimate_exceeds(&least, gpu->memory_mib * MIB);
+    required.quantile[i] *= memory->min_device_bytes / memory->bytes;
+  return ft_estimate_exceeds(&required, gpu->memory_mib * MIB);
 }

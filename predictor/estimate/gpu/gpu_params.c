@@ -3,7 +3,7 @@
 
 #include "predictor/estimate/gpu/gpu_params.h"
 
-/* Index of VALUE among the COUNT names that NAME returns; -1: none. */
+/* Returns the index I, below COUNT, for which NAME(I) equals VALUE; -1: none. */
 static int find_listed(struct ft_text value, const char *(*name)(int i), int count)
 {
   for (int i = 0; i < count; i++)
@@ -29,16 +29,18 @@ static int parse_either(struct ft_text value, const char *yes, const char *no, b
   return *target || ft_text_equals(value, no) ? 1 : -1;
 }
 
-static int parse_bounded_number(struct ft_text value, uint64_t least, uint64_t most, uint64_t *out)
+/* Parses VALUE as a whole number from MIN to MAX. Returns 1; -1 if invalid. */
+static int parse_bounded_number(struct ft_text value, uint64_t min, uint64_t max, uint64_t *out)
 {
-  return ft_text_u64(&value, most, out) && !ft_text_left(&value) && *out >= least ? 1 : -1;
+  return ft_text_u64(&value, max, out) && !ft_text_left(&value) && *out >= min ? 1 : -1;
 }
 
+/* As ft_gpu_params_set, for settings with a number. */
 static int set_numeric_param(struct ft_gpu_run *run, struct ft_text name, struct ft_text value)
 {
   const struct {
     const char *name;
-    unsigned *target, most;
+    unsigned *target, max;
   } numbers[] = { { "accumulate", &run->accumulate, 65536 },
                   { "checkpoint", &run->checkpoints, 65536 },
                   { "gpus", &run->gpus, 65536 },
@@ -60,7 +62,7 @@ static int set_numeric_param(struct ft_gpu_run *run, struct ft_text name, struct
   }
   for (size_t i = 0; i < sizeof numbers / sizeof *numbers; i++)
     if (ft_text_equals(name, numbers[i].name)) {
-      if (parse_bounded_number(value, 0, numbers[i].most, &n) < 0)
+      if (parse_bounded_number(value, 0, numbers[i].max, &n) < 0)
         return -1;
       *numbers[i].target = (unsigned)n;
       return 1;

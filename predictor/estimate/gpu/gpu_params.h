@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Parses the settings of a network's run: "batch=64", "optimizer=adam". */
+/* Parses settings of a network's run, such as "batch=64" or "optimizer=adam". */
 #ifndef FT_ESTIMATE_GPU_PARAMS_H
 #define FT_ESTIMATE_GPU_PARAMS_H
 
@@ -14,7 +14,8 @@
   "attention=fused or plain, cache=dynamic or static, inplace, benchmark, fused, grad, "           \
   "offload, views=on or off"
 
-/* Sets NAME to VALUE in RUN. Returns 1; 0 if there is no such setting; -1 if VALUE is invalid. */
+/* Sets the setting NAME of RUN to VALUE. Returns 1; 0 if there is no setting NAME; -1 if VALUE is
+ * invalid. */
 int ft_gpu_params_set(struct ft_gpu_run *run, struct ft_text name, struct ft_text value);
 
 #endif

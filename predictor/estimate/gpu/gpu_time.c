@@ -9,8 +9,9 @@
 #include "predictor/graph/shape/operators.h"
 
 /*
- * Efficiency of networks on a CPU relative to that on a GPU: median of 60 of timm's networks on an
- * i9-10940X against an RTX 3090 (quartiles 0.34 and 0.54; 80 other networks: median 0.45).
+ * Fraction of the peak rates that networks reach on a CPU, relative to the fraction on a GPU:
+ * median over 60 of timm's networks on an i9-10940X and an RTX 3090 (quartiles 0.34 and 0.54;
+ * median over 80 other networks: 0.45).
  */
 #define HOST_EFFICIENCY 0.44
 
@@ -39,6 +40,7 @@ static const struct speed {
     205 * HOST_EFFICIENCY, HUGE_VAL },
 };
 
+/* Returns the rates of GPU; of the first row if unknown. */
 static const struct speed *speed_of(const struct ft_gpu *gpu)
 {
   for (size_t i = 0; gpu && i < sizeof speeds / sizeof *speeds; i++)
@@ -47,7 +49,8 @@ static const struct speed *speed_of(const struct ft_gpu *gpu)
   return &speeds[0];
 }
 
-/* By default PyTorch allows TF32 in cuDNN's convolutions, but not in other products. */
+/* Returns the peak rate of OP in 1e12 operations per second. By default, PyTorch allows TF32 in
+ * cuDNN's convolutions, but not in matrix products. */
 static double peak_rate(const struct speed *s, enum ft_precision precision,
                         const struct ft_operator *op)
 {
@@ -59,7 +62,8 @@ static double peak_rate(const struct speed *s, enum ft_precision precision,
   return s->fp32;
 }
 
-/* Elements that LAYER reads and writes for all SAMPLES. */
+/* Returns the number of elements that LAYER reads and writes for a batch of SAMPLES; tensors of
+ * unknown size count as 0. */
 static double elements_moved(const struct ft_graph *graph, const struct ft_layer *layer,
                              double samples)
 {

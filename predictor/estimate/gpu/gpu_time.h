@@ -9,17 +9,18 @@
 
 #include "predictor/estimate/gpu/gpu_memory.h"
 
-/* A GPU or a MIG slice of it. */
+/* A GPU or a MIG slice of a GPU. */
 struct ft_gpu_part {
-  const struct ft_gpu *gpu; /* NULL: unknown; the first in the table is assumed */
-  double compute, memory;   /* fraction of the GPU's compute and bandwidth; 0 as 1 */
+  const struct ft_gpu *gpu; /* NULL: unknown; the first GPU of the table is assumed */
+  double compute, memory;   /* fractions of the GPU's compute rate and bandwidth; 0 means 1 */
 };
 
 /*
- * Returns the seconds of one step of GRAPH, run as RUN on PART, and infers the shapes of GRAPH.
- * OFFLOADED bytes are copied to the host and back while the step waits
- * (torch.autograd.graph.save_on_cpu). The gradient exchange of several GPUs overlaps the backward
- * pass. Returns a negative value and fills ERR if the shapes are unknown; 0 if no cost is known.
+ * Returns the duration, in seconds, of one step of GRAPH with the settings RUN on PART. Infers the
+ * shapes of GRAPH. OFFLOADED bytes are copied to the host and back while the step waits
+ * (torch.autograd.graph.save_on_cpu). The gradient exchange between several GPUs overlaps the
+ * backward pass. Returns 0 if the cost of no operator is known; a negative value and fills ERR if
+ * the shapes cannot be inferred.
  */
 double ft_gpu_step_seconds(struct ft_graph *graph, const struct ft_gpu_part *part,
                            const struct ft_gpu_run *run, double offloaded, struct ft_error *err);

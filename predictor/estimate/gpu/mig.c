@@ -9,22 +9,24 @@
 #include "predictor/estimate/gpu/mig.h"
 
 /*
- * Profiles and instances per GPU: NVIDIA Multi-Instance GPU User Guide of October 2026 (r615),
- * "Supported MIG Profiles"; of r580 for an RTX PRO 5000, whose profiles had other names. For GPUs
- * that the guide does not detail (H20, GB200, B300, GB300, GH200 of 144 GB): NVIDIA's mig-parted
- * and GPU Operator 26.3. Thor has no memory of its own, hence no slices.
+ * Profiles and instances per GPU. Source: NVIDIA Multi-Instance GPU User Guide of October 2026
+ * (r615), "Supported MIG Profiles"; also the edition for r580, in which the profiles of the RTX PRO
+ * 5000 have other names. For GPUs without details in the guide (H20, GB200, B300, GB300, GH200 of
+ * 144 GB): NVIDIA's mig-parted and GPU Operator 26.3. Thor has no memory of its own, hence no
+ * slices.
  *
- * Memory in GiB as `nvidia-smi mig -lgip` prints it, in published listings: OpenNebula's manual for
- * the H100 NVL of 94 GB, a GH200's for 96 GB, a Server Edition for the RTX PRO 6000. The guide has
- * only fractions. 0: no listing was found; the site's mig.conf gives the size. Drivers differ by up
- * to 0.5 GiB, and more on the newest GPUs. Other listings: A100-40GB 9.62, 19.50 and 39.25;
- * A100-80GB 78.75; H100 of 94 GB 46.38 and 93.12; H200 140.00 (PyTorch: 69.8 for 3g.71gb); B200
- * 22.00 for 1g.23gb and 89 for 3g.90gb; RTX PRO 6000 under the vGPU manager 23.12, 46.50 and 93.38.
+ * Memory in GiB. Source: published listings of `nvidia-smi mig -lgip`, because the guide gives only
+ * fractions; for the H100 NVL of 94 GB OpenNebula's manual, for 96 GB the listing of a GH200, for
+ * the RTX PRO 6000 that of a Server Edition. 0: no listing was found; a site can add the size in
+ * mig.conf. Drivers differ by up to 0.5 GiB, and by more on the newest GPUs. Other listings:
+ * A100-40GB 9.62, 19.50 and 39.25; A100-80GB 78.75; H100 of 94 GB 46.38 and 93.12; H200 140.00
+ * (PyTorch: 69.8 for 3g.71gb); B200 22.00 for 1g.23gb and 89 for 3g.90gb; RTX PRO 6000 under the
+ * vGPU manager 23.12, 46.50 and 93.38.
  */
 static const struct known {
   const char *gpu, *name;
   unsigned instances;
-  double gib; /* 0: not known */
+  double gib; /* 0: unknown */
 } known[] = {
   { "a30", "1g.6gb", 4, 5.81 },
   { "a30", "1g.6gb+me", 1, 5.81 },
@@ -172,7 +174,8 @@ static bool skip_letter(struct ft_text *text, char letter)
   return true;
 }
 
-/* Parses "Ng", an optional separator, and "NNgb" or a final "NNg". Advances TEXT on success. */
+/* Parses "Ng", an optional separator, and "NNgb" or a final "NNg" at the start of TEXT. Advances
+ * TEXT and returns true on success. */
 static bool parse_profile(struct ft_text *text, uint64_t *slices, uint64_t *gigabytes)
 {
   struct ft_text at = *text;
@@ -188,7 +191,8 @@ static bool parse_profile(struct ft_text *text, uint64_t *slices, uint64_t *giga
   return true;
 }
 
-/* Suffix of a profile: "+me.all" for "+me.all", ".me_all" or "_me-all"; "" if there is none. */
+/* Returns the suffix of a profile in NVIDIA's spelling: "+me.all" for the TEXT "+me.all", ".me_all"
+ * or "_me-all"; "": none. */
 static const char *parse_profile_variant(struct ft_text text)
 {
   static const struct {
@@ -208,25 +212,25 @@ static const char *parse_profile_variant(struct ft_text text)
   return "";
 }
 
-bool ft_mig_name(const char *typed, char name[FT_MIG_NAME])
+bool ft_mig_name(const char *text, char name[FT_MIG_NAME])
 {
-  struct ft_text text = ft_text_from(typed);
+  struct ft_text rest = ft_text_from(text);
 
-  while (ft_text_left(&text)) {
-    bool begins = text.at == typed || !isdigit((unsigned char)text.at[-1]);
+  while (ft_text_left(&rest)) {
+    bool begins = rest.at == text || !isdigit((unsigned char)rest.at[-1]);
     uint64_t slices, gigabytes;
 
-    if (begins && parse_profile(&text, &slices, &gigabytes)) {
+    if (begins && parse_profile(&rest, &slices, &gigabytes)) {
       (void)snprintf(name, FT_MIG_NAME, "%ug.%ugb%s", (unsigned)slices, (unsigned)gigabytes,
-                     parse_profile_variant(text));
+                     parse_profile_variant(rest));
       return true;
     }
-    text.at++;
+    rest.at++;
   }
   return false;
 }
 
-/* Letters and digits of NAME in lower case, without the vendor's name. */
+/* Writes the letters and digits of NAME in lower case, without a leading vendor's name, to OUT. */
 static void normalise_mig_gpu(const char *name, char out[FT_MIG_NAME])
 {
   static const char *const makers[] = { "nvidia", "tesla" };
@@ -252,6 +256,8 @@ bool ft_mig_same_gpu(const char *a, const char *b)
 
 /* ---- tables ---- */
 
+/* Adds PROFILE to TABLE, or replaces the one of the same GPU and name. Returns 0; -1 if TABLE is
+ * full. */
 static int add_profile(struct ft_mig_table *table, const struct ft_mig_profile *profile)
 {
   for (size_t i = 0; i < table->count; i++) {
@@ -284,16 +290,17 @@ void ft_mig_add_nvidia(struct ft_mig_table *table)
   }
 }
 
+/* Parses LINE, "GPU PROFILE MIB [INSTANCES]", into P. Returns false if it is invalid. */
 static bool parse_mig_line(struct ft_text line, struct ft_mig_profile *p)
 {
   struct ft_text gpu, name, memory, instances;
-  char typed[2 * FT_MIG_NAME];
+  char profile[2 * FT_MIG_NAME];
   uint64_t slices, count = 0;
   struct ft_text number;
 
   if (!ft_text_word(&line, &gpu) || !ft_text_word(&line, &name) || !ft_text_word(&line, &memory) ||
-      !ft_text_copy(gpu, p->gpu, sizeof p->gpu) || !ft_text_copy(name, typed, sizeof typed) ||
-      !ft_mig_name(typed, p->name) || !ft_text_is_double(memory, &p->memory_mib) ||
+      !ft_text_copy(gpu, p->gpu, sizeof p->gpu) || !ft_text_copy(name, profile, sizeof profile) ||
+      !ft_mig_name(profile, p->name) || !ft_text_is_double(memory, &p->memory_mib) ||
       p->memory_mib <= 0 || p->memory_mib > 1e9)
     return false;
   if (ft_text_word(&line, &instances) &&
@@ -331,11 +338,11 @@ int ft_mig_read(struct ft_mig_table *table, const char *text, const char *file,
 }
 
 const struct ft_mig_profile *ft_mig_find(const struct ft_mig_table *table, const char *gpu,
-                                         const char *typed)
+                                         const char *text)
 {
   char name[FT_MIG_NAME];
 
-  if (!ft_mig_name(typed, name))
+  if (!ft_mig_name(text, name))
     return NULL;
   for (size_t i = 0; i < table->count; i++)
     if ((!gpu || !*gpu || ft_mig_same_gpu(gpu, table->profiles[i].gpu)) &&
@@ -344,10 +351,8 @@ const struct ft_mig_profile *ft_mig_find(const struct ft_mig_table *table, const
   return NULL;
 }
 
-/*
- * Whether PROFILE has one compute slice and two memory slices ("1g.10gb" of an A100-40GB). These
- * are chosen only if the site lists them.
- */
+/* Returns whether PROFILE has one compute slice and more than one memory slice ("1g.10gb" of an
+ * A100-40GB). Such profiles are chosen only if the site lists them. */
 static bool is_double_memory_profile(const struct ft_mig_table *table,
                                      const struct ft_mig_profile *profile)
 {

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Not in mig_gres.c, which the plugin links: gpu_memory.c needs the operator graphs. */
+/* Separate from mig_gres.c, which the plugin links: ft_gpu_find is in gpu_memory.c, which needs the
+ * operator graphs. */
 #include "config.h"
 
 #include "predictor/estimate/gpu/mig_gres.h"

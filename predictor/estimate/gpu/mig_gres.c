@@ -9,11 +9,11 @@
 
 enum { NAME = 128 }; /* bytes of a GRES name with its NUL */
 
-/* Largest relative difference between two names of one slice's gigabytes: drivers have named the
- * same slice 3g.39gb and 3g.40gb. No GPU has both 1g.23gb and 1g.24gb. */
-static const double nearby = 0.06;
+/* Maximum relative difference between the gigabytes in two names of one slice: drivers have named
+ * the same slice 3g.39gb and 3g.40gb. No GPU has both 1g.23gb and 1g.24gb. */
+static const double max_name_distance = 0.06;
 
-/* Letters and digits of NAME in lower case. */
+/* Writes the letters and digits of NAME in lower case to OUT. */
 static void normalise_gres_name(struct ft_text name, char out[NAME])
 {
   size_t length = 0;
@@ -24,7 +24,8 @@ static void normalise_gres_name(struct ft_text name, char out[NAME])
   out[length] = '\0';
 }
 
-/* Splits "a100-40gb" into "a100" and "40gb". "rtx-pro-6000" has no size. */
+/* Splits KNOWN, the name of a GPU in the table, into normalised FAMILY and SIZE: "a100" and "40gb"
+ * of "a100-40gb". "rtx-pro-6000" has no size: "". */
 static void split_family_size(const char *known, char family[NAME], char size[NAME])
 {
   const char *dash = strrchr(known, '-');
@@ -38,8 +39,8 @@ static void split_family_size(const char *known, char family[NAME], char size[NA
 }
 
 /*
- * Finds the longest family of TABLE's GPUs in the normalised NAME: "gh200" contains "h200". Sets
- * AFTER to the text behind it. Returns false if there is none.
+ * Finds the longest family name of TABLE's GPUs in the normalised NAME; the longest, because
+ * "gh200" contains "h200". Sets *AFTER to the text after it. Returns false if there is none.
  */
 static bool find_family(const struct ft_mig_table *table, const char *name, char family[NAME],
                         const char **after)
@@ -69,8 +70,8 @@ bool ft_mig_names_gpu(const struct ft_mig_table *table, const char *name)
   return find_family(table, given, family, &after);
 }
 
-/* Size of FAMILY that the form factor in AFTER implies; NULL: none. Source: NVIDIA's data sheets.
- */
+/* Returns the memory size of a GPU of FAMILY whose name has the form factor in AFTER; NULL:
+ * unknown. Source: NVIDIA's data sheets. */
 static const char *size_from_form_factor(const char *family, const char *after)
 {
   static const char *const words[][3] = { { "h100", "nvl", "94gb" }, { "h100", "pcie", "80gb" } };
@@ -83,40 +84,40 @@ static const char *size_from_form_factor(const char *family, const char *after)
 
 bool ft_mig_may_be(const struct ft_mig_table *table, const char *name, const char *known)
 {
-  char given[NAME], family[NAME], size[NAME], meant[NAME], other[NAME], other_size[NAME];
-  const char *after = NULL, *said;
+  char given[NAME], family[NAME], size[NAME], named[NAME], other[NAME], other_size[NAME];
+  const char *after = NULL, *implied;
   bool sized = false;
 
   normalise_gres_name(ft_text_from(name), given);
-  if (!find_family(table, given, meant, &after))
+  if (!find_family(table, given, named, &after))
     return true;
   split_family_size(known, family, size);
-  if (strcmp(meant, family) != 0)
+  if (strcmp(named, family) != 0)
     return false;
   for (size_t i = 0; i < table->count; i++) {
     split_family_size(table->profiles[i].gpu, other, other_size);
     sized = sized || (strcmp(other, family) == 0 && other_size[0] && strstr(after, other_size));
   }
-  said = sized ? NULL : size_from_form_factor(meant, after);
-  if (said)
-    return !size[0] || strcmp(size, said) == 0;
+  implied = sized ? NULL : size_from_form_factor(named, after);
+  if (implied)
+    return !size[0] || strcmp(size, implied) == 0;
   return !sized || !size[0] || strstr(after, size);
 }
 
-/* Memory in MiB of the whole GPU of profile P. */
+/* Returns the memory in MiB of the whole GPU with profile P: that of its largest profile. */
 static double whole_mib(const struct ft_mig_table *table, const struct ft_mig_profile *p)
 {
-  double most = 0;
+  double largest = 0;
 
   for (size_t i = 0; i < table->count; i++)
     if (strcmp(table->profiles[i].gpu, p->gpu) == 0)
-      most = fmax(most, table->profiles[i].memory_mib);
-  return most;
+      largest = fmax(largest, table->profiles[i].memory_mib);
+  return largest;
 }
 
 double ft_mig_whole_bytes(const struct ft_mig_table *table, const char *name)
 {
-  double least = INFINITY;
+  double smallest = INFINITY;
 
   if (!ft_mig_names_gpu(table, name))
     return 0;
@@ -125,14 +126,14 @@ double ft_mig_whole_bytes(const struct ft_mig_table *table, const char *name)
 
     if (!(i && strcmp(p->gpu, p[-1].gpu) == 0) && ft_mig_may_be(table, name, p->gpu) &&
         whole_mib(table, p) > 0)
-      least = fmin(least, whole_mib(table, p));
+      smallest = fmin(smallest, whole_mib(table, p));
   }
-  return isfinite(least) ? least * 1024 * 1024 : 0;
+  return isfinite(smallest) ? smallest * 1024 * 1024 : 0;
 }
 
-/* ---- which slice a gres is ---- */
+/* ---- the slice that a GRES denotes ---- */
 
-/* Copies the part of the GRES type before the profile: "a100" of "gpu:a100_1g.5gb". */
+/* Copies the type of GRES without the profile to OUT: "a100_" of "gpu:a100_1g.5gb". */
 static void copy_gpu_part(const char *gres, char out[NAME])
 {
   const char *type = strchr(gres, ':');
@@ -153,7 +154,8 @@ static bool has_profile(const struct ft_mig_table *table, const char *gpu, const
   return ft_mig_find(table, gpu, gres);
 }
 
-/* Whether GPU has every profile of PARTITION whose GRES has the same GPU part as GRES. */
+/* Returns whether GPU has all profiles of PARTITION whose GRES differ from GRES only in the
+ * profile. */
 static bool agrees_with_partition(const struct ft_mig_table *table, const ft_partition *partition,
                                   const char *gpu, const char *gres)
 {
@@ -170,41 +172,44 @@ static bool agrees_with_partition(const struct ft_mig_table *table, const ft_par
   return true;
 }
 
-/* Parses NAME into slices, gigabytes and suffix ("+me"). */
+/* Parses NAME, "1g.5gb+me", into SLICES, GIGABYTES and the suffix VARIANT, which points into
+ * NAME. */
 static void parse_profile_parts(const char *name, double *slices, double *gigabytes,
                                 const char **variant)
 {
   struct ft_text text = ft_text_from(name);
-  uint64_t before = 0, behind = 0;
+  uint64_t compute = 0, memory = 0;
 
-  (void)ft_text_u64(&text, 9999, &before);
+  (void)ft_text_u64(&text, 9999, &compute);
   (void)ft_text_skip(&text, "g.");
-  (void)ft_text_u64(&text, 9999, &behind);
+  (void)ft_text_u64(&text, 9999, &memory);
   (void)ft_text_skip(&text, "gb");
-  *slices = (double)before;
-  *gigabytes = (double)behind;
+  *slices = (double)compute;
+  *gigabytes = (double)memory;
   *variant = text.at;
 }
 
-/* Relative difference of the gigabytes of ASKED and KNOWN; infinite if anything else differs. */
-static double profile_distance(const char *asked, const char *known)
+/* Returns the relative difference of the gigabytes of the profiles WANTED and KNOWN; INFINITY if
+ * slices or suffix differ. */
+static double profile_distance(const char *wanted, const char *known)
 {
   double slices[2], gigabytes[2];
   const char *variant[2];
 
-  parse_profile_parts(asked, &slices[0], &gigabytes[0], &variant[0]);
+  parse_profile_parts(wanted, &slices[0], &gigabytes[0], &variant[0]);
   parse_profile_parts(known, &slices[1], &gigabytes[1], &variant[1]);
   if (slices[0] != slices[1] || strcmp(variant[0], variant[1]) != 0)
     return INFINITY;
   return fabs(gigabytes[0] / gigabytes[1] - 1);
 }
 
-/* Memory of P for comparing candidates: unknown memory comes last. */
+/* Returns the memory of P, for the choice of the smallest; INFINITY if unknown. */
 static double conservative_memory(const struct ft_mig_profile *p)
 {
   return p->memory_mib > 0 ? p->memory_mib : INFINITY;
 }
 
+/* As ft_mig_of_gres, for profiles with a profile_distance of at most FURTHEST from that of GRES. */
 static const struct ft_mig_profile *match_gres_profile(const struct ft_mig_table *table,
                                                        const ft_partition *partition,
                                                        const char *gpu, const char *gres,
@@ -242,23 +247,23 @@ const struct ft_mig_profile *ft_mig_of_gres(const struct ft_mig_table *table,
 {
   const struct ft_mig_profile *exact = match_gres_profile(table, partition, gpu, gres, 0);
 
-  return exact ? exact : match_gres_profile(table, partition, gpu, gres, nearby);
+  return exact ? exact : match_gres_profile(table, partition, gpu, gres, max_name_distance);
 }
 
-/* ---- the smallest that is large enough ---- */
+/* ---- the smallest sufficient slice ---- */
 
-/* Whether A is preferred to B. Both hold the estimate, or B is empty. */
+/* Returns whether A is preferred to B. Both suffice for the estimate, or B is empty. */
 static bool is_better_offer(const struct ft_mig_offer *a, const struct ft_mig_offer *b)
 {
-  if (!b->slice || a->having != b->having)
-    return !b->slice || a->having > b->having;
+  if (!b->slice || a->partitions != b->partitions)
+    return !b->slice || a->partitions > b->partitions;
   if (a->slice->memory_mib != b->slice->memory_mib)
     return a->slice->memory_mib < b->slice->memory_mib;
   return a->slice->slices < b->slice->slices;
 }
 
 struct ft_mig_offer ft_mig_offered(const struct ft_mig_table *table, const ft_partition *partition,
-                                   const uint8_t *having, const char *gpu,
+                                   const uint8_t *gres_counts, const char *gpu,
                                    const struct ft_estimate *estimate, double probability,
                                    struct ft_mig_offer *largest)
 {
@@ -269,7 +274,7 @@ struct ft_mig_offer ft_mig_offered(const struct ft_mig_table *table, const ft_pa
     const char *gres = partition->gres[i].name;
     const struct ft_mig_profile *slice = ft_mig_of_gres(table, partition, gpu, gres);
     const char *const only[] = { slice ? slice->name : NULL, NULL };
-    const struct ft_mig_offer offer = { slice, gres, having ? having[i] : 1 };
+    const struct ft_mig_offer offer = { slice, gres, gres_counts ? gres_counts[i] : 1 };
 
     if (!slice || slice->memory_mib <= 0 || strpbrk(slice->name, "+-"))
       continue;

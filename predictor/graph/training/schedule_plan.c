@@ -67,7 +67,7 @@ void ft_plan_drop(struct ft_plan *p, uint32_t buffer)
 
 void ft_plan_keep(struct ft_plan *p, uint32_t op, uint32_t buffer)
 {
-  struct ft_kept *kept;
+  struct ft_saved_buffer *kept;
 
   if (!buffer)
     return;
@@ -77,7 +77,7 @@ void ft_plan_keep(struct ft_plan *p, uint32_t op, uint32_t buffer)
     return;
   }
   p->kept = kept;
-  kept[p->kept_count++] = (struct ft_kept){ buffer, p->keeps[op] };
+  kept[p->kept_count++] = (struct ft_saved_buffer){ buffer, p->keeps[op] };
   p->keeps[op] = (uint32_t)p->kept_count;
 }
 

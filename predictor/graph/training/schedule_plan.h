@@ -60,7 +60,7 @@ struct ft_plan {
   const struct ft_operator **users; /* of each tensor: one operator that reads it; NULL: none */
   uint32_t *references;             /* of each buffer; 0: freed */
   int64_t *sizes;                   /* of each buffer, in bytes */
-  struct ft_kept {
+  struct ft_saved_buffer {
     uint32_t buffer, next; /* + 1; next 0: the last */
   } * kept;                /* lists of saved buffers */
   uint32_t *keeps; /* index + 1 in kept of the first, by operator, then by segment; 0: none */

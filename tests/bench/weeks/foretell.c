@@ -90,7 +90,7 @@ static void decide_submission(ft_submission *submission, const struct weeks_site
 {
   static struct ft_submission_decision decision;
   static ft_site foretell_site;
-  struct ft_submission_question question = {
+  struct ft_submission_query question = {
     .site = &foretell_site, .submission = submission, .known = known, .mode = mode
   };
 
@@ -127,7 +127,7 @@ static int decide_foretell(void *state, const struct weeks_world *w, struct week
   const struct weeks_site *site = &w->stream->site[w->stream->app[s->app].site];
   static struct ft_submission_knowledge known;
   static ft_submission submission;
-  struct ft_array_estimates *tasks = &known.evidence.elements;
+  struct ft_array_estimates *tasks = &known.evidence.tasks;
   bool own_mode = s->typed_mode == FT_MODE_UNSET && a->mode == site->mode;
   ft_decision decision;
 
