@@ -18,6 +18,7 @@
 #include "predictor/core/text.h"
 #include "predictor/core/units.h"
 #include "predictor/estimate/memory.h"
+#include "predictor/estimate/point_prediction.h"
 #include "predictor/history/json.h"
 #include "predictor/record/state_files.h"
 
@@ -39,20 +40,16 @@ static const char *show_term_effect(const ft_evaluator *e, double offset, char o
   return out;
 }
 
-/* Returns whether TERM has no effect: all its coefficients are 0. */
-static bool is_zero_term(const ft_term *term)
-{
-  for (size_t i = 0; i < term->levels_count; i++)
-    if (term->levels[i] != 0)
-      return false;
-  return term->coefficient == 0;
-}
-
 static void print_term(const ft_model *model, const ft_term *term)
 {
   const ft_column *column = &model->columns[term->column];
   char effect[40];
 
+  if (term->has_aliased_with) {
+    printf("  %-20s varied only together with %s: either may have its effect\n", column->name,
+           model->columns[term->aliased_with].name);
+    return;
+  }
   printf("  %-20s", column->name);
   if (column->categorical) {
     for (size_t i = 0; i < term->levels_count && i < column->categories_count; i++)
@@ -102,7 +99,7 @@ void ft_fit_print(const ft_model *model)
          show_fit_bytes(ft_estimate_quantile(&estimate, 0.95), text[2]));
   print_equation(model);
   for (size_t i = 0; i < e->terms_count; i++)
-    if (!is_zero_term(&e->terms[i]))
+    if (ft_term_has_effect(&e->terms[i]) || e->terms[i].has_aliased_with)
       print_term(model, &e->terms[i]);
 }
 
@@ -113,10 +110,12 @@ static json_t *json_of_term(const ft_model *model, const ft_term *term)
 
   for (size_t i = 0; i < term->levels_count && i < column->categories_count; i++)
     (void)json_object_set_new_nocheck(levels, column->categories[i], json_real(term->levels[i]));
-  return json_pack("{s:o, s:b, s:b, s:f, s:f, s:f, s:f, s:f, s:o}", "feature",
+  return json_pack("{s:o, s:b, s:b, s:f, s:f, s:f, s:f, s:f, s:o, s:o}", "feature",
                    ft_json_text(column->name), "categorical", column->categorical, "log", term->log,
                    "mean", term->mean, "scale", term->scale, "coefficient", term->coefficient,
-                   "low", term->low, "high", term->high, "levels", levels);
+                   "low", term->low, "high", term->high, "levels", levels, "aliased_with",
+                   term->has_aliased_with ? ft_json_text(model->columns[term->aliased_with].name)
+                                          : json_null());
 }
 
 json_t *ft_fit_json(const ft_model *model)

@@ -88,26 +88,12 @@ static void find_features(struct grounds *g)
   g->feature_count = ft_task_features(g->model, g->query->submission, index, g->features);
 }
 
-static bool is_in_equation(const ft_evaluator *e, size_t column)
-{
-  for (size_t i = 0; e->by_equation && i < e->equation.columns_count; i++)
-    if (e->equation.columns[i] == column)
-      return true;
-  return false;
-}
-
 /* Returns the term of COLUMN; NULL if the point prediction does not depend on it. */
 static const ft_term *find_active_term(const ft_evaluator *e, size_t column)
 {
-  for (size_t i = 0; i < e->terms_count; i++) {
-    const ft_term *t = &e->terms[i];
-    bool active = t->coefficient != 0 || is_in_equation(e, column);
-
-    for (size_t l = 0; l < t->levels_count; l++)
-      active |= t->levels[l] != 0;
-    if (t->column == column && active)
-      return t;
-  }
+  for (size_t i = 0; i < e->terms_count; i++)
+    if (e->terms[i].column == column && ft_point_prediction_uses(e, column))
+      return &e->terms[i];
   return NULL;
 }
 

@@ -4,6 +4,7 @@
 #include <math.h>
 
 #include "predictor/estimate/allocation_cap.h"
+#include "predictor/estimate/point_prediction.h"
 #include "predictor/learn/distribution.h"
 
 /* Cap as a multiple of the largest peak among the CLOSEST_RUNS. Chosen by
@@ -105,15 +106,11 @@ static bool depends_on_primary_only(const ft_evaluator *e)
   bool only = true;
 
   for (size_t i = 0; i < e->terms_count; i++) {
-    const ft_term *t = &e->terms[i];
-    bool varies = t->coefficient != 0;
+    size_t column = e->terms[i].column;
 
-    for (size_t l = 0; l < t->levels_count; l++)
-      varies |= t->levels[l] != 0;
-    only &= !varies || (e->has_primary_column && t->column == e->primary_column);
+    only &= !ft_point_prediction_uses(e, column) ||
+            (e->has_primary_column && column == e->primary_column);
   }
-  for (size_t i = 0; e->by_equation && i < e->equation.columns_count; i++)
-    only &= e->has_primary_column && e->equation.columns[i] == e->primary_column;
   return only;
 }
 

@@ -22,6 +22,9 @@ enum { COLUMNS = sizeof((ft_model *)NULL)->columns / sizeof(ft_column) };
 /* Prior standard deviation of the exponent in bytes ~ feature^exponent, for a feature that had one
  * value in all runs. Chosen by judgement. */
 #define UNTRIED_POWER 0.5
+/* Standard deviation due to two terms of which either may have the effect, as a fraction of the
+ * difference between their contributions: the predictions are equally likely. */
+#define EITHER_TERM 0.5
 /* Maximum of the added variance of the logarithm: a standard deviation of a factor e^3. Chosen by
  * judgement. */
 #define MAX_VARIANCE 9
@@ -126,6 +129,29 @@ static double constant_feature_step(const ft_term *t, double x)
   return UNTRIED_POWER * fmin(step, 2);
 }
 
+/* Returns the contribution of T at the values X of COUNT columns. */
+static struct contribution evaluate_term(const ft_term *t, const float *x, size_t count)
+{
+  double value = t->column < count ? (double)x[t->column] : NAN;
+
+  return t->levels_count ? evaluate_category_term(t, value) : evaluate_numeric_term(t, value);
+}
+
+/* Returns the standard deviation of the prediction, in the target's units, because the aliased term
+ * T may have the effect in place of the term of T's aliased column. */
+static double alias_deviation(const ft_evaluator *e, const ft_term *t, const float *x, size_t count)
+{
+  for (size_t i = 0; i < e->terms_count; i++) {
+    const ft_term *other = &e->terms[i];
+
+    if (other->column == t->aliased_with && other->column < count && t->column < count &&
+        !isnan(x[other->column]) && !isnan(x[t->column]))
+      return EITHER_TERM *
+             fabs(evaluate_term(t, x, count).value - evaluate_term(other, x, count).value);
+  }
+  return 0;
+}
+
 /* Copies X to CLAMPED, with numbers clamped to the range of the runs. Returns whether a value that
  * the equation reads was outside. */
 static bool clamp_to_range(const ft_evaluator *e, const float *x, size_t count, float *clamped)
@@ -175,10 +201,15 @@ void ft_predict_point(const ft_evaluator *e, const float *x, size_t count,
   *out = (struct ft_point_prediction){ 0 };
   for (size_t i = 0; i < e->terms_count; i++) {
     const ft_term *t = &e->terms[i];
-    double at = t->column < count ? (double)x[t->column] : NAN, jump = constant_feature_step(t, at);
-    struct contribution part =
-        t->levels_count ? evaluate_category_term(t, at) : evaluate_numeric_term(t, at);
+    double jump = constant_feature_step(t, t->column < count ? (double)x[t->column] : NAN);
+    struct contribution part = { 0 };
 
+    if (t->has_aliased_with) {
+      part.deviation = alias_deviation(e, t, x, count);
+      part.extrapolated = part.deviation > 0.01 * (e->log_target ? 1 : e->intercept);
+    } else {
+      part = evaluate_term(t, x, count);
+    }
     sum += part.value;
     variance += part.deviation * part.deviation;
     power += jump * jump;
@@ -198,19 +229,20 @@ void ft_predict_point(const ft_evaluator *e, const float *x, size_t count,
       isnan(variance + power) ? MAX_VARIANCE : fmin(variance + power, MAX_VARIANCE);
 }
 
+bool ft_term_has_effect(const ft_term *t)
+{
+  bool effect = t->coefficient != 0;
+
+  for (size_t l = 0; l < t->levels_count; l++)
+    effect |= t->levels[l] != 0;
+  return effect && !t->has_aliased_with;
+}
+
 bool ft_point_prediction_uses(const ft_evaluator *e, size_t column)
 {
-  for (size_t i = 0; i < e->terms_count; i++) {
-    const ft_term *t = &e->terms[i];
-
-    if (t->column != column)
-      continue;
-    if (t->coefficient != 0)
+  for (size_t i = 0; i < e->terms_count; i++)
+    if (e->terms[i].column == column && ft_term_has_effect(&e->terms[i]))
       return true;
-    for (size_t l = 0; l < t->levels_count; l++)
-      if (t->levels[l] != 0)
-        return true;
-  }
   for (size_t v = 0; e->by_equation && v < e->equation.columns_count; v++)
     if (e->equation.columns[v] == column)
       return true;

@@ -39,6 +39,10 @@ struct ft_point_prediction {
 void ft_predict_point(const ft_evaluator *evaluator, const float *x, size_t count,
                       struct ft_point_prediction *out);
 
+/* Returns whether TERM is part of the point prediction: a coefficient is not 0, and it is not
+ * aliased. */
+bool ft_term_has_effect(const ft_term *term);
+
 /* Returns whether the point prediction of EVALUATOR depends on COLUMN, an index. */
 bool ft_point_prediction_uses(const ft_evaluator *evaluator, size_t column);
 

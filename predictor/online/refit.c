@@ -184,6 +184,7 @@ static void fit_point_prediction(ft_model *model, struct ft_refit *r)
 {
   ft_additive_fit(&r->data, (struct ft_additive_work *)r->work, &r->fit);
   store_additive_model(model, r, &model->evaluator);
+  ft_refit_mark_aliases(model, r);
   prefer_equation(model, r);
   measure_log_residuals(model, r);
 }

@@ -93,6 +93,8 @@ bool ft_refit_incremental(ft_model *model, struct ft_refit *r)
       exact == FT_REFIT_EXACT || !is_in_fitted_range(model, run))
     return false;
   ft_predict_point(e, run->x, run->x_count, &point);
+  if (point.extrapolated)
+    return false;
   log_residual = log(fmax(run->bytes, 1)) - point.log;
   run->residual = (float)(log_residual + before);
   /* a lower bound below all residuals has no effect; any other needs a fit */

@@ -46,6 +46,10 @@ struct ft_refit {
   double work[]; /* of ft_additive_fit */
 };
 
+/* Marks those terms of MODEL's evaluator without an effect whose column varied, in R's data, only
+ * together with the column of a fitted term. */
+void ft_refit_mark_aliases(ft_model *model, const struct ft_refit *r);
+
 /* Returns the number of exactly measured completed runs in the history. */
 size_t ft_refit_count_exact(const ft_model *model);
 

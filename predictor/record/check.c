@@ -258,8 +258,8 @@ static int check_evaluator(const ft_evaluator *e, size_t columns, struct ft_erro
   for (size_t i = 0; i < e->terms_count; i++) {
     const ft_term *t = &e->terms[i];
 
-    if (t->column >= columns || !isfinite(t->mean) || !isfinite(t->scale) ||
-        !isfinite(t->coefficient) || !isfinite(t->low) || !isfinite(t->high))
+    if (t->column >= columns || t->aliased_with >= columns || !isfinite(t->mean) ||
+        !isfinite(t->scale) || !isfinite(t->coefficient) || !isfinite(t->low) || !isfinite(t->high))
       return bad(err, "terms");
     for (size_t j = 0; j < t->levels_count; j++)
       if (!isfinite(t->levels[j]))

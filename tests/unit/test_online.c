@@ -444,6 +444,55 @@ static void unseen_values_widen_the_interval(void **state)
   assert_memory_equal(e.quantile, known.quantile, sizeof e.quantile);
 }
 
+/* The peak is that of `size`; `step` varied only together with it, as a number or as a name. */
+static void columns_that_varied_together_widen_the_interval(void **state)
+{
+  static const char *const names[] = { "small", "large" };
+  const double size[] = { 60, 80 }, step[] = { 2, 6 };
+  struct ft_estimate seen, both, e;
+  ft_observation o;
+
+  (void)state;
+  for (int named = 0; named < 2; named++) {
+    (void)start(NULL);
+    for (unsigned turn = 0; turn < 24; turn++) {
+      unsigned kind = turn % 12 == 11;
+
+      o = observation_of(turn, (size[kind] + 5 + 0.1 * (turn % 3)) * 0x1p20);
+      feature(&o, "size", size[kind]);
+      if (named)
+        category(&o, "step", names[kind]);
+      else
+        feature(&o, "step", step[kind]);
+      learn(&o);
+    }
+    seen = estimate_for(&o);
+    assert_false(seen.extrapolated);
+    o.submission.features_count = 0;
+    feature(&o, "size", named ? 80 : 200);
+    if (named)
+      category(&o, "step", "small");
+    else
+      feature(&o, "step", 2);
+    e = estimate_for(&o);
+    assert_true(e.extrapolated);
+    if (!(ft_estimate_quantile(&e, 0.98) > (named ? 85 : 190) * 0x1p20))
+      fail_msg("%s: 98 %% below %g MiB", named ? "named" : "numbers",
+               ft_estimate_quantile(&e, 0.98) / 0x1p20);
+    /* a run that tells them apart ends the doubt */
+    for (unsigned turn = 24; turn < 30; turn++) {
+      o.end_time = turn;
+      o.rss_bytes = (uint64_t)(((named ? 80 : 200) + 5 + 0.1 * (turn % 3)) * 0x1p20);
+      learn(&o);
+    }
+    both = estimate_for(&o);
+    if (both.extrapolated ||
+        !(ft_estimate_quantile(&both, 0.95) < 1.1 * ft_estimate_quantile(&both, 0.05)))
+      fail_msg("%s: %g to %g", named ? "named" : "numbers", ft_estimate_quantile(&both, 0.05),
+               ft_estimate_quantile(&both, 0.95));
+  }
+}
+
 /* No feature explains which of the two peaks a run has. */
 static void two_modes_get_little_more_than_the_larger(void **state)
 {
@@ -713,6 +762,7 @@ int main(void)
     cmocka_unit_test_setup(a_kill_counts_at_its_own_features, start),
     cmocka_unit_test_setup(few_runs_give_wide_intervals, start),
     cmocka_unit_test_setup(unseen_values_widen_the_interval, start),
+    cmocka_unit_test_setup(columns_that_varied_together_widen_the_interval, start),
     cmocka_unit_test_setup(two_modes_get_little_more_than_the_larger, start),
     cmocka_unit_test_setup(a_recent_peak_is_not_forgotten_at_once, start),
     cmocka_unit_test_setup(sampled_peaks_count_until_better_ones_come, start),
