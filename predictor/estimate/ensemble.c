@@ -20,24 +20,24 @@ enum { KERNELS = FT_ENSEMBLE_KERNELS, SHAPES = FT_ENSEMBLE_SHAPES, MEMBERS = FT_
 #define NEGLIGIBLE 0.05
 /* Maximum distance of an averaged member from the best member's allocation, in log units. The mean
  * of two modes of a bimodal need is a bad allocation for both. */
-#define ALIKE 0.3
+#define MAX_AVERAGE_DISTANCE 0.3
 /* Number of updates during which all members are updated; later, dominated members are updated less
  * often. Chosen by judgement, for time. */
-#define ALL_JUDGED 60
+#define FULL_UPDATES 60
 /* A member is dominated if its excess loss is over this multiple of the best member's mean loss. */
-#define HOPELESS 20.0
-/* Dominated members are updated in one of SELDOM runs, with weight SELDOM. Chosen by judgement, for
- * time. */
-#define SELDOM 4
+#define DOMINATED_LOSS 20.0
+/* Dominated members are updated in one of DOMINATED_INTERVAL runs, with weight DOMINATED_INTERVAL.
+ * Chosen by judgement, for time. */
+#define DOMINATED_INTERVAL 4
 /* Maximum of an update's peak, as a multiple of the largest earlier peak. */
-#define MOST_PEAKS 2.0
+#define MAX_UPDATE_PEAK 2.0
 /* Maximum of an update's run time, as a multiple of the mean run time. */
-#define MOST_TIMES 20.0
+#define MAX_UPDATE_TIME 20.0
 /* Maximum growth factor after a failure below the cap, unless the cap is larger. */
-#define NEAR_GROWTH 1.25
+#define CAPPED_GROWTH 1.25
 /* Maximum growth factor after a failure above the app's largest peak, where the distribution is
  * extrapolated. */
-#define MOST_GROWTH 1.5
+#define MAX_GROWTH 1.5
 
 bool ft_ensemble_ready(const ft_evaluator *e)
 {
@@ -60,7 +60,7 @@ static unsigned member_at(unsigned i)
 /* Returns whether MEMBER can be evaluated: its predictor has runs, and its kernel applies. */
 static bool has_member(const struct ft_ensemble_state *p, unsigned member)
 {
-  return p->kernels[member / SHAPES / KERNELS] >> member / SHAPES % KERNELS & 1;
+  return p->kernels[member / SHAPES / KERNELS][member % SHAPES] >> member / SHAPES % KERNELS & 1;
 }
 
 /* Returns the cumulative loss of MEMBER; 0 before the first update. */
@@ -110,13 +110,16 @@ static unsigned best_member(const ft_evaluator *e, const double bytes[FT_ENSEMBL
   return best;
 }
 
-/* Returns BEST with the empirical shape; if BEST is a local regression, which has no such shape,
- * the best of the other members with the empirical shape. */
+/* Returns the member with BEST's predictor and kernel and the empirical shape. If there is none, or
+ * BEST is a local regression, which has no such shape: the member with the smallest loss among those
+ * with the empirical shape. */
 static unsigned best_empirical_member(const ft_evaluator *e,
                                       const double bytes[FT_ENSEMBLE_MEMBERS], unsigned best)
 {
-  if (best / SHAPES / KERNELS != FT_ENSEMBLE_LOCAL)
-    return best / SHAPES * SHAPES + FT_SHAPE_EMPIRICAL;
+  unsigned same = best / SHAPES * SHAPES + FT_SHAPE_EMPIRICAL;
+
+  if (best / SHAPES / KERNELS != FT_ENSEMBLE_LOCAL && bytes[same] > 0)
+    return same;
   best = MEMBERS;
   for (unsigned i = FT_SHAPE_EMPIRICAL; i < FT_ENSEMBLE_LOCAL * KERNELS * SHAPES; i += SHAPES)
     if (bytes[i] > 0 && (best == MEMBERS || member_loss(e, i) < member_loss(e, best)))
@@ -130,8 +133,8 @@ static double limit_retry(const struct ft_ensemble_state *p, double bytes)
 {
   double failed = p->q->failed_bytes, cap = ft_allocation_cap(p->e, p->q, p->fixed);
 
-  bytes = fmin(bytes, fmax(MOST_GROWTH * failed, p->e->max_bytes));
-  return failed < cap ? fmin(bytes, fmax(NEAR_GROWTH * failed, cap)) : bytes;
+  bytes = fmin(bytes, fmax(MAX_GROWTH * failed, p->e->max_bytes));
+  return failed < cap ? fmin(bytes, fmax(CAPPED_GROWTH * failed, cap)) : bytes;
 }
 
 double ft_ensemble_allocation(const ft_evaluator *e, const struct ft_allocation_query *q)
@@ -152,7 +155,7 @@ double ft_ensemble_allocation(const ft_evaluator *e, const struct ft_allocation_
   for (unsigned i = 0; i < MEMBERS; i++) {
     double weight;
 
-    if (!(bytes[i] > 0) || fabs(log(bytes[i] / bytes[best])) > ALIKE)
+    if (!(bytes[i] > 0) || fabs(log(bytes[i] / bytes[best])) > MAX_AVERAGE_DISTANCE)
       continue;
     weight = exp(-SHARPNESS * (member_loss(e, i) - member_loss(e, best)) / scale);
     total += weight;
@@ -188,8 +191,8 @@ static void clamp_run(const ft_evaluator *e, double *bytes, double *seconds)
   if (e->baselines_count && e->baselines[FT_BASELINE_CONSTANT].needs_count)
     largest = (double)e->baselines[FT_BASELINE_CONSTANT]
                   .needs[e->baselines[FT_BASELINE_CONSTANT].needs_count - 1];
-  *bytes = fmin(*bytes, MOST_PEAKS * largest);
-  *seconds = fmin(fmax(*seconds, (double)FT_ENSEMBLE_MIN_SECONDS), MOST_TIMES * mean);
+  *bytes = fmin(*bytes, MAX_UPDATE_PEAK * largest);
+  *seconds = fmin(fmax(*seconds, (double)FT_ENSEMBLE_MIN_SECONDS), MAX_UPDATE_TIME * mean);
 }
 
 void ft_ensemble_update(ft_evaluator *e, const struct ft_allocation_query *query, double bytes,
@@ -207,7 +210,8 @@ void ft_ensemble_update(ft_evaluator *e, const struct ft_allocation_query *query
   /* run times vary by chance: the geometric mean of actual and expected run time is used */
   seconds = sqrt(seconds * fmax(p.seconds, (double)FT_ENSEMBLE_MIN_SECONDS));
   min_loss = minimum_loss(&p);
-  max_loss = e->loss_updates < ALL_JUDGED ? INFINITY : min_loss + HOPELESS * mean_loss(e, min_loss);
+  max_loss = e->loss_updates < FULL_UPDATES ? INFINITY
+                                            : min_loss + DOMINATED_LOSS * mean_loss(e, min_loss);
   e->loss_updates = e->loss_updates * decay + 1;
   for (unsigned i = 0; i < MEMBERS; i++) {
     unsigned member = member_at(i);
@@ -216,7 +220,8 @@ void ft_ensemble_update(ft_evaluator *e, const struct ft_allocation_query *query
     if (!has_member(&p, member))
       continue;
     e->losses[member] *= decay;
-    if (!dominated || (turn + member) % SELDOM == 0)
-      e->losses[member] += (dominated ? SELDOM : 1) * seconds * member_waste(&p, &q, member, bytes);
+    if (!dominated || (turn + member) % DOMINATED_INTERVAL == 0)
+      e->losses[member] +=
+          (dominated ? DOMINATED_INTERVAL : 1) * seconds * member_waste(&p, &q, member, bytes);
   }
 }

@@ -25,40 +25,41 @@ enum { SHAPES = FT_ENSEMBLE_SHAPES, RUNS = FT_ENSEMBLE_RUNS };
 /* An allocation for an observed peak is this multiple of the peak. */
 #define MARGIN 1.001
 /* Maximum extrapolation above the largest peak, in log units. */
-#define MOST_BEYOND 0.4
-/* Runs whose log peak is further outside the quartiles than FAR_QUARTERS interquartile ranges plus
- * FAR_NEED are outliers for the local regression. Chosen by judgement. */
-#define FAR_QUARTERS 8
+#define MAX_BEYOND 0.4
+/* Runs whose log peak is further outside the quartiles than OUTLIER_QUARTILES interquartile ranges
+ * plus OUTLIER_MARGIN are outliers for the local regression. Chosen by judgement. */
+#define OUTLIER_QUARTILES 8
 /* Log units, added to this distance. Chosen by judgement. */
-#define FAR_NEED 1.4
+#define OUTLIER_MARGIN 1.4
 /* Runs whose covariate differs by more are outliers for the local regression. Chosen by
  * judgement. */
-#define FAR_PLACE 10
+#define OUTLIER_COVARIATE 10
 /* Maximum of a prediction and an allocation in bytes: 1 PiB. Chosen by judgement. */
-#define MOST_BYTES 0x1p50
+#define MAX_BYTES 0x1p50
 /* Added to the standard deviation of log peaks, so that it is above 0. */
-#define LEAST_DEVIATION 0.0001
+#define MIN_DEVIATION 0.0001
 /* Minimum of the degrees of freedom of Student's t. */
-#define LEAST_DEGREES 1.5
+#define MIN_DEGREES 1.5
 /* Maximum of the degrees of freedom of Student's t. */
-#define MOST_DEGREES 30.0
+#define MAX_DEGREES 30.0
 /* Factor on the scale of Student's t in the local regression's members with FT_SHAPE_EMPIRICAL:
  * distant runs inflate the standard deviation. */
-#define NARROWER 0.7
+#define LOCAL_SCALE 0.7
 /* Maximum distance of an allocation by Student's t above the mean, in log units. Chosen by
  * judgement. */
-#define MOST_ABOVE 3.0
+#define MAX_ABOVE 3.0
 /* After a failure, the distance of the next allocation above the mean, in standard deviations, is
  * at least this multiple of the failed allocation's distance, plus 0.5. */
-#define FURTHER 2.0
+#define RETRY_SCORE 2.0
 
-/* Bit mask of the kernels of each predictor. */
-static const unsigned char kernels_of[FT_ENSEMBLE_PREDICTORS] = {
-  1 << ALL | 1 << NEARER | 1 << RECENT,
-  1 << ALL | 1 << NEAR | 1 << NEARER | 1 << NEAREST | 1 << RECENT,
-  1 << ALL | 1 << NEAR | 1 << NEARER,
-  1 << ALL | 1 << NEAR | 1 << NEARER,
-  1 << ALL | 1 << NEAR | 1 << NEARER | 1 << NEAREST,
+/* Bit mask of the kernels of each predictor and shape. Chosen by tests/bench/replay_members: a
+ * member is left out if the waste on six traces and a drift is the same without it. */
+static const unsigned char kernels_of[FT_ENSEMBLE_PREDICTORS][FT_ENSEMBLE_SHAPES] = {
+  { 1 << ALL | 1 << NEARER | 1 << RECENT, 1 << RECENT },
+  { 1 << ALL | 1 << NEAR | 1 << NEARER | 1 << RECENT, 1 << ALL | 1 << NEARER | 1 << NEAREST },
+  { 1 << ALL | 1 << NEAR, 1 << ALL | 1 << NEAR | 1 << NEARER },
+  { 1 << ALL | 1 << NEAR | 1 << NEARER, 1 << NEAR },
+  { 1 << ALL | 1 << NEAR | 1 << NEARER | 1 << NEAREST, 1 << ALL | 1 << NEARER | 1 << NEAREST },
 };
 
 static float larger_float(float a, float b)
@@ -150,8 +151,9 @@ void ft_ensemble_state_init(struct ft_ensemble_state *p, const ft_evaluator *e,
   p->min_need = minimum_need(e);
   p->local.selected = false;
   for (unsigned v = 0; v < FT_ENSEMBLE_PREDICTORS; v++)
-    p->kernels[v] =
-        has_predictor(p, v) ? kernels_of[v] & (p->has_covariate ? UCHAR_MAX : ~NEIGHBOURS) : 0;
+    for (unsigned s = 0; s < SHAPES; s++)
+      p->kernels[v][s] =
+          has_predictor(p, v) ? kernels_of[v][s] & (p->has_covariate ? UCHAR_MAX : ~NEIGHBOURS) : 0;
   memset(p->has_weights, 0, sizeof p->has_weights);
   for (size_t i = 0; i < e->needs_count; i++) {
     float seconds = larger_float(e->seconds[i], FT_ENSEMBLE_MIN_SECONDS);
@@ -210,7 +212,7 @@ static void select_baseline(struct ft_ensemble_state *p, const ft_baseline *base
     centre += baseline->slope * (baseline->factor ? p->q->covariate : expm1(p->q->covariate));
   if (baseline->factor)
     centre = exp(fmin(centre, 50 * M_LN2));
-  centre = fmin(fmax(centre, baseline->min_prediction), MOST_BYTES);
+  centre = fmin(fmax(centre, baseline->min_prediction), MAX_BYTES);
   for (size_t i = 0; i < p->count; i++) {
     double need = (double)baseline->needs[i];
     double bytes = baseline->factor ? centre * need : centre + need;
@@ -277,7 +279,7 @@ static struct ft_need_moments weighted_moments(struct ft_ensemble_state *p, unsi
   sum /= total;
   m.mean = origin + sum;
   m.deviation = sqrt(fmax(sum2 / total - sum * sum, 0) * m.runs / fmax(m.runs - 1, 0.5));
-  m.deviation += LEAST_DEVIATION;
+  m.deviation += MIN_DEVIATION;
   return m;
 }
 
@@ -285,14 +287,14 @@ static struct ft_need_moments weighted_moments(struct ft_ensemble_state *p, unsi
 static void select_local_runs(struct ft_ensemble_state *p)
 {
   double low = p->logs[p->count / 4], high = p->logs[p->count - 1 - p->count / 4];
-  double far = FAR_QUARTERS * (high - low) + FAR_NEED;
+  double far = OUTLIER_QUARTILES * (high - low) + OUTLIER_MARGIN;
   struct ft_local_runs *l = &p->local;
 
   l->count = 0;
   for (size_t i = 0; i < p->count; i++) {
     double covariate = (double)p->e->covariates[p->run[i]], distance = covariate - p->q->covariate;
 
-    if (covariate < 0 || fabs(distance) > FAR_PLACE || p->logs[i] < low - far ||
+    if (covariate < 0 || fabs(distance) > OUTLIER_COVARIATE || p->logs[i] < low - far ||
         p->logs[i] > high + far)
       continue;
     l->x[l->count] = distance;
@@ -318,7 +320,7 @@ static struct ft_need_moments local_moments(struct ft_ensemble_state *p, unsigne
   }
   if (!ft_local_regression_fit(l->x, l->y, weight, l->count, &local))
     return weighted_moments(p, kernel);
-  return (struct ft_need_moments){ local.total, local.mean, local.deviation + LEAST_DEVIATION,
+  return (struct ft_need_moments){ local.total, local.mean, local.deviation + MIN_DEVIATION,
                                    local.runs };
 }
 
@@ -342,7 +344,7 @@ static double empirical_allocation(struct ft_ensemble_state *p, const struct ft_
   ft_retry_sequence_start(&p->sequence);
   ft_retry_sequence_add_all(&p->sequence, &p->bytes[first], &p->mass[first], p->count - first);
   for (size_t i = 0; i < sizeof beyond / sizeof *beyond; i++) {
-    double bytes = top * exp(fmin(beyond[i].above * m->deviation, MOST_BEYOND));
+    double bytes = top * exp(fmin(beyond[i].above * m->deviation, MAX_BEYOND));
 
     if (bytes > failed)
       ft_retry_sequence_add(&p->sequence, bytes, beyond[i].probability * m->total / (m->runs + 1));
@@ -378,7 +380,7 @@ static double tail_probability(double score, double density, double degrees)
 static double student_allocation(const struct ft_ensemble_state *p, const struct ft_need_moments *m,
                                  double wide)
 {
-  double degrees = fmin(fmax(m->runs - 1, LEAST_DEGREES), MOST_DEGREES);
+  double degrees = fmin(fmax(m->runs - 1, MIN_DEGREES), MAX_DEGREES);
   double scale = wide * m->deviation * sqrt(1 + 1 / m->runs);
   double density = scale / (p->price + p->fixed / exp(m->mean) + 1.5 * scale);
   double score = student_score(density, degrees), failed;
@@ -390,9 +392,9 @@ static double student_allocation(const struct ft_ensemble_state *p, const struct
       score = fmax(student_score(density, degrees), score + 0.3);
     }
     /* the further out, the less certain is the tail: a larger step */
-    score = fmax(score, FURTHER * failed + 0.5);
+    score = fmax(score, RETRY_SCORE * failed + 0.5);
   }
-  return exp(m->mean + fmin(scale * score, MOST_ABOVE));
+  return exp(m->mean + fmin(scale * score, MAX_ABOVE));
 }
 
 double ft_ensemble_member_allocation(struct ft_ensemble_state *p, unsigned member)
@@ -407,10 +409,11 @@ double ft_ensemble_member_allocation(struct ft_ensemble_state *p, unsigned membe
         predictor == FT_ENSEMBLE_LOCAL ? local_moments(p, kernel) : weighted_moments(p, kernel);
   p->predictor_kernel = member / SHAPES;
   if (member % SHAPES == FT_SHAPE_STUDENT || predictor == FT_ENSEMBLE_LOCAL)
-    bytes = student_allocation(p, &p->moments, member % SHAPES == FT_SHAPE_STUDENT ? 1 : NARROWER);
+    bytes =
+        student_allocation(p, &p->moments, member % SHAPES == FT_SHAPE_STUDENT ? 1 : LOCAL_SCALE);
   else
     bytes = empirical_allocation(p, &p->moments);
-  bytes = bytes < MOST_BYTES ? bytes : MOST_BYTES;
+  bytes = bytes < MAX_BYTES ? bytes : MAX_BYTES;
   return p->q->failed_bytes > 0 ? fmax(bytes, p->q->failed_bytes * FT_RETRY_SEQUENCE_MIN_GROWTH)
                                 : bytes;
 }

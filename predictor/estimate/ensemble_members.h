@@ -45,7 +45,8 @@ struct ft_ensemble_state {
   float weight[FT_ENSEMBLE_KERNELS][FT_ENSEMBLE_RUNS]; /* of each run: kernel x run time */
   bool has_weights[FT_ENSEMBLE_KERNELS];               /* the kernel's row of `weight` is set */
   double far[FT_ENSEMBLE_KERNELS]; /* of each kernel: constant included in the weight of all runs */
-  unsigned char kernels[FT_ENSEMBLE_PREDICTORS]; /* of each predictor: bit mask of its kernels */
+  unsigned char kernels[FT_ENSEMBLE_PREDICTORS][FT_ENSEMBLE_SHAPES]; /* bit mask of the kernels that
+                                                                        have a member */
   /* the current predictor: its runs in ascending order of log need */
   unsigned predictor; /* UINT_MAX: none yet */
   size_t count;
