@@ -111,8 +111,8 @@ static unsigned best_member(const ft_evaluator *e, const double bytes[FT_ENSEMBL
 }
 
 /* Returns the member with BEST's predictor and kernel and the empirical shape. If there is none, or
- * BEST is a local regression, which has no such shape: the member with the smallest loss among those
- * with the empirical shape. */
+ * BEST is a local regression, which has no such shape: the member with the smallest loss among
+ * those with the empirical shape. */
 static unsigned best_empirical_member(const ft_evaluator *e,
                                       const double bytes[FT_ENSEMBLE_MEMBERS], unsigned best)
 {
