@@ -15,8 +15,8 @@
 #include <unistd.h>
 
 #include "agent/agent_internal.h"
-#include "agent/lock.h"
-#include "agent/log.h"
+#include "daemon/lock.h"
+#include "daemon/log.h"
 #include "predictor/core/hot.h"
 #include "predictor/core/io.h"
 #include "predictor/core/text.h"
@@ -33,16 +33,6 @@
 #define GRACE_SECONDS 30.0
 /* Time from a job's end to the first query: Slurm's epilog and accounting come first. */
 #define QUERY_SECONDS 1.0
-/* Interval of the checks for runs that other processes stored (foretell import). */
-#define MAINTAIN_SECONDS 60.0
-/* Interval of the same while a request to forget waits for a reader's lock of the store. */
-#define MAINTAIN_FORGET_SECONDS 0.5
-/* Deadline of the child that overwrites removed runs, and minimum time until the next one. */
-#define SCRUB_SECONDS 3600.0
-#define SCRUB_PAUSE_SECONDS 60.0
-/* Pause between two steps of maintenance, about 2 ms each, while jobs run on this node. */
-#define MAINTAIN_PAUSE_SECONDS 0.008
-
 struct ft_instant ft_agent_now(void)
 {
   return (struct ft_instant){ ft_io_monotonic(), ft_io_now() };
@@ -52,6 +42,7 @@ struct ft_instant ft_agent_now(void)
 
 void ft_agent_arm_sampling(struct ft_agent *agent)
 {
+  ft_learner_set_busy(agent->learner, ft_jobs_tree_count(agent->jobs) > 0);
   if (!ft_jobs_tree_count(agent->jobs))
     ft_loop_cancel(agent->loop, &agent->sample);
   else if (!agent->sample.armed)
@@ -61,7 +52,7 @@ void ft_agent_arm_sampling(struct ft_agent *agent)
 /* Releases caches and free memory, so that an idle agent's memory does not depend on its past. */
 static void release_idle_memory(struct ft_agent *agent)
 {
-  ft_recorder_release_cache(agent->recorder);
+  ft_learner_release_cache(agent->learner);
   (void)malloc_trim(0);
 }
 
@@ -99,61 +90,12 @@ void ft_agent_tick_soon(struct ft_agent *agent)
   ft_loop_at(agent->loop, &agent->tick, ft_io_monotonic());
 }
 
-static void retry_spool(void *data)
+static void retry_delivery(void *data)
 {
   struct ft_agent *agent = data;
 
-  if (ft_recorder_retry(agent->recorder))
+  if (ft_delivery_retry(agent->delivery))
     ft_loop_at(agent->loop, &agent->retry, ft_io_monotonic() + FT_AGENT_RETRY_SECONDS);
-}
-
-static void scrub_done(const struct ft_subprocess_result *result, void *data)
-{
-  struct ft_agent *agent = data;
-
-  agent->scrubbing = false;
-  agent->scrub_at = ft_io_monotonic() + SCRUB_PAUSE_SECONDS;
-  if (!result->ok)
-    ft_log(LOG_WARNING, "removed runs are not yet overwritten in the store: %s", result->why);
-}
-
-/* Overwrites removed runs; in a child if the store is large, while observations wait in the
- * spool. */
-static void scrub_store(struct ft_agent *agent)
-{
-  char option[PATH_MAX + 16];
-  const char *const argv[] = { "/proc/self/exe", option, NULL };
-  const char *path;
-  struct ft_error err;
-
-  if (agent->scrubbing || ft_io_monotonic() < agent->scrub_at)
-    return;
-  path = ft_recorder_scrub(agent->recorder);
-  if (!path)
-    return;
-  (void)snprintf(option, sizeof option, "--scrub=%s", path);
-  agent->scrubbing =
-      ft_subprocess_run(agent->children, argv, SCRUB_SECONDS, scrub_done, agent, &err) == 0;
-  if (!agent->scrubbing)
-    ft_log(LOG_WARNING, "%s", err.text);
-}
-
-static void maintain_store(void *data)
-{
-  struct ft_agent *agent = data;
-  double pause = 0;
-
-  if (!ft_recorder_maintain(agent->recorder)) {
-    pause = ft_recorder_is_forgetting(agent->recorder) ? MAINTAIN_FORGET_SECONDS : MAINTAIN_SECONDS;
-    scrub_store(agent);
-  } else if (ft_jobs_tree_count(agent->jobs))
-    pause = MAINTAIN_PAUSE_SECONDS;
-  ft_loop_at(agent->loop, &agent->maintain, ft_io_monotonic() + pause);
-}
-
-void ft_agent_maintain_soon(struct ft_agent *agent)
-{
-  ft_loop_at(agent->loop, &agent->maintain, ft_io_monotonic());
 }
 
 /* ---- configuration ---- */
@@ -170,91 +112,27 @@ static int read_agent_config(const char *path, struct ft_config *config, struct 
   return ft_config_read(path, config, err);
 }
 
-static void observe_node(const char *node, const char *platform, double time, void *data)
+static int deliver_to_learner(const ft_observation *observation, void *data, struct ft_error *err)
 {
   struct ft_agent *agent = data;
 
-  ft_platform_map_observe(agent->platforms, node, platform, time);
+  return ft_learner_add(agent->learner, observation, err);
 }
 
-static void publish_site_files(struct ft_agent *agent)
+static void set_agent_rule(struct ft_agent *agent, ft_rule rule)
 {
-  ft_apps *apps = calloc(1, sizeof *apps);
-  ft_platforms platforms;
-  struct ft_error err;
-
-  if (!apps)
-    return;
-  ft_config_to_platforms(&agent->config, &platforms);
-  if (ft_publish_platforms(agent->publisher, &platforms, &err) < 0)
-    ft_log(LOG_ERR, "%s", err.text);
-  ft_config_to_site(&agent->config, &agent->site, apps);
-  (void)ft_string_copy(agent->config.socket, agent->site.socket, sizeof agent->site.socket);
-  agent->site.updated = ft_io_now();
-  if (ft_publish_site(agent->publisher, &agent->site, apps, &err) < 0)
-    ft_log(LOG_ERR, "%s", err.text);
-  free(apps);
+  ft_measure_set_rule(agent->measure, rule);
+  ft_jobs_set_rule(agent->jobs, rule);
 }
 
-static void set_rule(struct ft_agent *agent)
-{
-  ft_measure_set_rule(agent->measure, agent->site.rule);
-  ft_jobs_set_rule(agent->jobs, agent->site.rule);
-  ft_recorder_set_rule(agent->recorder, agent->site.rule);
-  ft_agent_maintain_soon(agent);
-}
-
-/* Publishes the result of a poll: the site file and one file per partition. */
-static void cluster_polled(const struct ft_slurm_config *config, const ft_partition *partitions,
-                           size_t count, void *data)
+static void apply_cluster(const ft_site *site, uid_t slurmd_uid, uid_t slurm_uid, void *data)
 {
   struct ft_agent *agent = data;
-  struct ft_error err;
 
-  ft_slurm_query_pause(agent->slurm_query, false);
-  if (!config)
-    return;
-  (void)ft_string_copy(config->cluster, agent->site.cluster, sizeof agent->site.cluster);
-  (void)ft_string_copy(config->version, agent->site.slurm_version,
-                       sizeof agent->site.slurm_version);
-  agent->site.rule = config->rule;
-  agent->site.memory_is_consumable = config->memory_is_consumable;
-  agent->site.default_partition[0] = '\0';
-  for (size_t i = 0; i < count; i++) {
-    if (partitions[i].is_default)
-      (void)ft_string_copy(partitions[i].name, agent->site.default_partition,
-                           sizeof agent->site.default_partition);
-    if (ft_publish_partition(agent->publisher, &partitions[i], &err) < 0)
-      ft_log(LOG_ERR, "%s", err.text);
-  }
-  if (ft_publish_partition_list(agent->publisher, partitions, count, &err) < 0)
-    ft_log(LOG_ERR, "%s", err.text);
-  ft_publish_remove_partitions(agent->publisher, partitions, count);
-  publish_site_files(agent);
-  ft_recorder_each_node(agent->recorder, observe_node, agent);
-  set_rule(agent);
-  ft_listener_allow(agent->listener, config->slurmd_uid);
-  ft_query_server_allow(agent->queries, config->slurm_uid);
+  set_agent_rule(agent, site->rule);
+  ft_listener_allow(agent->listener, slurmd_uid);
+  ft_query_server_allow(agent->queries, slurm_uid);
   release_idle_memory(agent);
-}
-
-static void apply_config(struct ft_agent *agent)
-{
-  struct ft_scontrol_host host = { agent->node.name, agent->config.node_platform,
-                                   agent->platforms };
-
-  ft_platform_map_set(agent->platforms, agent->config.platforms, agent->config.platform_count);
-  ft_cluster_poll_configure(agent->cluster, agent->config.slurm_bin, agent->config.cluster_seconds,
-                            &host);
-  ft_slurm_query_set_directory(agent->slurm_query, agent->config.slurm_bin);
-  ft_recorder_set_max_runs(agent->recorder, agent->config.max_runs);
-  ft_recorder_set_expiry(agent->recorder, agent->config.max_age_seconds, agent->config.max_apps);
-  ft_recorder_set_borrow(agent->recorder, agent->config.policy.borrow);
-  ft_recorder_set_failure_cost(agent->recorder, agent->config.policy.failure_price);
-  ft_recorder_set_shared(agent->recorder, agent->config.apps, agent->config.app_count);
-  ft_jobs_set_apps(agent->jobs, agent->config.apps, agent->config.app_count);
-  publish_site_files(agent);
-  set_rule(agent);
 }
 
 /* SIGHUP: applies the whole file or, if it is invalid, nothing; start-up settings stay. */
@@ -277,8 +155,8 @@ static void reload_config(struct ft_agent *agent)
   memcpy(config->socket, agent->config.socket, sizeof config->socket);
   config->sample_hertz = agent->config.sample_hertz;
   agent->config = *config;
-  apply_config(agent);
-  ft_cluster_poll_now(agent->cluster);
+  ft_jobs_set_apps(agent->jobs, agent->config.apps, agent->config.app_count);
+  ft_learner_configure(agent->learner, &agent->config);
   ft_log(LOG_INFO, "configuration reloaded");
 out:
   free(config);
@@ -290,7 +168,7 @@ static void signal_received(int signal, void *data)
 
   if (signal == SIGHUP) {
     reload_config(agent);
-    ft_agent_maintain_soon(agent);
+    ft_learner_maintain_soon(agent->learner);
     return;
   }
   ft_log(LOG_INFO, "stopping");
@@ -320,12 +198,27 @@ static int prefix_state_directory(const struct ft_agent *agent, struct ft_error 
   return ft_error_set(err, "%s: %s", agent->config.state_directory, why.text);
 }
 
-static int open_components(struct ft_agent *agent, struct ft_error *err)
+static int open_learner(struct ft_agent *agent, struct ft_error *err)
 {
-  static const int signals[] = { SIGTERM, SIGINT, SIGHUP, 0 };
-  struct ft_measure_settings measure = { .seconds = 1 / agent->config.sample_hertz,
-                                         .rule = agent->site.rule };
-  struct ft_jobs_settings jobs = { .rule = agent->site.rule,
+  struct ft_learner_settings settings = { .loop = agent->loop,
+                                          .children = agent->children,
+                                          .config = &agent->config,
+                                          .state_fd = agent->state_fd,
+                                          .host = agent->node.name,
+                                          .polled = apply_cluster,
+                                          .slurm_reply = ft_agent_slurm_reply,
+                                          .data = agent };
+
+  agent->learner = ft_learner_open(&settings, err);
+  return agent->learner ? 0 : -1;
+}
+
+/* Opens what measures the jobs of this node. */
+static int open_jobs(struct ft_agent *agent, struct ft_error *err)
+{
+  ft_rule rule = ft_learner_site(agent->learner)->rule;
+  struct ft_measure_settings measure = { .seconds = 1 / agent->config.sample_hertz, .rule = rule };
+  struct ft_jobs_settings jobs = { .rule = rule,
                                    .grace_seconds = GRACE_SECONDS,
                                    .query_seconds = QUERY_SECONDS };
 
@@ -333,49 +226,37 @@ static int open_components(struct ft_agent *agent, struct ft_error *err)
   agent->root_fd = measure.root_fd = open("/", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
   if (agent->root_fd < 0)
     return ft_error_errno(err, "/");
-  agent->loop = ft_loop_open(signals, err);
-  if (!agent->loop)
-    return -1;
-  ft_loop_on_signal(agent->loop, signal_received, agent);
-  agent->sample = (struct ft_timer){ .fire = sample_trees, .data = agent };
-  agent->tick = (struct ft_timer){ .fire = tick_jobs, .data = agent };
-  agent->retry = (struct ft_timer){ .fire = retry_spool, .data = agent };
-  agent->maintain = (struct ft_timer){ .fire = maintain_store, .data = agent };
-  agent->children = ft_subprocesses_open(agent->loop);
-  agent->slurm_query = agent->children ? ft_slurm_query_open(agent->loop, agent->children,
-                                                             ft_agent_slurm_reply, agent)
-                                       : NULL;
-  if (agent->slurm_query)
-    agent->cluster = ft_cluster_poll_open(agent->loop, agent->children, cluster_polled, agent);
-  if (!agent->cluster)
-    return ft_error_set(err, "out of memory");
-  agent->platforms = ft_platform_map_open();
-  if (!agent->platforms)
-    return ft_error_set(err, "out of memory");
-  agent->publisher = ft_publisher_open(agent->state_fd, err);
-  if (!agent->publisher)
-    return prefix_state_directory(agent, err);
-  agent->equations =
-      ft_equation_worker_open(agent->loop, agent->children, agent->state_fd, agent->publisher, err);
-  if (!agent->equations)
-    return -1;
-  agent->platform_worker =
-      ft_platform_worker_open(agent->loop, agent->children, agent->state_fd,
-                              agent->config.state_directory, agent->publisher, err);
-  if (!agent->platform_worker)
-    return -1;
-  agent->recorder =
-      ft_recorder_open(agent->state_fd, agent->config.state_directory, agent->publisher, err);
-  if (!agent->recorder)
-    return -1;
   agent->measure = jobs.measure = ft_measure_open(&measure, err);
   if (!agent->measure)
+    return -1;
+  agent->delivery = ft_delivery_open(agent->state_fd, deliver_to_learner, agent, err);
+  if (!agent->delivery)
     return -1;
   agent->journal = ft_journal_open(agent->state_fd, err);
   if (!agent->journal)
     return prefix_state_directory(agent, err);
   agent->jobs = ft_jobs_open(&jobs, err);
-  return agent->jobs ? 0 : -1;
+  if (!agent->jobs)
+    return -1;
+  ft_jobs_set_apps(agent->jobs, agent->config.apps, agent->config.app_count);
+  return 0;
+}
+
+static int open_components(struct ft_agent *agent, struct ft_error *err)
+{
+  static const int signals[] = { SIGTERM, SIGINT, SIGHUP, 0 };
+
+  agent->sample = (struct ft_timer){ .fire = sample_trees, .data = agent };
+  agent->tick = (struct ft_timer){ .fire = tick_jobs, .data = agent };
+  agent->retry = (struct ft_timer){ .fire = retry_delivery, .data = agent };
+  agent->loop = ft_loop_open(signals, err);
+  if (!agent->loop)
+    return -1;
+  ft_loop_on_signal(agent->loop, signal_received, agent);
+  agent->children = ft_subprocesses_open(agent->loop);
+  if (!agent->children)
+    return ft_error_set(err, "out of memory");
+  return open_learner(agent, err) < 0 ? -1 : open_jobs(agent, err);
 }
 
 static void log_samplers(struct ft_agent *agent)
@@ -391,7 +272,6 @@ static void log_samplers(struct ft_agent *agent)
 struct ft_agent *ft_agent_open(const char *config_path, struct ft_error *err)
 {
   struct ft_agent *agent = calloc(1, sizeof *agent);
-  struct ft_error why;
 
   if (!agent) {
     ft_error_errno(err, "foretelld");
@@ -406,12 +286,8 @@ struct ft_agent *ft_agent_open(const char *config_path, struct ft_error *err)
   ft_node_info_read(&agent->node);
   if (open_state_directory(agent, err) < 0)
     goto fail;
-  /* the last known state of the cluster, until the first poll */
-  if (ft_state_read_site(agent->state_fd, &agent->site, &why) < 0)
-    agent->site = (ft_site){ .schema = FT_SCHEMA };
   if (open_components(agent, err) < 0)
     goto fail;
-  apply_config(agent);
   log_samplers(agent);
   agent->listener =
       ft_listener_open(agent->loop, agent->config.socket, ft_agent_announced, agent, err);
@@ -419,12 +295,7 @@ struct ft_agent *ft_agent_open(const char *config_path, struct ft_error *err)
     goto fail;
   ft_agent_open_queries(agent);
   ft_agent_restore_jobs(agent);
-  retry_spool(agent);
-  ft_recorder_each_node(agent->recorder, observe_node, agent);
-  /* runs are stored only with their submit time, so a pause of the queries makes them wait for
-   * the cluster's name, which is also part of the key */
-  ft_slurm_query_pause(agent->slurm_query, !agent->site.cluster[0]);
-  ft_cluster_poll_now(agent->cluster);
+  retry_delivery(agent);
   ft_log(LOG_INFO, "listening at %s, state in %s", agent->config.socket,
          agent->config.state_directory);
   release_idle_memory(agent);
@@ -448,13 +319,8 @@ void ft_agent_close(struct ft_agent *agent)
   ft_jobs_close(agent->jobs);
   ft_journal_close(agent->journal);
   ft_measure_close(agent->measure);
-  ft_recorder_close(agent->recorder);
-  ft_platform_worker_close(agent->platform_worker);
-  ft_equation_worker_close(agent->equations);
-  ft_publisher_close(agent->publisher);
-  ft_cluster_poll_close(agent->cluster);
-  ft_platform_map_close(agent->platforms);
-  ft_slurm_query_close(agent->slurm_query);
+  ft_delivery_close(agent->delivery);
+  ft_learner_close(agent->learner);
   ft_subprocesses_close(agent->children);
   ft_loop_close(agent->loop);
   if (agent->root_fd >= 0)

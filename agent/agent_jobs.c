@@ -6,24 +6,18 @@
 #include <sched.h>
 
 #include "agent/agent_internal.h"
-#include "agent/log.h"
+#include "daemon/log.h"
 #include "predictor/core/io.h"
 
-/* Records a run that ended; called again if Slurm's record changes it. */
-static void record_finished(const ft_observation *observation, void *data)
+/* Delivers a run that ended; called again if Slurm's record changes it. */
+static void deliver_finished(const ft_observation *observation, void *data)
 {
   struct ft_agent *agent = data;
-  ft_observation *o = &agent->finished;
-  const char *node = observation->node[0] ? observation->node : agent->node.name;
-  const char *platform = ft_cluster_poll_platform(agent->cluster, node);
 
-  *o = *observation;
-  ft_node_info_fill(&agent->node, &agent->site, agent->state_fd,
-                    platform ? platform : agent->config.node_platform, o);
-  ft_platform_map_observe(agent->platforms, o->node, o->platform, o->end_time);
-  if (ft_recorder_add(agent->recorder, o))
-    ft_agent_maintain_soon(agent);
-  if (ft_recorder_has_spooled(agent->recorder) && !agent->retry.armed)
+  agent->finished = *observation;
+  ft_node_info_fill(&agent->node, agent->config.node_platform, &agent->finished);
+  ft_delivery_add(agent->delivery, &agent->finished);
+  if (ft_delivery_is_waiting(agent->delivery) && !agent->retry.armed)
     ft_loop_at(agent->loop, &agent->retry, ft_io_monotonic() + FT_AGENT_RETRY_SECONDS);
 }
 
@@ -31,7 +25,7 @@ static void query_slurm_record(uint32_t job_id, void *data)
 {
   struct ft_agent *agent = data;
 
-  ft_slurm_query_submit(agent->slurm_query, job_id);
+  ft_learner_query_slurm(agent->learner, job_id);
 }
 
 static void remove_job_journal(uint32_t job_id, void *data)
@@ -105,7 +99,7 @@ bool ft_agent_is_forgotten(const ft_observation *observation, void *data)
 {
   struct ft_agent *agent = data;
 
-  return ft_recorder_is_forgotten(agent->recorder, observation);
+  return ft_learner_is_forgotten(agent->learner, observation);
 }
 
 void ft_agent_restore_jobs(struct ft_agent *agent)
@@ -125,7 +119,7 @@ void ft_agent_restore_jobs(struct ft_agent *agent)
 
 void ft_agent_set_job_callbacks(struct ft_agent *agent, struct ft_jobs_settings *settings)
 {
-  settings->finished = record_finished;
+  settings->finished = deliver_finished;
   settings->query_slurm = query_slurm_record;
   settings->remove_journal = remove_job_journal;
   settings->save_partial = save_partial_run;

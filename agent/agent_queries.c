@@ -6,10 +6,8 @@
 #include <sys/stat.h>
 
 #include "agent/agent_internal.h"
-#include "agent/log.h"
-#include "agent/query_forget.h"
-#include "agent/query_runs.h"
-#include "predictor/core/text.h"
+#include "agent/query_running.h"
+#include "daemon/log.h"
 #include "predictor/record/state_files.h"
 
 /* Whether Q is about this agent's state directory; sets REPLY's error if not. */
@@ -26,13 +24,18 @@ static bool is_own_state(const struct ft_agent *agent, const ft_question *q, ft_
   return false;
 }
 
-/* The store has the tombstone: removes the journals of matching jobs and begins the removal. */
+/* A request to forget is accepted: removes matching jobs' journals and spooled runs. */
 static void forget_accepted(void *data)
 {
   struct ft_agent *agent = data;
 
   ft_jobs_forget(agent->jobs, ft_agent_is_forgotten, agent);
-  ft_agent_maintain_soon(agent);
+  ft_delivery_forget(agent->delivery);
+}
+
+static bool is_about_running(const ft_question *q)
+{
+  return q->which_asked == ft_question_run_query_tag && q->asked.run_query.live;
 }
 
 static bool step_query(struct ft_query *query, ft_reply *reply, void *data)
@@ -41,28 +44,19 @@ static bool step_query(struct ft_query *query, ft_reply *reply, void *data)
 
   if (!is_own_state(agent, query->question, reply))
     return true;
-  switch (query->question->which_asked) {
-  case ft_question_forget_tag:
-    return ft_query_forget(agent->recorder, query, reply, forget_accepted, agent);
-  case ft_question_run_query_tag:
-    return ft_query_runs(query, agent->recorder, agent->jobs, ft_agent_now(), reply);
-  case ft_question_rejected_tag:
-    return ft_query_count_rejection(query, agent->recorder, reply);
-  default:
-    (void)ft_string_copy("unknown query: this foretelld is of another version", reply->error,
-                         sizeof reply->error);
-    return true;
-  }
+  if (is_about_running(query->question))
+    return ft_query_running(query, agent->jobs, ft_agent_now(), reply);
+  return ft_learner_step_query(agent->learner, query, reply, forget_accepted, agent);
 }
 
 static void end_query(struct ft_query *query, void *data)
 {
   struct ft_agent *agent = data;
 
-  if (query->question->which_asked == ft_question_forget_tag)
-    ft_query_forget_end(agent->recorder, query);
-  else if (query->question->which_asked == ft_question_run_query_tag)
-    ft_query_runs_end(query);
+  if (is_about_running(query->question))
+    ft_query_running_end(query);
+  else
+    ft_learner_end_query(agent->learner, query);
 }
 
 void ft_agent_open_queries(struct ft_agent *agent)

@@ -14,7 +14,7 @@
 
 #include "agent/agent.h"
 #include "agent/offline.h"
-#include "agent/log.h"
+#include "daemon/log.h"
 
 enum { EXIT_DONE = 0, EXIT_USAGE = 2, EXIT_SYSTEM = 3 };
 

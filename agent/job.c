@@ -7,7 +7,7 @@
 #include <sys/wait.h>
 
 #include "agent/job.h"
-#include "agent/log.h"
+#include "daemon/log.h"
 #include "predictor/core/text.h"
 #include "predictor/record/secret.h"
 

@@ -8,7 +8,7 @@
 #include <string.h>
 
 #include "agent/jobs_internal.h"
-#include "agent/log.h"
+#include "daemon/log.h"
 #include "predictor/core/hot.h"
 
 /* Interval of the checks whether a job still has processes; chosen by judgement. */

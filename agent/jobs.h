@@ -8,7 +8,7 @@
 #define FT_AGENT_JOBS_H
 
 #include "agent/measure/measure.h"
-#include "agent/scontrol.h"
+#include "daemon/slurm_job.h"
 #include "predictor/record/record.h"
 
 /* Limits, chosen by judgement. */

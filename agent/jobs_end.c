@@ -8,7 +8,7 @@
 #include <string.h>
 
 #include "agent/jobs_internal.h"
-#include "agent/log.h"
+#include "daemon/log.h"
 
 /* Time after a job's end for which Slurm's record is queried: Slurm removes the record MinJobAge
  * (slurm.conf(5), 300 s by default) after the end. */

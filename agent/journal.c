@@ -13,9 +13,9 @@
 #include <sys/uio.h>
 #include <unistd.h>
 
-#include "agent/listener.h"
 #include "agent/journal.h"
-#include "agent/log.h"
+#include "agent/listener.h"
+#include "daemon/log.h"
 #include "predictor/core/hash.h"
 #include "predictor/core/io.h"
 #include "predictor/core/text.h"

@@ -9,8 +9,8 @@
 #include <unistd.h>
 
 #include "agent/listener.h"
-#include "agent/log.h"
-#include "agent/socket.h"
+#include "daemon/log.h"
+#include "daemon/socket.h"
 #include "predictor/core/io.h"
 #include "predictor/core/text.h"
 

@@ -6,7 +6,7 @@
 #ifndef FT_AGENT_LISTENER_H
 #define FT_AGENT_LISTENER_H
 
-#include "agent/loop.h"
+#include "daemon/loop.h"
 #include "predictor/record/record.h"
 
 enum {

@@ -2,7 +2,6 @@
 #include "config.h"
 
 #include <fcntl.h>
-#include <pwd.h>
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
@@ -11,12 +10,11 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "agent/node_info.h"
-#include "agent/log.h"
 #include "agent/measure/measure.h"
+#include "agent/node_info.h"
+#include "daemon/log.h"
 #include "predictor/core/io.h"
 #include "predictor/core/text.h"
-#include "predictor/record/state_files.h"
 
 /* Deadline for hwloc, which usually takes 0.1 s; afterwards the fingerprint remains unknown. */
 #define FINGERPRINT_SECONDS 10
@@ -64,43 +62,12 @@ void ft_node_info_read(struct ft_node_info *info)
   read_fingerprint(info);
 }
 
-static void fill_default_memory(const ft_site *site, int state_fd, ft_observation *o)
-{
-  ft_partition *partition = malloc(sizeof *partition);
-
-  if (partition && o->partition[0] &&
-      ft_state_read_partition(state_fd, site, o->partition, partition, NULL) == 0) {
-    uint64_t bytes = partition->def_mem_bytes * (partition->def_per_cpu ? o->cpus : 1);
-
-    /* without a default memory a job gets the whole node */
-    if (!partition->def_mem_bytes && partition->nodes_count == 1)
-      bytes = partition->nodes[0].mem_bytes;
-    o->has_partition_default_bytes = bytes > 0;
-    o->partition_default_bytes = bytes;
-  }
-  free(partition);
-}
-
-static void fill_user_name(ft_observation *o)
-{
-  struct passwd entry, *found = NULL;
-  char buffer[4096];
-
-  if (!o->user[0] && getpwuid_r(o->uid, &entry, buffer, sizeof buffer, &found) == 0 && found)
-    (void)ft_string_copy(found->pw_name, o->user, sizeof o->user);
-}
-
-void ft_node_info_fill(const struct ft_node_info *info, const ft_site *site, int state_fd,
-                       const char *platform, ft_observation *o)
+void ft_node_info_fill(const struct ft_node_info *info, const char *platform, ft_observation *o)
 {
   if (!o->node[0])
     (void)ft_string_copy(info->name, o->node, sizeof o->node);
-  (void)ft_string_copy(site->cluster, o->cluster, sizeof o->cluster);
-  (void)ft_string_copy(site->slurm_version, o->slurm_version, sizeof o->slurm_version);
   (void)ft_string_copy(PACKAGE_VERSION, o->foretell_version, sizeof o->foretell_version);
   (void)ft_string_copy(info->kernel, o->kernel_version, sizeof o->kernel_version);
   (void)ft_string_copy(info->fingerprint, o->fingerprint, sizeof o->fingerprint);
   (void)ft_string_copy(platform[0] ? platform : info->fingerprint, o->platform, sizeof o->platform);
-  fill_user_name(o);
-  fill_default_memory(site, state_fd, o);
 }

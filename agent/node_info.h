@@ -15,11 +15,10 @@ struct ft_node_info {
 void ft_node_info_read(struct ft_node_info *info);
 
 /*
- * Fills in OBSERVATION's cluster, versions and the default memory of its partition (read from a
- * file below STATE_FD), and its node and user name if they are empty. PLATFORM is the site's name
- * of this platform; "": the fingerprint.
+ * Fills in OBSERVATION's versions and platform, and its node if it is empty. PLATFORM is the site's
+ * name of this platform; "": the fingerprint.
  */
-void ft_node_info_fill(const struct ft_node_info *info, const ft_site *site, int state_fd,
-                       const char *platform, ft_observation *observation);
+void ft_node_info_fill(const struct ft_node_info *info, const char *platform,
+                       ft_observation *observation);
 
 #endif

@@ -10,12 +10,14 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "agent/offline.h"
-#include "agent/query_forget.h"
+#include "agent/delivery.h"
 #include "agent/journal.h"
-#include "agent/recorder.h"
-#include "agent/lock.h"
-#include "agent/log.h"
+#include "agent/offline.h"
+#include "daemon/lock.h"
+#include "daemon/log.h"
+#include "learner/complete.h"
+#include "learner/query_forget.h"
+#include "learner/recorder.h"
 #include "predictor/core/io.h"
 #include "predictor/record/state_files.h"
 
@@ -37,17 +39,39 @@ static int become_owner(int state_fd, const char *path, struct ft_error *err)
   return 0;
 }
 
+/* The parts of an agent that a request to forget needs. */
+struct offline {
+  int state_fd;
+  struct ft_publisher *publisher;
+  struct ft_recorder *recorder;
+  struct ft_delivery *delivery; /* of spooled observations to the recorder */
+  ft_site site;
+  ft_observation observation; /* too large for the stack */
+};
+
+static int record_spooled(const ft_observation *observation, void *data, struct ft_error *err)
+{
+  struct offline *offline = data;
+  bool rebuild;
+
+  offline->observation = *observation;
+  ft_complete_observation(&offline->site, offline->state_fd, NULL, &offline->observation);
+  return ft_recorder_add(offline->recorder, &offline->observation, &rebuild, err);
+}
+
 /*
  * Configures the recorder as the last agent did, from its published files: another rule or failure
  * cost would rebuild every model, and other declared apps would remove pooled models.
  */
-static int load_settings(struct ft_recorder *recorder, int state_fd, struct ft_error *err)
+static int load_settings(struct offline *offline, struct ft_error *err)
 {
-  ft_site *site = malloc(sizeof *site);
+  struct ft_recorder *recorder = offline->recorder;
+  int state_fd = offline->state_fd;
+  ft_site *site = &offline->site;
   ft_apps *apps = malloc(sizeof *apps);
   int status = -1;
 
-  if (!site || !apps) {
+  if (!apps) {
     ft_error_errno(err, "forget");
   } else if (ft_state_read_site(state_fd, site, err) < 0) {
     /* without a site file no agent has ever run, and there are no models */
@@ -59,7 +83,6 @@ static int load_settings(struct ft_recorder *recorder, int state_fd, struct ft_e
     ft_recorder_set_shared(recorder, apps->apps, apps->apps_count);
     status = 0;
   }
-  free(site);
   free(apps);
   return status;
 }
@@ -160,17 +183,19 @@ static int complete_forget(struct ft_recorder *recorder, struct ft_forget_report
   return 0;
 }
 
-static int add_and_complete(int state_fd, struct ft_recorder *recorder, const ft_forget *what,
-                            ft_forgotten *out, struct ft_error *err)
+static int add_and_complete(struct offline *offline, const ft_forget *what, ft_forgotten *out,
+                            struct ft_error *err)
 {
   struct ft_forget_report report = { 0 };
   int status = -1;
 
-  if (ft_recorder_forget(recorder, what, &report, err) < 0)
+  if (ft_recorder_forget(offline->recorder, what, &report, err) < 0)
     return -1;
-  if (clean_journal(state_fd, recorder, err) == 0)
-    status = complete_forget(recorder, &report, err);
-  ft_recorder_drop_report(recorder, &report);
+  /* spooled observations are stored, or refused by the tombstone */
+  ft_delivery_forget(offline->delivery);
+  if (clean_journal(offline->state_fd, offline->recorder, err) == 0)
+    status = complete_forget(offline->recorder, &report, err);
+  ft_recorder_drop_report(offline->recorder, &report);
   *out = report.total;
   return status;
 }
@@ -191,16 +216,24 @@ int ft_offline_scrub(const char *store_path, struct ft_error *err)
 static int open_and_forget(int state_fd, const char *path, const ft_forget *what, ft_forgotten *out,
                            struct ft_error *err)
 {
-  struct ft_publisher *publisher = ft_publisher_open(state_fd, err);
-  struct ft_recorder *recorder =
-      publisher ? ft_recorder_open(state_fd, path, publisher, err) : NULL;
+  struct offline *offline = calloc(1, sizeof *offline);
   int status = -1;
 
-  if (recorder && load_settings(recorder, state_fd, err) == 0)
-    status = what->dry_run ? count_runs(recorder, what, out, err)
-                           : add_and_complete(state_fd, recorder, what, out, err);
-  ft_recorder_close(recorder);
-  ft_publisher_close(publisher);
+  if (!offline)
+    return ft_error_errno(err, "forget");
+  offline->state_fd = state_fd;
+  offline->publisher = ft_publisher_open(state_fd, err);
+  if (offline->publisher)
+    offline->recorder = ft_recorder_open(state_fd, path, offline->publisher, err);
+  if (offline->recorder)
+    offline->delivery = ft_delivery_open(state_fd, record_spooled, offline, err);
+  if (offline->delivery && load_settings(offline, err) == 0)
+    status = what->dry_run ? count_runs(offline->recorder, what, out, err)
+                           : add_and_complete(offline, what, out, err);
+  ft_delivery_close(offline->delivery);
+  ft_recorder_close(offline->recorder);
+  ft_publisher_close(offline->publisher);
+  free(offline);
   return status;
 }
 

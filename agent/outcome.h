@@ -5,7 +5,7 @@
 
 #include <stdbool.h>
 
-#include "agent/scontrol.h"
+#include "daemon/slurm_job.h"
 #include "predictor/record/record.h"
 
 /* The node's evidence of how a run ended. */

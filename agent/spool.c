@@ -12,8 +12,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "agent/log.h"
 #include "agent/spool.h"
+#include "daemon/log.h"
 #include "predictor/core/io.h"
 
 #define SPOOL_DIRECTORY "spool"

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Client of the node agent; agent/query_server.h is the server. */
+/* Client of the node agent; daemon/query_server.h is the server. */
 #ifndef FT_CLI_QUESTION_H
 #define FT_CLI_QUESTION_H
 

@@ -2,7 +2,7 @@
 /* Output of scontrol, parsed as a job, a configuration, partitions and nodes. */
 #include "config.h"
 
-#include "agent/scontrol.h"
+#include "learner/scontrol.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 

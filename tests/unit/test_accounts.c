@@ -4,7 +4,7 @@
 
 #include "tests/unit/unit.h"
 
-#include "agent/scontrol.h"
+#include "learner/scontrol.h"
 #include "predictor/core/buf.h"
 #include "predictor/core/units.h"
 

@@ -8,9 +8,9 @@
 #include <math.h>
 #include <signal.h>
 
-#include "agent/outcome.h"
 #include "agent/jobs.h"
-#include "agent/log.h"
+#include "agent/outcome.h"
+#include "daemon/log.h"
 #include "predictor/core/units.h"
 
 #define BATCH UINT32_C(0xfffffffb)

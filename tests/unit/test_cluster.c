@@ -6,7 +6,7 @@
 #include <fcntl.h>
 #include <unistd.h>
 
-#include "agent/scontrol.h"
+#include "learner/scontrol.h"
 #include "predictor/core/io.h"
 #include "predictor/core/random.h"
 #include "predictor/core/units.h"

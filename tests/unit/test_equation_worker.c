@@ -9,7 +9,7 @@
 #include <sys/resource.h>
 #include <unistd.h>
 
-#include "agent/subprocess.h"
+#include "daemon/subprocess.h"
 
 static struct ft_loop *loop;
 static struct ft_subprocess_result answer;

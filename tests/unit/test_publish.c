@@ -10,7 +10,7 @@
 #include <sys/xattr.h>
 #include <time.h>
 
-#include "agent/publish.h"
+#include "learner/publish.h"
 #include "predictor/core/io.h"
 #include "predictor/online/pool.h"
 #include "predictor/record/state_files.h"

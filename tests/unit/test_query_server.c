@@ -9,7 +9,7 @@
 #include <sys/un.h>
 #include <sys/wait.h>
 
-#include "agent/query_server.h"
+#include "daemon/query_server.h"
 #include "predictor/cli/question.h"
 #include "predictor/core/text.h"
 #include "predictor/record/state_files.h"

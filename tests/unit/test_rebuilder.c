@@ -9,9 +9,9 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "agent/rebuilder.h"
-#include "agent/recorder.h"
-#include "agent/user_cleanup.h"
+#include "learner/rebuilder.h"
+#include "learner/recorder.h"
+#include "learner/user_cleanup.h"
 #include "predictor/core/hash.h"
 #include "predictor/history/expire.h"
 #include "predictor/history/stale_models.h"
@@ -115,6 +115,16 @@ static void marked_apps_are_published_and_only_they(void **state)
   assert_memory_equal(&before.st_mtim, &after.st_mtim, sizeof before.st_mtim);
 }
 
+/* Adds O, which the store accepts. Returns whether a model is to be rebuilt. */
+static bool add_run(struct ft_recorder *recorder, const ft_observation *o)
+{
+  struct ft_error err;
+  bool rebuild;
+
+  assert_int_equal(ft_recorder_add(recorder, o, &rebuild, &err), 0);
+  return rebuild;
+}
+
 static void an_app_without_runs_has_no_model(void **state)
 {
   (void)state;
@@ -130,7 +140,7 @@ static void an_app_without_runs_has_no_model(void **state)
 /* The first run that reports the former name links it; a repetition changes nothing. */
 static void a_run_links_the_former_names_of_its_app(void **state)
 {
-  struct ft_recorder *ledger;
+  struct ft_recorder *recorder;
   struct ft_error err;
   ft_observation o;
 
@@ -146,23 +156,23 @@ static void a_run_links_the_former_names_of_its_app(void **state)
   o.submission.former_apps_count = 2;
   strcpy(o.submission.former_apps[0], "none");
   strcpy(o.submission.former_apps[1], "job.sh-1");
-  ledger = ft_recorder_open(state_fd, folder, publisher, &err);
-  assert_non_null(ledger);
-  ft_recorder_set_rule(ledger, FT_RULE_RSS);
-  assert_true(ft_recorder_add(ledger, &o));
+  recorder = ft_recorder_open(state_fd, folder, publisher, &err);
+  assert_non_null(recorder);
+  ft_recorder_set_rule(recorder, FT_RULE_RSS);
+  assert_true(add_run(recorder, &o));
   /* killed here: another agent continues */
-  ft_recorder_close(ledger);
+  ft_recorder_close(recorder);
   (void)steps();
   assert_int_equal(published("job.sh-1"), 0);
   assert_int_equal(published("train.py-2"), 5);
   assert_int_equal(published("stays"), 1);
-  ledger = ft_recorder_open(state_fd, folder, publisher, &err);
-  assert_non_null(ledger);
-  ft_recorder_set_rule(ledger, FT_RULE_RSS);
+  recorder = ft_recorder_open(state_fd, folder, publisher, &err);
+  assert_non_null(recorder);
+  ft_recorder_set_rule(recorder, FT_RULE_RSS);
   o.job_id = 7;
-  assert_false(ft_recorder_add(ledger, &o));
+  assert_false(add_run(recorder, &o));
   assert_int_equal(published("train.py-2"), 6);
-  ft_recorder_close(ledger);
+  ft_recorder_close(recorder);
 }
 
 static void sql(const char *text)
@@ -177,28 +187,30 @@ static void sql(const char *text)
 }
 
 /* No other connection is open, so files of a killed agent are absent. */
-static struct ft_recorder *open_ledger(void)
+static struct ft_recorder *open_recorder(void)
 {
-  struct ft_recorder *ledger;
+  struct ft_recorder *recorder;
   struct ft_error err;
 
   ft_store_close(store);
   store = NULL;
-  ledger = ft_recorder_open(state_fd, folder, publisher, &err);
-  assert_non_null(ledger);
-  ft_recorder_set_rule(ledger, FT_RULE_RSS);
-  return ledger;
+  recorder = ft_recorder_open(state_fd, folder, publisher, &err);
+  assert_non_null(recorder);
+  ft_recorder_set_rule(recorder, FT_RULE_RSS);
+  return recorder;
 }
 
 /* A full disk may have room for a run's row, but not for its model's file or its mark. */
 static void no_run_is_stored_without_its_models_mark(void **state)
 {
   ft_observation o = put(1, "a", 1);
-  struct ft_recorder *ledger = open_ledger();
+  struct ft_recorder *recorder = open_recorder();
+  struct ft_error err;
   char models[96];
+  bool rebuild;
 
   (void)state;
-  while (ft_recorder_maintain(ledger))
+  while (ft_recorder_maintain(recorder))
     continue;
   assert_int_equal(published("a"), 1);
   (void)snprintf(models, sizeof models, "%s/models/%u", folder, (unsigned)geteuid());
@@ -207,41 +219,41 @@ static void no_run_is_stored_without_its_models_mark(void **state)
   fixture_put(folder, models + strlen(folder) + 1, "", 0);
   sql("CREATE TRIGGER full BEFORE INSERT ON changed BEGIN SELECT RAISE(ABORT, 'full'); END");
   o.job_id = 2;
-  (void)ft_recorder_add(ledger, &o);
+  assert_int_equal(ft_recorder_add(recorder, &o, &rebuild, &err), 1);
   sql("DROP TRIGGER full");
-  ft_recorder_close(ledger);
+  ft_recorder_close(recorder);
   assert_int_equal(unlink(models), 0);
-  ledger = open_ledger();
-  (void)ft_recorder_retry(ledger);
-  while (ft_recorder_maintain(ledger))
+  recorder = open_recorder();
+  (void)add_run(recorder, &o);
+  while (ft_recorder_maintain(recorder))
     continue;
   assert_int_equal(published("a"), 2);
-  ft_recorder_close(ledger);
+  ft_recorder_close(recorder);
 }
 
 /* A model published together with its run is not rebuilt by this agent or the next. */
 static void a_model_published_with_its_run_is_not_rebuilt(void **state)
 {
   ft_observation o = put(1, "a", 1);
-  struct ft_recorder *ledger = open_ledger();
+  struct ft_recorder *recorder = open_recorder();
   struct stat before, after;
   char name[FT_STATE_NAME_SIZE], path[256];
 
   (void)state;
-  while (ft_recorder_maintain(ledger))
+  while (ft_recorder_maintain(recorder))
     continue;
   for (o.job_id = 2; o.job_id < 5; o.job_id++)
-    assert_false(ft_recorder_add(ledger, &o));
+    assert_false(add_run(recorder, &o));
   assert_int_equal(published("a"), 4);
   ft_state_model_name("a", name);
   (void)snprintf(path, sizeof path, "%s/models/%u/%s", folder, (unsigned)geteuid(), name);
   assert_int_equal(stat(path, &before), 0);
-  assert_false(ft_recorder_maintain(ledger));
-  ft_recorder_close(ledger);
-  ledger = open_ledger();
-  while (ft_recorder_maintain(ledger))
+  assert_false(ft_recorder_maintain(recorder));
+  ft_recorder_close(recorder);
+  recorder = open_recorder();
+  while (ft_recorder_maintain(recorder))
     continue;
-  ft_recorder_close(ledger);
+  ft_recorder_close(recorder);
   assert_int_equal(stat(path, &after), 0);
   assert_memory_equal(&before.st_mtim, &after.st_mtim, sizeof before.st_mtim);
 }

@@ -1,0 +1,59 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/*
+ * Server for queries of users' commands (client: predictor/cli/question.h): a SOCK_SEQPACKET socket
+ * with mode 0666, separate from the plugin's socket so that users cannot delay announcements. Each
+ * connection carries one ft_question and then ft_reply packets, of which the last has `last` set.
+ * The plugin sends a question and does not wait for replies. The kernel identifies the peer's user
+ * (SO_PEERCRED); the handler decides what this user may read.
+ *
+ * To add a query: a message in ft_question.asked (foretell.proto), its check in record/check.c, and
+ * a case in agent_queries.c.
+ */
+#ifndef FT_DAEMON_QUERY_SERVER_H
+#define FT_DAEMON_QUERY_SERVER_H
+
+#include <stdbool.h>
+
+#include "daemon/loop.h"
+#include "predictor/record/record.h"
+
+enum {
+  FT_QUERY_PACKET_BYTES = 4096, /* no question is longer */
+  FT_QUERY_CONNECTIONS = 64,    /* limit; by judgement */
+  FT_QUERY_USER_CONNECTIONS = 4 /* limit per unprivileged user; by judgement */
+};
+
+struct ft_query_server;
+
+/* A query in progress. */
+struct ft_query {
+  const ft_question *question;
+  uid_t uid;       /* of the peer */
+  bool privileged; /* root, the agent's own user or the user of ft_query_server_allow */
+  void *data;      /* state of the handler; NULL at the first call */
+};
+
+struct ft_query_handler {
+  /*
+   * Works on the answer for at most 2 ms. Returns true to send REPLY, which is zeroed before except
+   * for its schema; `last` or a non-empty `error` completes the answer. Returns false if there is
+   * nothing to send yet. Called again in both cases until the answer is complete.
+   */
+  bool (*step)(struct ft_query *query, ft_reply *reply, void *data);
+  /* The answer is complete, or the peer has disconnected: free query->data. */
+  void (*end)(struct ft_query *query, void *data);
+  void *data;
+};
+
+/* Listens at PATH; copies HANDLER. Returns NULL and ERR on failure. */
+struct ft_query_server *ft_query_server_open(struct ft_loop *loop, const char *path,
+                                             const struct ft_query_handler *handler,
+                                             struct ft_error *err);
+
+/* Makes UID (Slurm's SlurmUser) privileged; SERVER may be NULL. */
+void ft_query_server_allow(struct ft_query_server *server, uid_t uid);
+
+/* Ends all queries; closes and removes the socket. */
+void ft_query_server_close(struct ft_query_server *server);
+
+#endif

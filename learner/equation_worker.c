@@ -1,0 +1,185 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "config.h"
+
+#include <inttypes.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "daemon/log.h"
+#include "learner/equation_worker.h"
+#include "predictor/core/io.h"
+#include "predictor/core/text.h"
+#include "predictor/online/equation_search.h"
+#include "predictor/record/state_files.h"
+
+enum { MAX_WAITING = 64 }; /* apps; one beyond the limit is due again after its next run */
+
+/* Pause before each child, because runs come in bursts (arrays); by judgement. */
+#define SEARCH_PAUSE_SECONDS 1.0
+/* Pause after a failed child, because the next one will probably fail as well; by judgement. */
+#define FAILURE_PAUSE_SECONDS 600.0
+/* Limits of a search, which takes some seconds of a core, much longer on a busy node at nice 19. */
+#define SEARCH_CPU_SECONDS 60.0
+#define SEARCH_DEADLINE_SECONDS 900.0
+
+struct searched_app {
+  uint32_t uid;
+  char name[sizeof((ft_model *)NULL)->app];
+};
+
+struct ft_equation_worker {
+  struct ft_loop *loop;
+  struct ft_subprocesses *children;
+  struct ft_publisher *publisher;
+  int state_fd;
+  struct ft_timer start_timer;
+  double pause_until; /* monotonic */
+  bool busy;          /* a child searches for waiting[0] */
+  size_t count;
+  struct searched_app waiting[MAX_WAITING];
+};
+
+/* ---- in the child ---- */
+
+static int search_equation(int state_fd, void *data)
+{
+  const struct searched_app *app = data;
+  ft_model *model = calloc(2, sizeof *model);
+  struct ft_error err;
+  struct ft_buf out;
+
+  ft_buf_init(&out, FT_LIMIT_RECORD);
+  if (!model ||
+      ft_state_read_own_model(state_fd, app->uid, app->name, model, &err) < 0 ||
+      ft_equation_search(model, NULL, NULL, &model[1], &err) < 0 ||
+      ft_record_encode(FT_RECORD_MODEL, &model[1], &out, &err) < 0) {
+    (void)dprintf(STDERR_FILENO, "%s\n", model ? err.text : "out of memory");
+    return 1;
+  }
+  return ft_io_write_all(STDOUT_FILENO, out.data, out.length) < 0;
+}
+
+/* ---- in the agent ---- */
+
+static void arm_search(struct ft_equation_worker *w)
+{
+  if (w->count && !w->busy && !w->start_timer.armed)
+    ft_loop_at(w->loop, &w->start_timer,
+               fmax(ft_io_monotonic() + SEARCH_PAUSE_SECONDS, w->pause_until));
+}
+
+static void pause_searches(struct ft_equation_worker *w)
+{
+  w->pause_until = ft_io_monotonic() + FAILURE_PAUSE_SECONDS;
+}
+
+static void adopt_equation(struct ft_equation_worker *w, const struct searched_app *app,
+                           const struct ft_subprocess_result *result)
+{
+  ft_model *model = malloc(2 * sizeof *model);
+  struct ft_error err;
+
+  if (!model)
+    return;
+  if (ft_record_decode(FT_RECORD_MODEL, result->text, result->length, &model[1], &err) < 0) {
+    ft_log(LOG_WARNING, "%s: invalid result of the equation search: %s", app->name,
+           err.text);
+  } else if (ft_state_read_own_model(w->state_fd, app->uid, app->name, model,
+                                     &err) < 0 ||
+             !ft_equation_search_adopt(model, &model[1])) {
+    ft_log(LOG_DEBUG, "%s: equation discarded, run history changed since the search started",
+           app->name);
+  } else if (ft_publish_model(w->publisher, model, &err) < 0) {
+    ft_log(LOG_WARNING, "%s: %s", app->name, err.text);
+  } else if (!model->evaluator.equation.code.size) {
+    ft_log(LOG_DEBUG, "%s: no equation found in %" PRIu32 " runs", app->name,
+           model->evaluator.equation.runs);
+  } else {
+    ft_log(LOG_INFO, "%s: equation found in %" PRIu32 " runs, error %.1f %%%s", app->name,
+           model->evaluator.equation.runs, 100 * model->evaluator.equation.error,
+           model->evaluator.by_equation ? "" : "; not used, the additive model is no worse");
+  }
+  free(model);
+}
+
+static void search_done(const struct ft_subprocess_result *result, void *data)
+{
+  struct ft_equation_worker *w = data;
+  struct searched_app app = w->waiting[0];
+
+  w->busy = false;
+  w->count--;
+  memmove(w->waiting, w->waiting + 1, w->count * sizeof *w->waiting);
+  if (result->ok)
+    adopt_equation(w, &app, result);
+  else
+    ft_log(LOG_WARNING, "%s: equation search failed: %s", app.name, result->why);
+  if (!result->ok)
+    pause_searches(w);
+  arm_search(w);
+}
+
+static void start_search(void *data)
+{
+  struct ft_equation_worker *w = data;
+  struct ft_error err;
+
+  if (w->busy || !w->count)
+    return;
+  w->busy = true;
+  if (ft_subprocess_fork(w->children, "equation", search_equation, w->state_fd, &w->waiting[0],
+                         SEARCH_CPU_SECONDS, SEARCH_DEADLINE_SECONDS, search_done, w, &err) == 0)
+    return;
+  ft_log(LOG_WARNING, "cannot start an equation search: %s", err.text);
+  w->busy = false;
+  pause_searches(w);
+  arm_search(w);
+}
+
+static void model_published(const ft_model *model, void *data)
+{
+  struct ft_equation_worker *w = data;
+  struct searched_app *app = &w->waiting[w->count];
+
+  if (w->count == MAX_WAITING || !ft_equation_search_due(model))
+    return;
+  for (size_t i = 0; i < w->count; i++)
+    if (w->waiting[i].uid == model->uid && strcmp(w->waiting[i].name, model->app) == 0)
+      return;
+  app->uid = model->uid;
+  (void)ft_string_copy(model->app, app->name, sizeof app->name);
+  w->count++;
+  arm_search(w);
+}
+
+struct ft_equation_worker *ft_equation_worker_open(struct ft_loop *loop,
+                                                   struct ft_subprocesses *children, int state_fd,
+                                                   struct ft_publisher *publisher,
+                                                   struct ft_error *err)
+{
+  struct ft_equation_worker *w = calloc(1, sizeof *w);
+
+  if (!w) {
+    ft_error_errno(err, "equations");
+    return NULL;
+  }
+  w->loop = loop;
+  w->children = children;
+  w->publisher = publisher;
+  w->state_fd = state_fd;
+  w->start_timer = (struct ft_timer){ .fire = start_search, .data = w };
+  ft_publisher_on_model(publisher, model_published, w);
+  return w;
+}
+
+void ft_equation_worker_close(struct ft_equation_worker *w)
+{
+  if (!w)
+    return;
+  ft_publisher_on_model(w->publisher, NULL, NULL);
+  ft_loop_cancel(w->loop, &w->start_timer);
+  free(w);
+}

@@ -1,0 +1,348 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "config.h"
+
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "daemon/log.h"
+#include "learner/cluster_poll.h"
+#include "learner/complete.h"
+#include "learner/equation_worker.h"
+#include "learner/learner.h"
+#include "learner/platform_map.h"
+#include "learner/platform_worker.h"
+#include "learner/publish.h"
+#include "learner/query_forget.h"
+#include "learner/query_runs.h"
+#include "learner/recorder.h"
+#include "learner/slurm_query.h"
+#include "predictor/core/io.h"
+#include "predictor/core/text.h"
+#include "predictor/record/state_files.h"
+
+/* Interval of the checks for runs that other processes stored (foretell import). */
+#define MAINTAIN_SECONDS 60.0
+/* Interval of the same while a request to forget waits for a reader's lock of the store. */
+#define MAINTAIN_FORGET_SECONDS 0.5
+/* Deadline of the child that overwrites removed runs, and minimum time until the next one. */
+#define SCRUB_SECONDS 3600.0
+#define SCRUB_PAUSE_SECONDS 60.0
+/* Pause between two steps of maintenance, about 2 ms each, while jobs run on this node. */
+#define MAINTAIN_PAUSE_SECONDS 0.008
+
+struct ft_learner {
+  struct ft_learner_settings settings;
+  ft_site site;
+  struct ft_slurm_query *slurm_query;
+  struct ft_cluster_poll *cluster;
+  struct ft_platform_map *platforms;
+  struct ft_publisher *publisher;
+  struct ft_equation_worker *equations;
+  struct ft_platform_worker *platform_worker;
+  struct ft_recorder *recorder;
+  struct ft_timer maintain;
+  bool busy;               /* jobs run on this host */
+  bool scrubbing;          /* a child overwrites removed runs in the store */
+  double scrub_at;         /* monotonic; no scrub before */
+  ft_observation complete; /* the observation being stored: too large for the stack */
+};
+
+/* ---- maintenance ---- */
+
+static void scrub_done(const struct ft_subprocess_result *result, void *data)
+{
+  struct ft_learner *learner = data;
+
+  learner->scrubbing = false;
+  learner->scrub_at = ft_io_monotonic() + SCRUB_PAUSE_SECONDS;
+  if (!result->ok)
+    ft_log(LOG_WARNING, "removed runs are not yet overwritten in the store: %s", result->why);
+}
+
+/* Overwrites removed runs; in a child if the store is large, while observations wait in the
+ * spool. */
+static void scrub_store(struct ft_learner *learner)
+{
+  char option[PATH_MAX + 16];
+  const char *const argv[] = { "/proc/self/exe", option, NULL };
+  const char *path;
+  struct ft_error err;
+
+  if (learner->scrubbing || ft_io_monotonic() < learner->scrub_at)
+    return;
+  path = ft_recorder_scrub(learner->recorder);
+  if (!path)
+    return;
+  (void)snprintf(option, sizeof option, "--scrub=%s", path);
+  learner->scrubbing = ft_subprocess_run(learner->settings.children, argv, SCRUB_SECONDS,
+                                         scrub_done, learner, &err) == 0;
+  if (!learner->scrubbing)
+    ft_log(LOG_WARNING, "%s", err.text);
+}
+
+static void maintain_store(void *data)
+{
+  struct ft_learner *learner = data;
+  double pause = 0;
+
+  if (!ft_recorder_maintain(learner->recorder)) {
+    pause =
+        ft_recorder_is_forgetting(learner->recorder) ? MAINTAIN_FORGET_SECONDS : MAINTAIN_SECONDS;
+    scrub_store(learner);
+  } else if (learner->busy)
+    pause = MAINTAIN_PAUSE_SECONDS;
+  ft_loop_at(learner->settings.loop, &learner->maintain, ft_io_monotonic() + pause);
+}
+
+void ft_learner_maintain_soon(struct ft_learner *learner)
+{
+  ft_loop_at(learner->settings.loop, &learner->maintain, ft_io_monotonic());
+}
+
+/* ---- configuration and cluster ---- */
+
+static void observe_node(const char *node, const char *platform, double time, void *data)
+{
+  struct ft_learner *learner = data;
+
+  ft_platform_map_observe(learner->platforms, node, platform, time);
+}
+
+static void publish_site_files(struct ft_learner *learner)
+{
+  ft_apps *apps = calloc(1, sizeof *apps);
+  ft_platforms platforms;
+  struct ft_error err;
+
+  if (!apps)
+    return;
+  ft_config_to_platforms(learner->settings.config, &platforms);
+  if (ft_publish_platforms(learner->publisher, &platforms, &err) < 0)
+    ft_log(LOG_ERR, "%s", err.text);
+  ft_config_to_site(learner->settings.config, &learner->site, apps);
+  (void)ft_string_copy(learner->settings.config->socket, learner->site.socket,
+                       sizeof learner->site.socket);
+  learner->site.updated = ft_io_now();
+  if (ft_publish_site(learner->publisher, &learner->site, apps, &err) < 0)
+    ft_log(LOG_ERR, "%s", err.text);
+  free(apps);
+}
+
+static void set_rule(struct ft_learner *learner)
+{
+  ft_recorder_set_rule(learner->recorder, learner->site.rule);
+  ft_learner_maintain_soon(learner);
+}
+
+/* Publishes the result of a poll: the site file and one file per partition. */
+static void cluster_polled(const struct ft_slurm_config *config, const ft_partition *partitions,
+                           size_t count, void *data)
+{
+  struct ft_learner *learner = data;
+  struct ft_error err;
+
+  ft_slurm_query_pause(learner->slurm_query, false);
+  if (!config)
+    return;
+  (void)ft_string_copy(config->cluster, learner->site.cluster, sizeof learner->site.cluster);
+  (void)ft_string_copy(config->version, learner->site.slurm_version,
+                       sizeof learner->site.slurm_version);
+  learner->site.rule = config->rule;
+  learner->site.memory_is_consumable = config->memory_is_consumable;
+  learner->site.default_partition[0] = '\0';
+  for (size_t i = 0; i < count; i++) {
+    if (partitions[i].is_default)
+      (void)ft_string_copy(partitions[i].name, learner->site.default_partition,
+                           sizeof learner->site.default_partition);
+    if (ft_publish_partition(learner->publisher, &partitions[i], &err) < 0)
+      ft_log(LOG_ERR, "%s", err.text);
+  }
+  if (ft_publish_partition_list(learner->publisher, partitions, count, &err) < 0)
+    ft_log(LOG_ERR, "%s", err.text);
+  ft_publish_remove_partitions(learner->publisher, partitions, count);
+  publish_site_files(learner);
+  ft_recorder_each_node(learner->recorder, observe_node, learner);
+  set_rule(learner);
+  learner->settings.polled(&learner->site, config->slurmd_uid, config->slurm_uid,
+                           learner->settings.data);
+}
+
+static void slurm_replied(uint32_t job_id, const struct ft_slurm_job *record, void *data)
+{
+  struct ft_learner *learner = data;
+
+  learner->settings.slurm_reply(job_id, record, learner->settings.data);
+}
+
+static void apply_config(struct ft_learner *learner)
+{
+  const struct ft_config *config = learner->settings.config;
+  struct ft_scontrol_host host = { learner->settings.host, config->node_platform,
+                                   learner->platforms };
+
+  ft_platform_map_set(learner->platforms, config->platforms, config->platform_count);
+  ft_cluster_poll_configure(learner->cluster, config->slurm_bin, config->cluster_seconds, &host);
+  ft_slurm_query_set_directory(learner->slurm_query, config->slurm_bin);
+  ft_recorder_set_max_runs(learner->recorder, config->max_runs);
+  ft_recorder_set_expiry(learner->recorder, config->max_age_seconds, config->max_apps);
+  ft_recorder_set_borrow(learner->recorder, config->policy.borrow);
+  ft_recorder_set_failure_cost(learner->recorder, config->policy.failure_price);
+  ft_recorder_set_shared(learner->recorder, config->apps, config->app_count);
+  publish_site_files(learner);
+  set_rule(learner);
+}
+
+void ft_learner_configure(struct ft_learner *learner, const struct ft_config *config)
+{
+  learner->settings.config = config;
+  apply_config(learner);
+  ft_cluster_poll_now(learner->cluster);
+}
+
+/* ---- opening ---- */
+
+static int open_parts(struct ft_learner *learner, struct ft_error *err)
+{
+  const struct ft_learner_settings *s = &learner->settings;
+  struct ft_error why;
+
+  learner->slurm_query = ft_slurm_query_open(s->loop, s->children, slurm_replied, learner);
+  learner->cluster = ft_cluster_poll_open(s->loop, s->children, cluster_polled, learner);
+  learner->platforms = ft_platform_map_open();
+  if (!learner->slurm_query || !learner->cluster || !learner->platforms)
+    return ft_error_set(err, "out of memory");
+  learner->publisher = ft_publisher_open(s->state_fd, &why);
+  if (!learner->publisher)
+    return ft_error_set(err, "%s: %s", s->config->state_directory, why.text);
+  learner->equations =
+      ft_equation_worker_open(s->loop, s->children, s->state_fd, learner->publisher, err);
+  if (!learner->equations)
+    return -1;
+  learner->platform_worker = ft_platform_worker_open(
+      s->loop, s->children, s->state_fd, s->config->state_directory, learner->publisher, err);
+  if (!learner->platform_worker)
+    return -1;
+  learner->recorder =
+      ft_recorder_open(s->state_fd, s->config->state_directory, learner->publisher, err);
+  return learner->recorder ? 0 : -1;
+}
+
+struct ft_learner *ft_learner_open(const struct ft_learner_settings *settings, struct ft_error *err)
+{
+  struct ft_learner *learner = calloc(1, sizeof *learner);
+  struct ft_error why;
+
+  if (!learner) {
+    ft_error_errno(err, "learner");
+    return NULL;
+  }
+  learner->settings = *settings;
+  learner->maintain = (struct ft_timer){ .fire = maintain_store, .data = learner };
+  /* the last known state of the cluster, until the first poll */
+  if (ft_state_read_site(settings->state_fd, &learner->site, &why) < 0)
+    learner->site = (ft_site){ .schema = FT_SCHEMA };
+  if (open_parts(learner, err) < 0) {
+    ft_learner_close(learner);
+    return NULL;
+  }
+  apply_config(learner);
+  ft_recorder_each_node(learner->recorder, observe_node, learner);
+  /* runs are stored only with their submit time, so a pause of the queries makes them wait for
+   * the cluster's name, which is also part of the key */
+  ft_slurm_query_pause(learner->slurm_query, !learner->site.cluster[0]);
+  ft_cluster_poll_now(learner->cluster);
+  return learner;
+}
+
+void ft_learner_close(struct ft_learner *learner)
+{
+  if (!learner)
+    return;
+  ft_loop_cancel(learner->settings.loop, &learner->maintain);
+  ft_recorder_close(learner->recorder);
+  ft_platform_worker_close(learner->platform_worker);
+  ft_equation_worker_close(learner->equations);
+  ft_publisher_close(learner->publisher);
+  ft_cluster_poll_close(learner->cluster);
+  ft_platform_map_close(learner->platforms);
+  ft_slurm_query_close(learner->slurm_query);
+  free(learner);
+}
+
+/* ---- observations and queries ---- */
+
+const ft_site *ft_learner_site(const struct ft_learner *learner)
+{
+  return &learner->site;
+}
+
+int ft_learner_add(struct ft_learner *learner, const ft_observation *observation,
+                   struct ft_error *err)
+{
+  ft_observation *o = &learner->complete;
+  const char *platform = ft_cluster_poll_platform(learner->cluster, observation->node);
+  bool rebuild;
+  int status;
+
+  *o = *observation;
+  ft_complete_observation(&learner->site, learner->settings.state_fd, platform, o);
+  ft_platform_map_observe(learner->platforms, o->node, o->platform, o->end_time);
+  status = ft_recorder_add(learner->recorder, o, &rebuild, err);
+  if (rebuild)
+    ft_learner_maintain_soon(learner);
+  return status;
+}
+
+void ft_learner_query_slurm(struct ft_learner *learner, uint32_t job_id)
+{
+  ft_slurm_query_submit(learner->slurm_query, job_id);
+}
+
+bool ft_learner_is_forgotten(struct ft_learner *learner, const ft_observation *observation)
+{
+  return ft_recorder_is_forgotten(learner->recorder, observation);
+}
+
+void ft_learner_set_busy(struct ft_learner *learner, bool busy)
+{
+  learner->busy = busy;
+}
+
+void ft_learner_release_cache(struct ft_learner *learner)
+{
+  ft_recorder_release_cache(learner->recorder);
+}
+
+bool ft_learner_step_query(struct ft_learner *learner, struct ft_query *query, ft_reply *reply,
+                           void (*forget)(void *data), void *data)
+{
+  bool known = query->data != NULL, done;
+
+  switch (query->question->which_asked) {
+  case ft_question_forget_tag:
+    done = ft_query_forget(learner->recorder, query, reply);
+    if (!known && query->data) {
+      forget(data);
+      ft_learner_maintain_soon(learner);
+    }
+    return done;
+  case ft_question_run_query_tag:
+    return ft_query_runs(query, learner->recorder, reply);
+  case ft_question_rejected_tag:
+    return ft_query_count_rejection(query, learner->recorder, reply);
+  default:
+    (void)ft_string_copy("unknown query: this foretelld is of another version", reply->error,
+                         sizeof reply->error);
+    return true;
+  }
+}
+
+void ft_learner_end_query(struct ft_learner *learner, struct ft_query *query)
+{
+  if (query->question->which_asked == ft_question_forget_tag)
+    ft_query_forget_end(learner->recorder, query);
+  else if (query->question->which_asked == ft_question_run_query_tag)
+    ft_query_runs_end(query);
+}

@@ -1,0 +1,73 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/*
+ * The learner: stores observations, refines and publishes models, polls the cluster and queries
+ * Slurm about jobs. Works in the caller's event loop.
+ */
+#ifndef FT_LEARNER_LEARNER_H
+#define FT_LEARNER_LEARNER_H
+
+#include "daemon/query_server.h"
+#include "daemon/slurm_job.h"
+#include "daemon/subprocess.h"
+#include "predictor/site/conf.h"
+
+struct ft_learner;
+
+struct ft_learner_settings {
+  struct ft_loop *loop; /* borrowed, as are the next two */
+  struct ft_subprocesses *children;
+  const struct ft_config *config; /* valid until ft_learner_configure sets another */
+  int state_fd;                   /* the state directory */
+  const char *host;               /* this host's name without domain; borrowed */
+  /*
+   * The cluster was polled. SITE has the result; SLURMD_UID and SLURM_UID are the uids of
+   * SlurmdUser and SlurmUser.
+   */
+  void (*polled)(const ft_site *site, uid_t slurmd_uid, uid_t slurm_uid, void *data);
+  /* The result of ft_learner_query_slurm; RECORD is NULL if the query failed. */
+  void (*slurm_reply)(uint32_t job_id, const struct ft_slurm_job *record, void *data);
+  void *data;
+};
+
+/* Opens the store and the published files, and begins to poll the cluster. Returns NULL and ERR. */
+struct ft_learner *ft_learner_open(const struct ft_learner_settings *settings,
+                                   struct ft_error *err);
+void ft_learner_close(struct ft_learner *learner);
+
+/* Applies another configuration, except the state directory; borrowed. */
+void ft_learner_configure(struct ft_learner *learner, const struct ft_config *config);
+
+/* Returns what is known of the cluster: by the last poll, of this or of an earlier process. */
+const ft_site *ft_learner_site(const struct ft_learner *learner);
+
+/*
+ * Adds what the node does not know to OBSERVATION, stores it and refines its app's models. Returns
+ * as ft_recorder_add.
+ */
+int ft_learner_add(struct ft_learner *learner, const ft_observation *observation,
+                   struct ft_error *err);
+
+/* Queries Slurm's record of JOB_ID; later calls `slurm_reply`. */
+void ft_learner_query_slurm(struct ft_learner *learner, uint32_t job_id);
+
+/* Whether a request to forget covers OBSERVATION; false also if the store cannot be read. */
+bool ft_learner_is_forgotten(struct ft_learner *learner, const ft_observation *observation);
+
+/* Slows down the maintenance of the store while BUSY: jobs run on this host. */
+void ft_learner_set_busy(struct ft_learner *learner, bool busy);
+
+/* Looks for stale models and runs to remove now. */
+void ft_learner_maintain_soon(struct ft_learner *learner);
+
+/* Releases caches; for idle times. */
+void ft_learner_release_cache(struct ft_learner *learner);
+
+/*
+ * Answer queries about stored runs, requests to forget and reports of rejected submissions, as
+ * struct ft_query_handler describes. FORGET is called when a request to forget is accepted.
+ */
+bool ft_learner_step_query(struct ft_learner *learner, struct ft_query *query, ft_reply *reply,
+                           void (*forget)(void *data), void *data);
+void ft_learner_end_query(struct ft_learner *learner, struct ft_query *query);
+
+#endif

@@ -1,0 +1,423 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "config.h"
+
+#include <acl/libacl.h>
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <limits.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/acl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "daemon/log.h"
+#include "learner/publish.h"
+#include "predictor/core/io.h"
+#include "predictor/online/pool.h"
+#include "predictor/record/state_files.h"
+
+struct ft_publisher {
+  int state_fd, models_fd, partitions_fd;
+  bool access_warned; /* that a user cannot read the models */
+  /* the directory used last, because runs of one user come in bursts */
+  uint32_t uid;
+  int user_fd;
+  bool chown_files; /* without ACLs: each file in it is chowned to the user */
+  void (*on_model)(const ft_model *model, void *data);
+  void *on_model_data;
+  void (*on_performance)(const ft_performance *performance, void *data);
+  void *on_performance_data;
+};
+
+static int open_subdirectory(int parent, const char *name, mode_t mode, struct ft_error *err)
+{
+  int fd;
+
+  if (mkdirat(parent, name, mode) < 0 && errno != EEXIST)
+    return ft_error_errno(err, "mkdir %s", name);
+  fd = openat(parent, name, O_RDONLY | O_DIRECTORY | O_CLOEXEC | O_NOFOLLOW);
+  return fd < 0 ? ft_error_errno(err, "%s", name) : fd;
+}
+
+enum { STALE_SECONDS = 3600 }; /* the deadline of a child of the agent */
+
+/*
+ * Removes temporary files of an agent that was killed. In the state directory itself a child may
+ * still be writing. In the subdirectories only the agent writes, and even a recent temporary file
+ * is removed: it may contain forgotten runs.
+ */
+static void remove_temporary_files(const struct ft_publisher *p)
+{
+  DIR *users = ft_io_open_directory(p->models_fd, ".");
+  struct dirent *entry;
+  int user;
+
+  ft_io_remove_stale(p->state_fd, STALE_SECONDS);
+  ft_io_remove_stale(p->partitions_fd, -INFINITY);
+  while (users && (entry = readdir(users))) {
+    user = entry->d_name[0] == '.' ? -1
+                                   : openat(p->models_fd, entry->d_name,
+                                            O_RDONLY | O_DIRECTORY | O_CLOEXEC | O_NOFOLLOW);
+    if (user < 0)
+      continue;
+    ft_io_remove_stale(user, -INFINITY);
+    close(user);
+  }
+  if (users)
+    closedir(users);
+}
+
+struct ft_publisher *ft_publisher_open(int state_fd, struct ft_error *err)
+{
+  struct ft_publisher *p = calloc(1, sizeof *p);
+  int shared;
+
+  if (!p) {
+    ft_error_errno(err, "publisher");
+    return NULL;
+  }
+  p->state_fd = state_fd;
+  p->user_fd = p->partitions_fd = -1;
+  p->models_fd = open_subdirectory(state_fd, FT_STATE_MODELS, 0755, err);
+  if (p->models_fd < 0)
+    goto fail;
+  shared = open_subdirectory(state_fd, FT_STATE_SHARED, 0755, err);
+  if (shared < 0)
+    goto fail;
+  close(shared);
+  p->partitions_fd = open_subdirectory(state_fd, FT_STATE_PARTITIONS, 0755, err);
+  if (p->partitions_fd < 0)
+    goto fail;
+  remove_temporary_files(p);
+  return p;
+fail:
+  ft_publisher_close(p);
+  return NULL;
+}
+
+void ft_publisher_close(struct ft_publisher *p)
+{
+  if (!p)
+    return;
+  if (p->models_fd >= 0)
+    close(p->models_fd);
+  if (p->partitions_fd >= 0)
+    close(p->partitions_fd);
+  if (p->user_fd >= 0)
+    close(p->user_fd);
+  free(p);
+}
+
+void ft_publisher_on_model(struct ft_publisher *p, void (*call)(const ft_model *model, void *data),
+                           void *data)
+{
+  p->on_model = call;
+  p->on_model_data = data;
+}
+
+void ft_publisher_on_performance(struct ft_publisher *p,
+                                 void (*call)(const ft_performance *performance, void *data),
+                                 void *data)
+{
+  p->on_performance = call;
+  p->on_performance_data = data;
+}
+
+/* Sets the ACL TEXT (acl(5), short form) on the directory PATH. Returns 0; -1 with errno. */
+static int set_acl(const char *path, acl_type_t type, const char *text)
+{
+  acl_t acl = acl_from_text(text);
+  int status, saved;
+
+  if (!acl)
+    return -1;
+  status = acl_set_file(path, type, acl);
+  saved = errno;
+  acl_free(acl);
+  errno = saved;
+  return status;
+}
+
+/* Grants UID read access to the directory FD and, by default entries, to files created in it. */
+static int grant_read_acl(int fd, uint32_t uid)
+{
+  char path[64], text[128];
+
+  /* libacl sets default entries only by path */
+  (void)snprintf(path, sizeof path, "/proc/self/fd/%d", fd);
+  (void)snprintf(text, sizeof text, "u::rwx,u:%" PRIu32 ":r-x,g::---,m::r-x,o::---", uid);
+  if (set_acl(path, ACL_TYPE_ACCESS, text) < 0)
+    return -1;
+  (void)snprintf(text, sizeof text, "u::rw-,u:%" PRIu32 ":r--,g::---,m::r--,o::---", uid);
+  return set_acl(path, ACL_TYPE_DEFAULT, text);
+}
+
+/*
+ * Without ACLs: all users may search, but not list, the directory FD; its files are readable by
+ * their owner, the user. Root keeps the directory, because its owner could replace the files.
+ */
+static int restrict_to_search(int fd)
+{
+  if (geteuid() != 0)
+    return -1;
+  return fchown(fd, 0, 0) < 0 || fchmod(fd, 0711) < 0 ? -1 : 0;
+}
+
+/* Opens UID's directory and grants UID access. Returns -1 and ERR. */
+static int open_user_directory(struct ft_publisher *p, uint32_t uid, struct ft_error *err)
+{
+  char name[16];
+  int fd;
+
+  (void)snprintf(name, sizeof name, "%" PRIu32, uid);
+  fd = open_subdirectory(p->models_fd, name, 0700, err);
+  if (fd < 0)
+    return -1;
+  p->chown_files = false;
+  if (uid == geteuid() || uid == FT_STATE_POOLED || grant_read_acl(fd, uid) == 0)
+    return fd;
+  p->chown_files = restrict_to_search(fd) == 0;
+  if (!p->chown_files && !p->access_warned)
+    ft_log(LOG_WARNING,
+           "models/%s: cannot grant its user access: %s; use a file system with POSIX ACLs, or run "
+           "as root",
+           name, strerror(errno));
+  p->access_warned = p->access_warned || !p->chown_files;
+  return fd;
+}
+
+/* Publishes MESSAGE without its runs in the directory that all users may read. */
+static int publish_for_all(struct ft_publisher *p, enum ft_record record, const void *message,
+                           const char *name, struct ft_error *err)
+{
+  int fd = open_subdirectory(p->state_fd, FT_STATE_SHARED, 0755, err), status;
+
+  if (fd < 0)
+    return -1;
+  status = ft_record_write_head(record, message, fd, name, 0644, err);
+  close(fd);
+  return status;
+}
+
+static void remove_published(struct ft_publisher *p, const char *directory, const char *name)
+{
+  char path[PATH_MAX];
+
+  if ((size_t)snprintf(path, sizeof path, "%s/%s", directory, name) < sizeof path)
+    (void)unlinkat(p->models_fd, path, 0);
+}
+
+/* Publishes the shared copy of the pooled MODEL, or removes it if too few users contribute. */
+static int publish_shared_model(struct ft_publisher *p, const ft_model *model, const char *name,
+                                struct ft_error *err)
+{
+  ft_model *public = malloc(sizeof *public);
+  int status =
+      public ? ft_pool_shared_model(model, public, err) : ft_error_errno(err, "%s", model->app);
+
+  if (status > 0)
+    status = publish_for_all(p, FT_RECORD_MODEL, public, name, err);
+  else if (status == 0)
+    remove_published(p, "site", name);
+  free(public);
+  return status;
+}
+
+/* Returns the descriptor of UID's directory, which P owns; -1 and ERR. */
+static int use_user_directory(struct ft_publisher *p, uint32_t uid, struct ft_error *err)
+{
+  if (p->user_fd >= 0 && p->uid == uid)
+    return p->user_fd;
+  if (p->user_fd >= 0)
+    close(p->user_fd);
+  p->user_fd = open_user_directory(p, uid, err);
+  p->uid = uid;
+  return p->user_fd;
+}
+
+int ft_publish_user_file(struct ft_publisher *p, uint32_t uid, enum ft_record record,
+                         const void *message, const char *name, struct ft_error *err)
+{
+  if (use_user_directory(p, uid, err) < 0)
+    return -1;
+  /* the group bits are the ACL's mask; other users cannot search the directory */
+  if (ft_record_write(record, message, p->user_fd, name, p->chown_files ? 0400 : 0644, err) == 0) {
+    if (!p->chown_files || fchownat(p->user_fd, name, uid, (gid_t)-1, AT_SYMLINK_NOFOLLOW) == 0)
+      return 0;
+    ft_error_errno(err, "%s", name);
+  }
+  /* the directory may have been removed: open it again the next time */
+  close(p->user_fd);
+  p->user_fd = -1;
+  return -1;
+}
+
+int ft_publish_model(struct ft_publisher *p, const ft_model *model, struct ft_error *err)
+{
+  char name[FT_STATE_NAME_SIZE];
+
+  ft_state_model_name(model->app, name);
+  if (ft_publish_user_file(p, model->uid, FT_RECORD_MODEL, model, name, err) < 0)
+    return -1;
+  if (model->uid == FT_STATE_POOLED && publish_shared_model(p, model, name, err) < 0)
+    return -1;
+  if (p->on_model)
+    p->on_model(model, p->on_model_data);
+  return 0;
+}
+
+int ft_publish_performance(struct ft_publisher *p, const ft_performance *performance,
+                           struct ft_error *err)
+{
+  char name[FT_STATE_NAME_SIZE];
+
+  ft_state_performance_name(performance->app, name);
+  if (ft_publish_user_file(p, performance->uid, FT_RECORD_PERFORMANCE, performance, name, err) < 0)
+    return -1;
+  if (performance->uid == FT_STATE_POOLED && !ft_pool_has_users(performance))
+    remove_published(p, "site", name);
+  else if (performance->uid == FT_STATE_POOLED &&
+           publish_for_all(p, FT_RECORD_PERFORMANCE, performance, name, err) < 0)
+    return -1;
+  if (p->on_performance)
+    p->on_performance(performance, p->on_performance_data);
+  return 0;
+}
+
+void ft_publish_remove_model(struct ft_publisher *p, uint32_t uid, const char *app)
+{
+  char name[2][FT_STATE_NAME_SIZE], directory[16];
+
+  ft_state_model_name(app, name[0]);
+  ft_state_performance_name(app, name[1]);
+  (void)snprintf(directory, sizeof directory, "%" PRIu32, uid);
+  for (int i = 0; i < 2; i++) {
+    remove_published(p, directory, name[i]);
+    if (uid == FT_STATE_POOLED)
+      remove_published(p, "site", name[i]);
+  }
+}
+
+void ft_publish_remove_user(struct ft_publisher *p, uint32_t uid)
+{
+  char directory[16];
+
+  (void)snprintf(directory, sizeof directory, "%" PRIu32, uid);
+  if (unlinkat(p->models_fd, directory, AT_REMOVEDIR) < 0 || p->user_fd < 0 || p->uid != uid)
+    return;
+  close(p->user_fd);
+  p->user_fd = -1;
+}
+
+bool ft_is_shared_app(const struct ft_shared_apps *shared, const char *app)
+{
+  for (size_t i = 0; shared && i < shared->count; i++)
+    if (strcmp(shared->name[i], app) == 0)
+      return true;
+  return false;
+}
+
+static bool is_shared_file(const char *file, const struct ft_shared_apps *shared)
+{
+  char name[FT_STATE_NAME_SIZE];
+
+  for (size_t i = 0; i < shared->count; i++) {
+    ft_state_model_name(shared->name[i], name);
+    if (strcmp(name, file) == 0)
+      return true;
+    ft_state_performance_name(shared->name[i], name);
+    if (strcmp(name, file) == 0)
+      return true;
+  }
+  return false;
+}
+
+void ft_publish_remove_unshared(struct ft_publisher *p, const struct ft_shared_apps *shared)
+{
+  DIR *directory = ft_io_open_directory(p->state_fd, FT_STATE_SHARED);
+  char pooled[16];
+  struct dirent *entry;
+
+  if (!directory)
+    return;
+  (void)snprintf(pooled, sizeof pooled, "%" PRIu32, FT_STATE_POOLED);
+  while ((entry = readdir(directory))) {
+    if (entry->d_name[0] == '.' || is_shared_file(entry->d_name, shared))
+      continue;
+    remove_published(p, "site", entry->d_name);
+    remove_published(p, pooled, entry->d_name);
+  }
+  closedir(directory);
+}
+
+int ft_publish_site(struct ft_publisher *p, const ft_site *site, const ft_apps *apps,
+                    struct ft_error *err)
+{
+  /* the apps first, because the site file refers to them */
+  if (ft_record_write(FT_RECORD_APPS, apps, p->state_fd, FT_STATE_APPS, 0644, err) < 0)
+    return -1;
+  return ft_record_write(FT_RECORD_SITE, site, p->state_fd, FT_STATE_SITE, 0644, err);
+}
+
+int ft_publish_platforms(struct ft_publisher *p, const ft_platforms *platforms,
+                         struct ft_error *err)
+{
+  return ft_record_write(FT_RECORD_PLATFORMS, platforms, p->state_fd, FT_STATE_PLATFORMS, 0644,
+                         err);
+}
+
+int ft_publish_gpus(struct ft_publisher *p, const ft_gpus *gpus, struct ft_error *err)
+{
+  return ft_record_write(FT_RECORD_GPUS, gpus, p->state_fd, FT_STATE_GPUS, 0644, err);
+}
+
+int ft_publish_partition(struct ft_publisher *p, const ft_partition *partition,
+                         struct ft_error *err)
+{
+  char name[FT_STATE_NAME_SIZE];
+
+  ft_state_partition_name(partition->name, name);
+  return ft_record_write(FT_RECORD_PARTITION, partition, p->partitions_fd, name, 0644, err);
+}
+
+static bool is_partition_file(const char *file, const ft_partition *partitions, size_t count)
+{
+  char name[FT_STATE_NAME_SIZE];
+
+  for (size_t i = 0; i < count; i++) {
+    ft_state_partition_name(partitions[i].name, name);
+    if (strcmp(name, file) == 0)
+      return true;
+  }
+  return false;
+}
+
+int ft_publish_partition_list(struct ft_publisher *p, const ft_partition *partitions, size_t count,
+                              struct ft_error *err)
+{
+  int status = ft_record_write_list(FT_RECORD_PARTITION, partitions, sizeof *partitions, count,
+                                    p->partitions_fd, FT_STATE_PARTITION_LIST, 0644, err);
+
+  if (status < 0)
+    (void)unlinkat(p->partitions_fd, FT_STATE_PARTITION_LIST, 0);
+  return status;
+}
+
+void ft_publish_remove_partitions(struct ft_publisher *p, const ft_partition *partitions,
+                                  size_t count)
+{
+  DIR *directory = ft_io_open_directory(p->partitions_fd, ".");
+  struct dirent *entry;
+
+  if (!directory)
+    return;
+  while ((entry = readdir(directory)))
+    if (entry->d_name[0] != '.' && !is_partition_file(entry->d_name, partitions, count))
+      (void)unlinkat(p->partitions_fd, entry->d_name, 0);
+  closedir(directory);
+}

@@ -1,0 +1,95 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/*
+ * Publishes the files that submissions read: each user's models, readable by that user only, and
+ * the site's files. Each file is replaced by rename. Functions return 0, or -1 and ERR, unless
+ * stated otherwise.
+ */
+#ifndef FT_LEARNER_PUBLISH_H
+#define FT_LEARNER_PUBLISH_H
+
+#include <stdbool.h>
+
+#include "predictor/record/record.h"
+
+struct ft_publisher;
+
+/*
+ * Publishes below the state directory STATE_FD (borrowed); creates its subdirectories. Returns NULL
+ * and ERR.
+ */
+struct ft_publisher *ft_publisher_open(int state_fd, struct ft_error *err);
+void ft_publisher_close(struct ft_publisher *publisher);
+
+/* Sets the callback after each published model; it must not publish a model itself. */
+void ft_publisher_on_model(struct ft_publisher *publisher,
+                           void (*call)(const ft_model *model, void *data), void *data);
+
+/* Sets the callback after each published file of run times; it must not publish one itself. */
+void ft_publisher_on_performance(struct ft_publisher *publisher,
+                                 void (*call)(const ft_performance *performance, void *data),
+                                 void *data);
+
+/*
+ * Replaces the model file of MODEL's app and user. The agent owns the user's directory (0700); an
+ * ACL entry grants the user read access. On a file system without ACLs the files are chowned to the
+ * user (needs root), and the directory (0711) can be searched but not listed.
+ *
+ * Of a pooled model (FT_STATE_POOLED) only the agent may read the file; all users may read a copy
+ * without its runs (ft_pool_shared_model), which exists only if enough users contribute.
+ */
+int ft_publish_model(struct ft_publisher *publisher, const ft_model *model, struct ft_error *err);
+
+/* Replaces the file of run times, likewise. */
+int ft_publish_performance(struct ft_publisher *publisher, const ft_performance *performance,
+                           struct ft_error *err);
+
+/* Replaces the file NAME in UID's directory; MESSAGE is of type RECORD. */
+int ft_publish_user_file(struct ft_publisher *publisher, uint32_t uid, enum ft_record record,
+                         const void *message, const char *name, struct ft_error *err);
+
+/* The apps with pooled models: those that foretell.conf declares. */
+struct ft_shared_apps {
+  size_t count;
+  char name[sizeof((ft_apps *)NULL)->apps / sizeof(ft_declared_app)][128];
+};
+
+/* Whether APP is in SHARED, which may be NULL. */
+bool ft_is_shared_app(const struct ft_shared_apps *shared, const char *app);
+
+/* Removes the pooled files of apps that are not in SHARED. */
+void ft_publish_remove_unshared(struct ft_publisher *publisher,
+                                const struct ft_shared_apps *shared);
+
+/* Removes the model and the run times of UID's APP, which has no runs left. */
+void ft_publish_remove_model(struct ft_publisher *publisher, uint32_t uid, const char *app);
+
+/* Removes UID's directory if it is empty. */
+void ft_publish_remove_user(struct ft_publisher *publisher, uint32_t uid);
+
+/* Replaces the site file and the file of declared apps. */
+int ft_publish_site(struct ft_publisher *publisher, const ft_site *site, const ft_apps *apps,
+                    struct ft_error *err);
+
+/* Replaces the file of platforms. */
+int ft_publish_platforms(struct ft_publisher *publisher, const ft_platforms *platforms,
+                         struct ft_error *err);
+
+/* Replaces the file of GPU observations. */
+int ft_publish_gpus(struct ft_publisher *publisher, const ft_gpus *gpus, struct ft_error *err);
+
+/* Replaces the file of one partition. */
+int ft_publish_partition(struct ft_publisher *publisher, const ft_partition *partition,
+                         struct ft_error *err);
+
+/*
+ * Replaces the file with all COUNT partitions. On failure removes it, so that readers use the newer
+ * files of the single partitions.
+ */
+int ft_publish_partition_list(struct ft_publisher *publisher, const ft_partition *partitions,
+                              size_t count, struct ft_error *err);
+
+/* Removes the files of all partitions that are not among the COUNT PARTITIONS. */
+void ft_publish_remove_partitions(struct ft_publisher *publisher, const ft_partition *partitions,
+                                  size_t count);
+
+#endif

@@ -1,0 +1,60 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/*
+ * Rebuilds, in short steps, the models of apps that the store marks as stale
+ * (history/stale_models.h): after an import, after runs were removed, or after the memory
+ * accounting rule or the failure cost changed.
+ */
+#ifndef FT_LEARNER_REBUILDER_H
+#define FT_LEARNER_REBUILDER_H
+
+#include <stdbool.h>
+
+#include "learner/publish.h"
+#include "predictor/history/store.h"
+#include "predictor/record/record.h"
+
+struct ft_rebuilder;
+
+/*
+ * Publishes with PUBLISHER below the state directory STATE_FD; both are borrowed. Returns NULL out
+ * of memory.
+ */
+struct ft_rebuilder *ft_rebuilder_open(struct ft_publisher *publisher, int state_fd);
+void ft_rebuilder_close(struct ft_rebuilder *rebuilder);
+
+/* Sets the apps that have pooled models; SHARED is borrowed and read at each step. */
+void ft_rebuilder_set_shared(struct ft_rebuilder *rebuilder, const struct ft_shared_apps *shared);
+
+/* Sets the failure cost (policy.failure_price). A change makes all models stale. */
+void ft_rebuilder_set_failure_cost(struct ft_rebuilder *rebuilder, double cost);
+
+/* Sets the memory accounting rule. A change makes all models stale. */
+void ft_rebuilder_set_rule(struct ft_rebuilder *rebuilder, ft_rule rule);
+
+/*
+ * Works for a few milliseconds on the stale models of STORE. Returns whether more work is due at
+ * once; false also after a failure, which is logged, and the next call tries again.
+ */
+bool ft_rebuilder_step(struct ft_rebuilder *rebuilder, struct ft_store *store);
+
+/*
+ * Adds OBSERVATION, which the agent has stored and published, to the model under construction if it
+ * belongs to the same app.
+ */
+void ft_rebuilder_add_run(struct ft_rebuilder *rebuilder, const ft_observation *observation);
+
+/* Sets NUMBER to that of the last published change in STORE. Returns 0; -1 and ERR. */
+int ft_rebuilder_published(struct ft_rebuilder *rebuilder, struct ft_store *store, int64_t *number,
+                           struct ft_error *err);
+
+/* Notes that the caller published the changes FIRST to LAST; no effect if earlier ones are due. */
+void ft_rebuilder_mark_published(struct ft_rebuilder *rebuilder, struct ft_store *store,
+                                 int64_t first, int64_t last);
+
+/*
+ * Saves the number of the last published change in STORE. If that fails, the changes since the last
+ * success are published again.
+ */
+void ft_rebuilder_save(struct ft_rebuilder *rebuilder, struct ft_store *store);
+
+#endif

@@ -1,0 +1,451 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "config.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <time.h>
+
+#include "daemon/log.h"
+#include "learner/recorder_internal.h"
+#include "learner/user_cleanup.h"
+#include "predictor/core/io.h"
+#include "predictor/core/text.h"
+#include "predictor/history/expire.h"
+#include "predictor/history/node_platforms.h"
+#include "predictor/history/stale_models.h"
+#include "predictor/online/gpu_observations.h"
+#include "predictor/record/state_files.h"
+
+/* Interval between two passes of expiry. */
+#define EXPIRY_SECONDS 3600.0
+/* Observations between two removals of runs beyond max_runs. */
+#define TRIM_EVERY 8
+/* Runs per ft_recorder_each_node, about 10 ms. */
+#define NODES_AT_ONCE 4096
+/* Maximum wait for SQLite's lock, during which no job is sampled. An import may hold the lock for
+ * long; observations are then delivered again. */
+#define STORE_WAIT_MILLISECONDS 20
+
+/* SQLite's page cache: enough for the B-tree pages of one row and of its index entries. */
+#define STORE_CACHE_KIB 128
+
+/* Numbers of the changes (stale_models.h) by which a stored run makes its app's model stale (first)
+ * and the pooled model (last; equal to first if there is none). 0: an earlier change is due. */
+struct stale_marks {
+  int64_t first, last;
+};
+
+/* Age of the runs that are read again if the file of GPU observations is missing. */
+#define GPU_SECONDS (30 * 86400.0)
+
+/* Opens the store unless it is open. Returns whether it is. */
+static bool open_store(struct ft_recorder *recorder, struct ft_error *err)
+{
+  if (!recorder->store) {
+    recorder->store = ft_store_open(recorder->store_path, true, err);
+    if (recorder->store) {
+      ft_store_set_wait(recorder->store, STORE_WAIT_MILLISECONDS);
+      ft_store_set_cache(recorder->store, STORE_CACHE_KIB);
+    }
+  }
+  return recorder->store != NULL;
+}
+
+/* Removes O from the GPU observations before O leaves the store: they are found by O's key. */
+static int forget_gpu_run(const ft_observation *o, void *data, struct ft_error *err)
+{
+  struct ft_recorder *recorder = data;
+
+  return ft_gpu_observations_forget(&recorder->gpus, o)
+             ? ft_publish_gpus(recorder->publisher, &recorder->gpus, err)
+             : 0;
+}
+
+static bool add_gpu_run(const ft_observation *o, void *data)
+{
+  (void)ft_gpu_observations_learn(data, o);
+  return true;
+}
+
+/* Loads the GPU observations from their published file, else from recent runs in the store. */
+static void load_gpus(struct ft_recorder *recorder)
+{
+  struct ft_store_filter lately = { .since = (double)time(NULL) - GPU_SECONDS };
+  struct ft_error err;
+
+  if (ft_record_read(FT_RECORD_GPUS, recorder->state_fd, FT_STATE_GPUS, &recorder->gpus, &err) == 0)
+    return;
+  recorder->gpus = (ft_gpus){ .schema = FT_SCHEMA };
+  if (recorder->store &&
+      ft_store_each(recorder->store, &lately, add_gpu_run, &recorder->gpus, &err) < 0)
+    ft_log(LOG_WARNING, "%s", err.text);
+}
+
+struct ft_recorder *ft_recorder_open(int state_fd, const char *state_path,
+                                     struct ft_publisher *publisher, struct ft_error *err)
+{
+  struct ft_recorder *recorder = calloc(1, sizeof *recorder);
+  struct ft_error why;
+
+  if (!recorder) {
+    ft_error_errno(err, "recorder");
+    return NULL;
+  }
+  recorder->state_fd = state_fd;
+  recorder->failure_cost = 1;
+  recorder->publisher = publisher;
+  if (snprintf(recorder->store_path, sizeof recorder->store_path, "%s/" FT_STATE_STORE,
+               state_path) >= (int)sizeof recorder->store_path) {
+    ft_error_set(err, "%s: path is too long", state_path);
+    goto fail;
+  }
+  recorder->rebuilder = ft_rebuilder_open(publisher, state_fd);
+  recorder->cleanup = ft_user_cleanup_open(publisher, state_fd);
+  recorder->forget_queue = ft_forget_queue_open(forget_gpu_run, recorder);
+  if (!recorder->rebuilder || !recorder->cleanup || !recorder->forget_queue) {
+    ft_error_errno(err, "recorder");
+    goto fail;
+  }
+  ft_rebuilder_set_shared(recorder->rebuilder, &recorder->shared);
+  if (!open_store(recorder, &why))
+    ft_log(LOG_ERR, "%s; trying again with each observation", why.text);
+  load_gpus(recorder);
+  return recorder;
+fail:
+  ft_recorder_close(recorder);
+  return NULL;
+}
+
+void ft_recorder_close(struct ft_recorder *recorder)
+{
+  if (!recorder)
+    return;
+  if (recorder->rebuilder && recorder->store)
+    ft_rebuilder_save(recorder->rebuilder, recorder->store);
+  ft_rebuilder_close(recorder->rebuilder);
+  ft_user_cleanup_close(recorder->cleanup);
+  ft_forget_queue_close(recorder->forget_queue);
+  ft_store_close(recorder->store);
+  free(recorder);
+}
+
+void ft_recorder_set_max_runs(struct ft_recorder *recorder, uint64_t max_runs)
+{
+  recorder->max_runs = max_runs;
+}
+
+void ft_recorder_set_expiry(struct ft_recorder *recorder, double max_age_seconds, uint64_t max_apps)
+{
+  recorder->expire.max_age_seconds = max_age_seconds;
+  recorder->expire.max_apps = max_apps;
+  recorder->expiring = false;
+  recorder->expire_at = 0;
+}
+
+void ft_recorder_set_shared(struct ft_recorder *recorder, const ft_declared_app *apps, size_t count)
+{
+  struct ft_shared_apps before = recorder->shared;
+  struct ft_error err;
+
+  recorder->shared.count = 0;
+  for (size_t i = 0; i < count; i++)
+    (void)ft_string_copy(apps[i].name, recorder->shared.name[recorder->shared.count++],
+                         sizeof recorder->shared.name[0]);
+  ft_publish_remove_unshared(recorder->publisher, &recorder->shared);
+  for (size_t i = 0; i < count; i++)
+    if (!ft_is_shared_app(&before, apps[i].name) && open_store(recorder, &err) &&
+        ft_store_mark_stale(recorder->store, FT_STATE_POOLED, apps[i].name, NULL, &err) < 0)
+      ft_log(LOG_WARNING, "%s", err.text);
+}
+
+void ft_recorder_set_rule(struct ft_recorder *recorder, ft_rule rule)
+{
+  recorder->rule = rule;
+  ft_rebuilder_set_rule(recorder->rebuilder, rule);
+}
+
+void ft_recorder_set_failure_cost(struct ft_recorder *recorder, double cost)
+{
+  recorder->failure_cost = cost;
+  ft_rebuilder_set_failure_cost(recorder->rebuilder, cost);
+}
+
+void ft_recorder_set_borrow(struct ft_recorder *recorder, bool borrow)
+{
+  recorder->borrow = borrow;
+}
+
+/* Removes some expired runs. Returns as ft_store_expire_step. */
+static int expire_runs(struct ft_recorder *recorder, struct ft_error *err)
+{
+  struct ft_expiry *e = &recorder->expire;
+  double now = ft_io_monotonic();
+  int status;
+
+  if (!recorder->expiring && now < recorder->expire_at)
+    return 0;
+  if (!recorder->expiring && ft_store_expire_begin(recorder->store, e, ft_io_now(), err) < 0)
+    return -1;
+  recorder->expiring = true;
+  status = ft_store_expire_step(recorder->store, e, err);
+  if (status)
+    return status;
+  if (e->runs)
+    ft_log(LOG_INFO,
+           "%" PRIu64 " runs removed from the store by max_age or max_apps, and %" PRIu64
+           " apps without remaining runs",
+           e->runs, e->apps);
+  recorder->expiring = false;
+  recorder->expire_at = now + EXPIRY_SECONDS;
+  return 0;
+}
+
+/* Removes some forgotten or expired runs. Returns as ft_store_expire_step. */
+static int remove_some_runs(struct ft_recorder *recorder, struct ft_error *err)
+{
+  int status = ft_forget_queue_step(recorder->forget_queue, recorder->store, err);
+
+  return status ? status : expire_runs(recorder, err);
+}
+
+/* Completes removals after all models are rebuilt. Returns as ft_store_expire_step. */
+static int clean_up(struct ft_recorder *recorder, struct ft_error *err)
+{
+  int status = ft_user_cleanup_step(recorder->cleanup, recorder->store, err);
+
+  return status ? status : ft_forget_queue_finish(recorder->forget_queue, recorder->store, err);
+}
+
+bool ft_recorder_maintain(struct ft_recorder *recorder)
+{
+  struct ft_error err;
+  int status;
+
+  if (!open_store(recorder, &err))
+    return false;
+  status = remove_some_runs(recorder, &err);
+  /* models are rebuilt from the remaining runs, then users' directories are cleaned */
+  if (status > 0 || ft_rebuilder_step(recorder->rebuilder, recorder->store))
+    return true;
+  if (status == 0)
+    status = clean_up(recorder, &err);
+  if (status < 0 && !recorder->removal_warned)
+    ft_log(LOG_WARNING, "cannot remove old runs, trying again: %s", err.text);
+  recorder->removal_warned = status < 0;
+  return status > 0;
+}
+
+static void trim_store(struct ft_recorder *recorder)
+{
+  struct ft_error err;
+
+  if (!recorder->max_runs || ++recorder->since_trim < TRIM_EVERY)
+    return;
+  recorder->since_trim = 0;
+  if (ft_store_trim(recorder->store, recorder->max_runs, &err) < 0)
+    ft_log(LOG_WARNING, "%s", err.text);
+}
+
+/*
+ * Renames the runs of the former names of O's app. The store marks the models as stale, so that
+ * they are rebuilt even if the agent ends before. Returns 0; -1 and ERR.
+ */
+static int rename_former_apps(struct ft_recorder *recorder, const ft_observation *o,
+                              struct ft_error *err)
+{
+  const ft_submission *s = &o->submission;
+
+  for (size_t i = 0; i < s->former_apps_count; i++) {
+    int renamed = ft_store_rename_app(recorder->store, o->uid, s->former_apps[i], s->app, err);
+
+    if (renamed < 0)
+      return -1;
+    if (renamed)
+      ft_log(LOG_INFO, "%s renamed to %s", s->former_apps[i], s->app);
+    recorder->needs_rebuild |= renamed > 0;
+  }
+  return 0;
+}
+
+/* Marks the models of MERGED's app as stale until they are published. Returns 0; -1 and ERR. */
+static int mark_stale(struct ft_recorder *recorder, const ft_observation *merged,
+                      struct stale_marks *stale_marks, struct ft_error *err)
+{
+  const char *app = merged->submission.app;
+  int64_t after;
+
+  *stale_marks = (struct stale_marks){ 0 };
+  if (ft_rebuilder_published(recorder->rebuilder, recorder->store, &after, err) < 0 ||
+      ft_store_mark_stale_after(recorder->store, merged->uid, app, after, &stale_marks->first,
+                                err) < 0)
+    return -1;
+  stale_marks->last = stale_marks->first;
+  if (!ft_is_shared_app(&recorder->shared, app))
+    return 0;
+  return ft_store_mark_stale_after(recorder->store, FT_STATE_POOLED, app, after, &stale_marks->last,
+                                   err);
+}
+
+/* Stores O and its stale marks in one transaction. Returns as ft_store_put. */
+static int put_with_marks(struct ft_recorder *recorder, const ft_observation *o,
+                          ft_observation *merged, struct stale_marks *stale_marks,
+                          struct ft_error *err)
+{
+  int status;
+
+  if (ft_store_begin(recorder->store, err) < 0)
+    return -1;
+  status = ft_store_put(recorder->store, o, merged, err);
+  if (status < 0 || (status == 0 && mark_stale(recorder, merged, stale_marks, err) < 0)) {
+    ft_store_rollback(recorder->store);
+    return -1;
+  }
+  return ft_store_commit(recorder->store, err) < 0 ? -1 : status;
+}
+
+static int put_and_refine(struct ft_recorder *recorder, const ft_observation *o,
+                          struct ft_error *err)
+{
+  ft_observation *merged = &recorder->work->merged;
+  struct ft_error why;
+  struct stale_marks stale_marks;
+  int status;
+
+  if (rename_former_apps(recorder, o, err) < 0)
+    return -1;
+  status = put_with_marks(recorder, o, merged, &stale_marks, err);
+  if (status < 0)
+    return -1;
+  if (status > 0) {
+    ft_log(LOG_DEBUG,
+           "job %" PRIu32 ": not stored, because it is forgotten or has already completed",
+           o->job_id);
+  } else if (ft_recorder_refine(recorder, merged, &why) < 0) {
+    ft_log(LOG_WARNING, "job %" PRIu32 ": model of %s of user %" PRIu32 " not updated: %s",
+           o->job_id, merged->submission.app, merged->uid, why.text);
+    recorder->needs_rebuild = true;
+  } else if (stale_marks.first && stale_marks.last && !recorder->needs_rebuild) {
+    ft_rebuilder_mark_published(recorder->rebuilder, recorder->store, stale_marks.first,
+                                stale_marks.last);
+  }
+  return 0;
+}
+
+/* Stores O and updates the models. Returns 0, also if O is never to be stored; -1 and ERR. */
+static int record_observation(struct ft_recorder *recorder, const ft_observation *o,
+                              struct ft_error *err)
+{
+  int status;
+
+  if (!open_store(recorder, err))
+    return -1;
+  recorder->work = malloc(sizeof *recorder->work);
+  if (!recorder->work)
+    return ft_error_errno(err, "job %" PRIu32, o->job_id);
+  recorder->needs_rebuild = false;
+  status = put_and_refine(recorder, o, err);
+  free(recorder->work);
+  recorder->work = NULL;
+  if (status == 0)
+    trim_store(recorder);
+  return status;
+}
+
+/* Whether the store accepts a transaction. */
+static bool store_is_writable(struct ft_recorder *recorder)
+{
+  struct ft_error err;
+
+  return open_store(recorder, &err) && ft_store_begin(recorder->store, &err) == 0 &&
+         ft_store_commit(recorder->store, &err) == 0;
+}
+
+int ft_recorder_add(struct ft_recorder *recorder, const ft_observation *o, bool *rebuild,
+                    struct ft_error *err)
+{
+  *rebuild = false;
+  if (record_observation(recorder, o, err) < 0)
+    return store_is_writable(recorder) ? 1 : -1;
+  *rebuild = recorder->needs_rebuild;
+  return 0;
+}
+
+int ft_recorder_forget(struct ft_recorder *recorder, const ft_forget *what,
+                       struct ft_forget_report *report, struct ft_error *err)
+{
+  return open_store(recorder, err)
+             ? ft_forget_queue_add(recorder->forget_queue, recorder->store, what, report, err)
+             : -1;
+}
+
+void ft_recorder_drop_report(struct ft_recorder *recorder, struct ft_forget_report *report)
+{
+  ft_forget_queue_drop(recorder->forget_queue, report);
+}
+
+bool ft_recorder_is_forgetting(const struct ft_recorder *recorder)
+{
+  return ft_forget_queue_busy(recorder->forget_queue);
+}
+
+const char *ft_recorder_scrub(struct ft_recorder *recorder)
+{
+  struct ft_error err;
+  int status;
+
+  if (!open_store(recorder, &err))
+    return NULL;
+  status = ft_store_scrub(recorder->store, FT_SCRUB_INLINE_BYTES, &err);
+  if (status < 0)
+    ft_log(LOG_DEBUG, "removed runs are not yet overwritten in the store: %s", err.text);
+  return status > 0 ? recorder->store_path : NULL;
+}
+
+int ft_recorder_count_begin(struct ft_recorder *recorder, const ft_forget *what,
+                            struct ft_forget_pass *pass, struct ft_error *err)
+{
+  return open_store(recorder, err)
+             ? ft_store_forget_begin(recorder->store, what, ft_io_now(), pass, err)
+             : -1;
+}
+
+int ft_recorder_count_step(struct ft_recorder *recorder, struct ft_forget_pass *pass,
+                           struct ft_error *err)
+{
+  return open_store(recorder, err) ? ft_store_forget_step(recorder->store, pass, err) : -1;
+}
+
+bool ft_recorder_is_forgotten(struct ft_recorder *recorder, const ft_observation *o)
+{
+  struct ft_error err;
+
+  return open_store(recorder, &err) && ft_store_is_forgotten(recorder->store, o, &err) > 0;
+}
+
+void ft_recorder_release_cache(struct ft_recorder *recorder)
+{
+  if (recorder->store)
+    ft_store_release_cache(recorder->store);
+}
+
+struct ft_store *ft_recorder_store(struct ft_recorder *recorder, struct ft_error *err)
+{
+  return open_store(recorder, err) ? recorder->store : NULL;
+}
+
+void ft_recorder_each_node(struct ft_recorder *recorder,
+                           void (*see)(const char *node, const char *platform, double time,
+                                       void *data),
+                           void *data)
+{
+  /* unread runs are read by the next call */
+  if (open_store(recorder, NULL))
+    (void)ft_store_each_node(recorder->store, &recorder->last_node_run, NODES_AT_ONCE, see, data,
+                             NULL);
+}
