@@ -211,7 +211,8 @@ static void handle_task_start(struct ft_jobs *jobs, struct job *job, const ft_an
   if (!open_job_tree(jobs, job, now) || !start->pid || start->pid > INT32_MAX)
     return;
   /* a process that announces its own pid is slurmstepd, whose memory does not belong to the job */
-  if (ft_tree_add_root(job->tree, (pid_t)start->pid, (pid_t)start->pid == peer, &err) < 0)
+  if (ft_tree_add_root(job->tree, (pid_t)start->pid, start->start_ticks, (pid_t)start->pid == peer,
+                       &err) < 0)
     ft_log(LOG_DEBUG, "job %" PRIu32 ": %s", job->id, err.text);
 }
 

@@ -18,6 +18,7 @@
 #include "daemon/log.h"
 #include "predictor/core/hash.h"
 #include "predictor/core/io.h"
+#include "predictor/core/process.h"
 #include "predictor/core/text.h"
 
 #define JOURNAL_DIRECTORY "live"
@@ -89,30 +90,6 @@ static void journal_file_name(uint32_t job_id, const char *suffix, char out[32])
   (void)snprintf(out, 32, "%" PRIu32 "%s", job_id, suffix);
 }
 
-/* Returns PID's start in clock ticks since boot (proc(5), stat, field 22); 0: no such process. */
-static uint64_t process_start_ticks(uint32_t pid)
-{
-  char path[32];
-  struct ft_buf buf;
-  struct ft_text text, word;
-  uint64_t ticks = 0;
-  const char *parenthesis;
-
-  (void)snprintf(path, sizeof path, "/proc/%" PRIu32 "/stat", pid);
-  ft_buf_init(&buf, FT_LIMIT_PROC);
-  if (pid && ft_io_read_file(AT_FDCWD, path, &buf, NULL) == 0 &&
-      (parenthesis = strrchr(ft_buf_text(&buf), ')'))) {
-    text = ft_text_from(parenthesis + 1);
-    for (int field = 3; field <= 22; field++)
-      if (!ft_text_word(&text, &word))
-        word = (struct ft_text){ 0 };
-    if (!ft_text_u64(&word, UINT64_MAX, &ticks))
-      ticks = 0;
-  }
-  ft_buf_free(&buf);
-  return ticks;
-}
-
 /* When ENTRY was added, by the clock of now, which may have been set since. */
 static double entry_time(const struct entry *entry, uint32_t boot)
 {
@@ -121,9 +98,14 @@ static double entry_time(const struct entry *entry, uint32_t boot)
   return boot && entry->boot == boot && ago >= 0 ? ft_io_now() - ago : entry->utc;
 }
 
-static uint32_t started_pid(const ft_announcement *a)
+/* Returns the start of the process that A announces, in clock ticks since boot; 0: none. */
+static uint64_t announced_start(const ft_announcement *a)
 {
-  return a->which_event == ft_announcement_task_start_tag ? a->event.task_start.pid : 0;
+  const ft_task_start *start = &a->event.task_start;
+
+  if (a->which_event != ft_announcement_task_start_tag)
+    return 0;
+  return start->start_ticks ? start->start_ticks : ft_process_start_ticks(start->pid);
 }
 
 static int append_entry(int fd, struct entry *entry, const void *packet, struct ft_error *err)
@@ -150,7 +132,7 @@ int ft_journal_add(struct ft_journal *journal, const ft_announcement *announceme
   struct entry entry = { .length = (uint32_t)length,
                          .crc = ft_crc32(packet, length),
                          .peer = (int32_t)peer,
-                         .started = process_start_ticks(started_pid(announcement)),
+                         .started = announced_start(announcement),
                          .boot = journal->boot,
                          .utc = utc,
                          .monotonic = ft_io_monotonic() };
@@ -215,7 +197,7 @@ static bool replay_packets(struct replay *replay, const struct ft_buf *file, uin
       break;
     at += entry.length;
     if (a->which_event == ft_announcement_task_start_tag &&
-        (!entry.started || process_start_ticks(started_pid(a)) != entry.started))
+        (!entry.started || ft_process_start_ticks(a->event.task_start.pid) != entry.started))
       a->event.task_start.pid = 0;
     replay->calls->packet(a, entry.peer, entry_time(&entry, boot), replay->calls->data);
     any = true;

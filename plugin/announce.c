@@ -12,6 +12,7 @@
 #include "plugin/cgroup.h"
 #include "plugin/packet.h"
 #include "predictor/core/base64.h"
+#include "predictor/core/process.h"
 #include "predictor/core/text.h"
 #include "predictor/core/units.h"
 #include "predictor/record/record.h"
@@ -217,6 +218,7 @@ void ft_announce_task_start(spank_t spank, const char *socket)
     return;
   remember_task(pid);
   start->pid = (uint32_t)pid;
+  start->start_ticks = ft_process_start_ticks(start->pid);
   start->tasks = read_spank_number(spank, S_JOB_LOCAL_TASK_COUNT);
   start->limit_bytes = a.alloc_mem_bytes;
   if (spank_get_item(spank, S_STEP_ALLOC_MEM, &mib) == ESPANK_SUCCESS && mib &&

@@ -87,11 +87,13 @@ const struct ft_measure_report *ft_measure_reports(const struct ft_measure *meas
 struct ft_tree *ft_tree_open(struct ft_measure *measure, struct ft_error *err);
 
 /*
- * Adds the process PID and its descendants. SKIP_SELF: PID's own memory does not count, only its
- * descendants' (slurmstepd). The tree's cgroup follows from /proc/PID/cgroup of the first
+ * Adds the process PID and its descendants, unless PID began at another time than START_TICKS,
+ * clock ticks since boot; 0: whenever it began. SKIP_SELF: PID's own memory does not count, only
+ * its descendants' (slurmstepd). The tree's cgroup follows from /proc/PID/cgroup of the first
  * descendant. Returns 0; -1 and ERR if there is no such process.
  */
-int ft_tree_add_root(struct ft_tree *tree, pid_t pid, bool skip_self, struct ft_error *err);
+int ft_tree_add_root(struct ft_tree *tree, pid_t pid, uint64_t start_ticks, bool skip_self,
+                     struct ft_error *err);
 
 /*
  * Sets the environment marker of TREE: a process whose ancestors have ended belongs to TREE if USER

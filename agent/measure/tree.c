@@ -214,7 +214,8 @@ void ft_tree_forget(struct ft_tree *tree)
   free(tree->pulses);
 }
 
-int ft_tree_add_root(struct ft_tree *tree, pid_t pid, bool skip_self, struct ft_error *err)
+int ft_tree_add_root(struct ft_tree *tree, pid_t pid, uint64_t start_ticks, bool skip_self,
+                     struct ft_error *err)
 {
   struct ft_measure *measure = tree->measure;
   struct ft_tree *other = pid > 0 && pid < FT_PID_LIMIT ? ft_tree_of(measure, pid) : NULL;
@@ -223,6 +224,8 @@ int ft_tree_add_root(struct ft_tree *tree, pid_t pid, bool skip_self, struct ft_
 
   if (pid <= 0 || pid >= FT_PID_LIMIT || ft_stat_read(measure, pid, &stat) < 0 || stat.thread)
     return ft_error_set(err, "there is no process %d", (int)pid);
+  if (start_ticks && stat.start != start_ticks)
+    return ft_error_set(err, "process %d has ended, another has its pid", (int)pid);
   if (other && other != tree && ft_tree_find(other, pid)->start == stat.start)
     return ft_error_set(err, "process %d is being measured for another job", (int)pid);
   member = ft_tree_find(tree, pid);

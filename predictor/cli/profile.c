@@ -432,7 +432,7 @@ static int run_profile(struct profile *profile)
   block_signals(profile);
   if (fork_command(profile) < 0)
     goto out;
-  if (ft_tree_add_root(profile->tree, getpid(), true, &err) < 0) {
+  if (ft_tree_add_root(profile->tree, getpid(), 0, true, &err) < 0) {
     ft_print_error("profile", 0, "%s", err.text);
     goto out;
   }

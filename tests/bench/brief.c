@@ -51,7 +51,7 @@ static int sampler_open(struct sampler *sampler, int root_fd, double seconds)
 
   sampler->measure = ft_measure_open(&settings, &err);
   sampler->tree = sampler->measure ? ft_tree_open(sampler->measure, &err) : NULL;
-  if (!sampler->tree || ft_tree_add_root(sampler->tree, getpid(), true, &err) < 0) {
+  if (!sampler->tree || ft_tree_add_root(sampler->tree, getpid(), 0, true, &err) < 0) {
     fprintf(stderr, "brief: %s\n", err.text);
     return -1;
   }

@@ -142,7 +142,7 @@ int main(int argc, char **argv)
     samples = SAMPLES_LIMIT;
   bench.measure = ft_measure_open(&settings, &err);
   bench.tree = bench.measure ? ft_tree_open(bench.measure, &err) : NULL;
-  if (pid < 0 || !bench.tree || ft_tree_add_root(bench.tree, pid, false, &err) < 0) {
+  if (pid < 0 || !bench.tree || ft_tree_add_root(bench.tree, pid, 0, false, &err) < 0) {
     fprintf(stderr, "pss: no tree: %s\n", err.text);
     return 1;
   }

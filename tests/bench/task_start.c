@@ -103,7 +103,7 @@ static struct ft_tree *open_tree(struct ft_measure *measure, const char *mark, p
 
   if (tree)
     ft_tree_set_mark(tree, mark, getuid());
-  if (!tree || ft_tree_add_root(tree, pid, false, &err) < 0) {
+  if (!tree || ft_tree_add_root(tree, pid, 0, false, &err) < 0) {
     fprintf(stderr, "task_start: %s\n", err.text);
     exit(3);
   }

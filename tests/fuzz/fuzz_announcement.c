@@ -24,8 +24,10 @@ struct ft_tree *ft_tree_open(struct ft_measure *measure, struct ft_error *err)
   return calloc(1, sizeof(struct ft_tree));
 }
 
-int ft_tree_add_root(struct ft_tree *tree, pid_t pid, bool skip_self, struct ft_error *err)
+int ft_tree_add_root(struct ft_tree *tree, pid_t pid, uint64_t start_ticks, bool skip_self,
+                     struct ft_error *err)
 {
+  (void)start_ticks;
   (void)tree;
   (void)skip_self;
   if (pid <= 0)

@@ -207,7 +207,7 @@ static struct ft_tree *open_tree(struct ft_measure *measure, pid_t root, bool sk
   struct ft_error err;
   struct ft_tree *tree = ft_tree_open(measure, &err);
 
-  if (!tree || ft_tree_add_root(tree, root, skip_self, &err) < 0)
+  if (!tree || ft_tree_add_root(tree, root, 0, skip_self, &err) < 0)
     fail_msg("%s", err.text);
   return tree;
 }
@@ -298,7 +298,7 @@ static void test_perf_counts_faults_as_the_kernel_does(void **unused)
   tree = ft_tree_open(measure, &err);
   assert_non_null(tree);
   assert_int_equal(ft_sampler_perf.open(measure, tree, state), 0);
-  assert_int_equal(ft_tree_add_root(tree, worker.pid, false, &err), 0);
+  assert_int_equal(ft_tree_add_root(tree, worker.pid, 0, false, &err), 0);
   ft_sampler_perf.added(measure, tree, state);
   go(&worker, 1);
   usage = follow(measure, &worker);

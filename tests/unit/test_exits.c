@@ -165,7 +165,7 @@ static void watch_open(struct watch *watch)
   assert_non_null(watch->measure);
   watch->tree = ft_tree_open(watch->measure, &err);
   assert_non_null(watch->tree);
-  assert_int_equal(ft_tree_add_root(watch->tree, getpid(), true, &err), 0);
+  assert_int_equal(ft_tree_add_root(watch->tree, getpid(), 0, true, &err), 0);
   ft_measure_sample(watch->measure);
   assert_int_equal(pipe(watch->go), 0);
   assert_int_equal(pipe(watch->told), 0);
@@ -412,7 +412,7 @@ static void unrelated_processes_are_not_counted(void **state)
     pause();
   }
   hear(&watch);
-  assert_int_equal(ft_tree_add_root(watch.tree, pid, false, &err), 0);
+  assert_int_equal(ft_tree_add_root(watch.tree, pid, 0, false, &err), 0);
   for (int i = 0; i < 3; i++)
     ft_measure_sample(watch.measure);
   assert_int_equal(write(watch.go[1], "", 1), 1);

@@ -4,6 +4,8 @@
 
 #include "tests/unit/watch.h"
 
+#include "predictor/core/process.h"
+
 enum { TOLD_FD = 3 };
 
 static const char *self; /* this program */
@@ -126,7 +128,7 @@ static void what_ran_before_its_job_was_announced_is_found(void **state)
   ft_tree_close(watch.tree, NULL);
   watch.tree = ft_tree_open(watch.measure, &err);
   job = begin(hold_64);
-  assert_int_equal(ft_tree_add_root(watch.tree, job, false, &err), 0);
+  assert_int_equal(ft_tree_add_root(watch.tree, job, 0, false, &err), 0);
   sample_until(&watch, has_64);
   end(job);
   job = begin(become_job);
@@ -137,7 +139,7 @@ static void what_ran_before_its_job_was_announced_is_found(void **state)
   }
   tree = ft_tree_open(watch.measure, &err);
   ft_tree_set_mark(tree, "FT_MARK=57", getuid());
-  assert_int_equal(ft_tree_add_root(tree, job, false, &err), 0);
+  assert_int_equal(ft_tree_add_root(tree, job, 0, false, &err), 0);
   ft_measure_sample(watch.measure);
   assert_int_equal(ft_tree_latest(tree)->processes, 4);
   assert_ptr_equal(ft_tree_of(watch.measure, daemon), tree);
@@ -218,6 +220,25 @@ static int be_daemon(void)
   return 0;
 }
 
+/* The kernel may give the pid of an ended task to another process before the agent looks. */
+static void a_reused_pid_is_no_root(void **state)
+{
+  struct watch watch;
+  struct ft_error err;
+  uint64_t start;
+  pid_t job;
+
+  (void)state;
+  watch_open(&watch);
+  job = begin(hold_64);
+  start = ft_process_start_ticks((uint32_t)job);
+  assert_true(start > 0);
+  assert_int_equal(ft_tree_add_root(watch.tree, job, start + 1, false, &err), -1);
+  assert_int_equal(ft_tree_add_root(watch.tree, job, start, false, &err), 0);
+  end(job);
+  watch_close(&watch);
+}
+
 int main(int argc, char **argv)
 {
   const struct CMUnitTest tests[] = {
@@ -225,6 +246,7 @@ int main(int argc, char **argv)
     cmocka_unit_test(a_daemon_is_found_by_its_marker),
     cmocka_unit_test(what_ran_before_its_job_was_announced_is_found),
     cmocka_unit_test(memory_shared_by_vfork_counts_once),
+    cmocka_unit_test(a_reused_pid_is_no_root),
   };
 
   if (argc > 1 && strcmp(argv[1], "daemon") == 0)

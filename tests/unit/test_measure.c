@@ -21,7 +21,7 @@ static void node_root(struct node *node, pid_t pid, bool skip)
 {
   struct ft_error err = { "" };
 
-  if (ft_tree_add_root(node->tree, pid, skip, &err) < 0)
+  if (ft_tree_add_root(node->tree, pid, 0, skip, &err) < 0)
     fail_msg("%s", err.text);
 }
 
@@ -160,9 +160,9 @@ static void a_missing_root_is_rejected(void **state)
 
   (void)state;
   node_make(&node, "proc-v1", FT_RULE_RSS);
-  assert_int_equal(ft_tree_add_root(node.tree, 4321, false, &err), -1);
-  assert_int_equal(ft_tree_add_root(node.tree, -1, false, &err), -1);
-  assert_int_equal(ft_tree_add_root(node.tree, INT32_MAX, false, &err), -1);
+  assert_int_equal(ft_tree_add_root(node.tree, 4321, 0, false, &err), -1);
+  assert_int_equal(ft_tree_add_root(node.tree, -1, 0, false, &err), -1);
+  assert_int_equal(ft_tree_add_root(node.tree, INT32_MAX, 0, false, &err), -1);
   node_finish(&node);
   assert_false(node.seen.has_rss_bytes);
 }

@@ -18,6 +18,7 @@
 #include <unistd.h>
 
 #include "predictor/core/io.h"
+#include "predictor/core/process.h"
 #include "predictor/core/units.h"
 #include "predictor/estimate/variant.h"
 #include "predictor/record/state_files.h"
@@ -727,6 +728,7 @@ static void the_agent_receives_tasks_and_jobs(void **state)
   assert_true(a.alloc_mem_bytes == 2000 * FT_MIB);
   assert_true(a.event.task_start.limit_bytes == 1000 * FT_MIB);
   assert_true(a.event.task_start.pid > 0);
+  assert_true(a.event.task_start.start_ticks >= ft_process_start_ticks((uint32_t)getpid()));
   take(listener, &a);
   assert_int_equal(a.which_event, ft_announcement_task_end_tag);
   assert_int_equal(a.event.task_end.status, 256);

@@ -128,7 +128,7 @@ static bool job_open(struct node *node)
 {
   node_open(node, FT_RULE_PSS);
   ft_tree_set_mark(node->tree, "SLURM_JOB_ID=57", getuid());
-  return ft_tree_add_root(node->tree, 2101, true, NULL) == 0;
+  return ft_tree_add_root(node->tree, 2101, 0, true, NULL) == 0;
 }
 
 static void job_look(struct node *node)

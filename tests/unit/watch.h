@@ -40,7 +40,7 @@ static inline void watch_open(struct watch *watch)
     fail_msg("%s", err.text);
   watch->tree = ft_tree_open(watch->measure, &err);
   assert_non_null(watch->tree);
-  assert_int_equal(ft_tree_add_root(watch->tree, getpid(), true, &err), 0);
+  assert_int_equal(ft_tree_add_root(watch->tree, getpid(), 0, true, &err), 0);
   ft_measure_sample(watch->measure);
 }
 

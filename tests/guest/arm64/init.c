@@ -172,7 +172,7 @@ static void measure_skipped(struct ft_measure *measure, const char *instructions
     _exit(0);
   }
   tree = ft_tree_open(measure, &err);
-  if (!tree || ft_tree_add_root(tree, root, true, &err) < 0 || write(start[1], "g", 1) != 1)
+  if (!tree || ft_tree_add_root(tree, root, 0, true, &err) < 0 || write(start[1], "g", 1) != 1)
     check(false, "%s", err.text);
   waitpid(root, NULL, 0);
   ft_tree_close(tree, seen);
@@ -209,7 +209,7 @@ static void measure_trees(struct ft_measure *measure, const char *instructions, 
 
   for (int i = 0; i < 2; i++) {
     trees[i] = ft_tree_open(measure, &err);
-    if (!trees[i] || ft_tree_add_root(trees[i], workers[i].pid, false, &err) < 0)
+    if (!trees[i] || ft_tree_add_root(trees[i], workers[i].pid, 0, false, &err) < 0)
       check(false, "%s", err.text);
   }
   ft_measure_sample(measure);
