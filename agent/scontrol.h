@@ -18,12 +18,12 @@ struct ft_slurm_job {
   uint32_t uid;
   char user[64], account[64], partition[64], name[128];
   bool running;
-  bool over;                 /* the state is final and the record complete */
+  bool final;                /* the state is final and the record complete */
   ft_outcome outcome;        /* if over */
   double submit_time;        /* UTC seconds; 0: unknown */
-  double end_time;           /* if over, UTC seconds; 0: unknown */
+  double end_time;           /* if final, UTC seconds; 0: unknown */
   double time_limit_seconds; /* 0: unlimited or unknown */
-  double suspended_seconds;  /* if over: time between start and end that is no run time; integer */
+  double suspended_seconds;  /* if final: time between start and end that is no run time; integer */
 };
 
 /* Parses the record of JOB_ID. Returns 0; -1 and ERR if TEXT has none. */

@@ -204,7 +204,7 @@ static int add_thread_children(struct ft_tree *tree, pid_t pid, pid_t tid)
 /* Adds the children of TREE's member INDEX to TREE. Returns 0; -1 if not all can be listed. */
 static int add_children(struct ft_tree *tree, size_t index)
 {
-  pid_t pid = tree->pulses[index].pid, threads[THREADS_LIMIT] = { pid };
+  pid_t pid = tree->polls[index].pid, threads[THREADS_LIMIT] = { pid };
   size_t count = 1;
 
   if (tree->members[index].threads != 1)
@@ -315,7 +315,7 @@ static bool is_members_session(const struct ft_measure *measure, pid_t session)
 
 /* The pids allocated since the last scan, and the last session found to be unrelated; 0: none. */
 struct births {
-  pid_t from, to, stranger;
+  pid_t from, to, unrelated;
 };
 
 /*
@@ -327,7 +327,7 @@ struct births {
 static bool is_strangers_session(const struct ft_measure *measure, pid_t session,
                                  const struct births *births)
 {
-  if (session == births->stranger && session)
+  if (session == births->unrelated && session)
     return true;
   /* session 0 has no leader (started by init); only its processes' children are in it */
   if (session == 0)
@@ -345,7 +345,7 @@ static bool probe_new(struct ft_measure *measure, pid_t pid, struct births *birt
     return false;
   if (!is_strangers_session(measure, session, births))
     return probe_pid(measure, pid);
-  births->stranger = session;
+  births->unrelated = session;
   set_known(measure->discovery, pid);
   note_stranger(measure, pid);
   return true;
@@ -376,7 +376,7 @@ FT_HOT static void find_candidates(struct ft_measure *measure)
   pid_t newest = newest_pid(discovery), last = discovery->newest;
 
   discovery->count = 0;
-  measure->born = !newest || newest != last;
+  measure->new_pids = !newest || newest != last;
   if (newest && newest < last)
     restart_discovery(discovery);
   if (!newest || !discovery->newest || newest - last > PROBE_LIMIT ||
@@ -450,7 +450,7 @@ FT_HOT void ft_discovery_look(struct ft_measure *measure)
 {
   if (!measure->trees)
     return;
-  measure->instants++;
+  measure->sample_count++;
   for (struct ft_tree *tree = measure->trees; tree; tree = tree->next)
     ft_tree_look(tree);
   find_candidates(measure);

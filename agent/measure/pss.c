@@ -25,10 +25,11 @@
   (2.5e-5 / FT_MIB) /* initial value: 4 KiB pages shared by 51; huge pages: 1/100 */
 #define LARGE_BYTES                                                                                \
   (16.0 * FT_MIB) /* minimum size from which a reading updates the time per byte */
-#define SHARED_PART                                                                                \
+#define SHARED_FRACTION                                                                            \
   0.1 /* fraction of the summed RSS counted more than once, from which PSS is read */
-#define NEWS_PART 0.02 /* increase of RSS since the last reading, from which PSS is read again */
-#define NEWS_SECONDS                                                                               \
+#define GROWTH_FRACTION                                                                            \
+  0.02 /* increase of RSS since the last reading, from which PSS is read again */
+#define REREAD_SECONDS                                                                             \
   10.0 /* interval if PSS is enforced: sharing may end while RSS stays constant */
 #define NEAR_PEAK                                                                                  \
   0.95 /* fraction of the maximum summed RSS; below it a reading is not of the peak */
@@ -89,10 +90,10 @@ static double copied_of(const struct ft_tree *tree, const struct ft_member *memb
       fmin(member->rss_bytes - member->shared_bytes, parent->rss_bytes - parent->shared_bytes), 0);
 }
 
-/* Whether at least SHARED_PART of SAMPLE's RSS is counted more than once. */
+/* Whether at least SHARED_FRACTION of SAMPLE's RSS is counted more than once. */
 static bool much_is_shared(const struct ft_tree *tree, const struct ft_sample *sample)
 {
-  double shared = 0, most_shared = 0, copied = 0;
+  double shared = 0, max_shared = 0, copied = 0;
 
   if (sample->processes < 2)
     return false;
@@ -103,9 +104,9 @@ static bool much_is_shared(const struct ft_tree *tree, const struct ft_sample *s
       continue;
     copied += copied_of(tree, member);
     shared += member->shared_bytes;
-    ft_most(&most_shared, member->shared_bytes);
+    ft_most(&max_shared, member->shared_bytes);
   }
-  return shared - most_shared + copied > SHARED_PART * sample->rss_bytes;
+  return shared - max_shared + copied > SHARED_FRACTION * sample->rss_bytes;
 }
 
 /*
@@ -116,15 +117,15 @@ static bool much_is_shared(const struct ft_tree *tree, const struct ft_sample *s
 FT_HOT static bool could_matter(const struct ft_measure *measure, const struct ft_tree *tree,
                                 struct pss *pss, const struct ft_sample *sample)
 {
-  bool news = sample->rss_bytes > (1 + NEWS_PART) * pss->rss_bytes;
+  bool grown = sample->rss_bytes > (1 + GROWTH_FRACTION) * pss->rss_bytes;
 
-  if (sample->rss_bytes <= 0 || sample->rss_bytes <= tree->most.pss_bytes)
+  if (sample->rss_bytes <= 0 || sample->rss_bytes <= tree->max.pss_bytes)
     return false;
   if (measure->settings.rule == FT_RULE_PSS)
-    return news || measure->now - pss->read_at >= NEWS_SECONDS;
-  if (!news || (measure->settings.rule == FT_RULE_CGROUP && tree->most.charge_bytes >= 0))
+    return grown || measure->now - pss->read_at >= REREAD_SECONDS;
+  if (!grown || (measure->settings.rule == FT_RULE_CGROUP && tree->max.charge_bytes >= 0))
     return false;
-  if (tree->news)
+  if (tree->changed)
     pss->shares = much_is_shared(tree, sample);
   return pss->shares;
 }
@@ -225,9 +226,9 @@ static void pss_close(struct ft_measure *measure, struct ft_tree *tree, void *st
   const struct pss *pss = state;
 
   (void)measure;
-  if (tree->most.pss_bytes < 0 || pss->rss_bytes < NEAR_PEAK * tree->most.rss_bytes)
+  if (tree->max.pss_bytes < 0 || pss->rss_bytes < NEAR_PEAK * tree->max.rss_bytes)
     return;
-  ft_measure_put(&out->has_pss_bytes, &out->pss_bytes, tree->most.pss_bytes);
+  ft_measure_put(&out->has_pss_bytes, &out->pss_bytes, tree->max.pss_bytes);
 }
 
 const struct ft_sampler ft_sampler_pss = { .name = "pss",
