@@ -40,7 +40,7 @@ struct ft_exits {
 /* State per tree. */
 struct state {
   double previous_bytes; /* sum of RSS at the previous sample */
-  double ended_bytes;  /* part of it that has ended since */
+  double ended_bytes;    /* part of it that has ended since */
 };
 
 static bool exits_probe(struct ft_measure *measure, struct ft_measure_report *report)

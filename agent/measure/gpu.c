@@ -35,7 +35,7 @@ struct state {
   double bytes;      /* at that query; negative: never on a GPU */
   double max_bytes;
   double utilisation; /* sum over queries and GPUs */
-  unsigned utilisations;
+  unsigned utilisation_count;
   struct device devices[FT_NVML_DEVICES];
   unsigned count;
   char name[64], profile[32];
@@ -135,7 +135,8 @@ static struct device *device_of(struct state *state, const struct ft_nvml_use *u
   *device = (struct device){ .index = use->device, .exclusive = true };
   device->has_energy = ft_nvml_energy(gpu.nvml, use->device, &device->first_joules);
   device->last_joules = device->first_joules;
-  device->has_transferred = ft_nvml_transferred(gpu.nvml, use->device, device->sent_received, wrap);
+  device->has_transferred =
+      ft_nvml_transferred(gpu.nvml, use->device, device->sent_received, wrap);
   if (!state->name[0])
     ft_nvml_name(gpu.nvml, use->device, state->name, sizeof state->name);
   if (!state->profile[0])
@@ -189,7 +190,7 @@ static void follow(struct state *state, const struct ft_tree *tree)
     follow_transfers(device);
     if (ft_nvml_utilisation(gpu.nvml, device->index, &part)) {
       state->utilisation += part;
-      state->utilisations++;
+      state->utilisation_count++;
     }
   }
   gpu.next_query += (ft_io_monotonic() - begun) / QUERY_FRACTION;
@@ -244,9 +245,9 @@ static void gpu_close(struct ft_measure *measure, struct ft_tree *tree, void *da
     out->has_gpu_energy_joules = true;
     out->gpu_energy_joules = joules;
   }
-  if (whole && state->utilisations) {
+  if (whole && state->utilisation_count) {
     out->has_gpu_utilisation = true;
-    out->gpu_utilisation = state->utilisation / state->utilisations;
+    out->gpu_utilisation = state->utilisation / state->utilisation_count;
   }
   if (state->max_bytes >= 0) {
     out->has_gpu_memory_bytes = true;

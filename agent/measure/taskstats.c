@@ -315,7 +315,7 @@ FT_HOT size_t ft_taskstats_read(int fd, struct ft_exit *exits, bool *more, bool 
   }
   *more = true;
   *lost = false;
-  for (int turn = 0; turn < FT_EXITS_LIMIT / MESSAGES_AT_ONCE; turn++) {
+  for (int batch = 0; batch < FT_EXITS_LIMIT / MESSAGES_AT_ONCE; batch++) {
     int got = recvmmsg(fd, messages, MESSAGES_AT_ONCE, MSG_DONTWAIT, NULL);
     struct record record;
 
