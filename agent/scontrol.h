@@ -19,7 +19,7 @@ struct ft_slurm_job {
   char user[64], account[64], partition[64], name[128];
   bool running;
   bool final;                /* the state is final and the record complete */
-  ft_outcome outcome;        /* if over */
+  ft_outcome outcome;        /* if final */
   double submit_time;        /* UTC seconds; 0: unknown */
   double end_time;           /* if final, UTC seconds; 0: unknown */
   double time_limit_seconds; /* 0: unlimited or unknown */
