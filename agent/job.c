@@ -176,7 +176,7 @@ void ft_job_apply_end(struct job *job, const struct ft_slurm_job *answer)
 {
   double late = answer ? job->o->end_time - answer->end_time : 0;
 
-  if (!answer || !answer->over || late < 0 || late >= job->o->runtime_seconds)
+  if (!answer || !answer->final || late < 0 || late >= job->o->runtime_seconds)
     return;
   job->o->end_time = answer->end_time;
   job->o->runtime_seconds -= late;
@@ -186,7 +186,7 @@ bool ft_job_apply_suspension(struct job *job, const struct ft_slurm_job *answer)
 {
   double seconds = answer->suspended_seconds;
 
-  if (job->shortened || !answer->over || answer->restart_count != job->o->restart_count ||
+  if (job->shortened || !answer->final || answer->restart_count != job->o->restart_count ||
       seconds <= 0 || seconds >= job->o->runtime_seconds)
     return false;
   job->shortened = true;

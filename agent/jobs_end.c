@@ -150,7 +150,7 @@ static void reply_while_running(struct ft_jobs *jobs, struct job *job,
                                 const struct ft_slurm_job *record, struct ft_instant now)
 {
   bool is_idle = ft_jobs_is_idle(job);
-  bool ended = record && (record->over || record->restart_count > job->restart_count);
+  bool ended = record && (record->final || record->restart_count > job->restart_count);
 
   /* Slurm has removed the job's record, or is not running */
   if (!record && now.monotonic - job->idle_since >= GIVE_UP_SECONDS)

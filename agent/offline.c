@@ -167,17 +167,17 @@ static int complete_forget(struct ft_recorder *recorder, struct ft_forget_report
                            struct ft_error *err)
 {
   const struct timespec pause = { .tv_nsec = (long)(RETRY_PAUSE_SECONDS * 1e9) };
-  double until = ft_io_monotonic() + GIVE_UP_AFTER_SECONDS;
+  double deadline = ft_io_monotonic() + GIVE_UP_AFTER_SECONDS;
 
-  while (!report->over) {
+  while (!report->done) {
     if (ft_recorder_maintain(recorder)) {
-      until = ft_io_monotonic() + GIVE_UP_AFTER_SECONDS;
+      deadline = ft_io_monotonic() + GIVE_UP_AFTER_SECONDS;
       continue;
     }
-    if (ft_io_monotonic() >= until)
+    if (ft_io_monotonic() >= deadline)
       return ft_error_set(err, "removal is not complete, foretelld will continue: %s",
                           report->failing ? report->why.text : "the store is in use");
-    if (!report->over)
+    if (!report->done)
       (void)nanosleep(&pause, NULL);
   }
   return 0;

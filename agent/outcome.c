@@ -56,7 +56,7 @@ struct ft_run_outcome ft_outcome_from_slurm(struct ft_run_outcome outcome, uint3
     return outcome;
   if (record->restart_count > restart_count)
     return (struct ft_run_outcome){ FT_OUTCOME_REQUEUED, true };
-  if (!record->over)
+  if (!record->final)
     return (struct ft_run_outcome){ outcome.outcome, false };
   if (outcome.outcome == FT_OUTCOME_OUT_OF_MEMORY &&
       (record->outcome == FT_OUTCOME_FAILED || record->outcome == FT_OUTCOME_CANCELLED ||

@@ -28,7 +28,7 @@ struct query_connection {
   bool answer_begun;
   bool answer_complete; /* `packet` is the last one */
   struct ft_buf packet; /* reply that does not fit into the socket's buffer yet */
-  double until;         /* the peer's deadline, monotonic */
+  double deadline;      /* the peer's deadline, monotonic */
   struct query_connection *next;
 };
 
@@ -55,10 +55,10 @@ static int send_reply(struct query_connection *c)
       send(c->watch.fd, ft_buf_text(&c->packet), c->packet.length, MSG_DONTWAIT | MSG_NOSIGNAL);
 
   if (sent < 0)
-    return (errno == EAGAIN || errno == EINTR) && ft_io_monotonic() < c->until ? 0 : -1;
+    return (errno == EAGAIN || errno == EINTR) && ft_io_monotonic() < c->deadline ? 0 : -1;
   ft_buf_free(&c->packet);
   ft_buf_init(&c->packet, FT_LIMIT_RECORD);
-  c->until = ft_io_monotonic() + PEER_SECONDS;
+  c->deadline = ft_io_monotonic() + PEER_SECONDS;
   return 1;
 }
 
@@ -181,7 +181,7 @@ static void receive_question(struct ft_watch *watch)
   }
   ft_loop_unwatch(q->loop, watch);
   c->received = true;
-  c->until = ft_io_monotonic() + PEER_SECONDS;
+  c->deadline = ft_io_monotonic() + PEER_SECONDS;
   ft_loop_at(q->loop, &q->timer, ft_io_monotonic());
 }
 
@@ -200,7 +200,7 @@ static bool has_query_room(struct ft_query_server *q, uid_t uid)
 
   for (struct query_connection *c = q->list; c; c = next) {
     next = c->next;
-    if (!c->received && now >= c->until)
+    if (!c->received && now >= c->deadline)
       close_query(c);
     else
       own += c->query.uid == uid;
@@ -225,7 +225,7 @@ static struct query_connection *new_query(struct ft_query_server *q, int fd)
   c->query = (struct ft_query){ .question = &c->question,
                                 .uid = peer.uid,
                                 .privileged = is_privileged(q, peer.uid) };
-  c->until = ft_io_monotonic() + PEER_SECONDS;
+  c->deadline = ft_io_monotonic() + PEER_SECONDS;
   ft_buf_init(&c->packet, FT_LIMIT_RECORD);
   return c;
 }

@@ -13,12 +13,12 @@ struct ft_slurm_job {
   uint32_t uid;
   char user[64], account[64], partition[64], name[128];
   bool running;
-  bool over;                 /* the state is final and the record complete */
-  ft_outcome outcome;        /* if over */
+  bool final;                /* the state is final and the record complete */
+  ft_outcome outcome;        /* if final */
   double submit_time;        /* UTC seconds; 0: unknown */
-  double end_time;           /* if over, UTC seconds; 0: unknown */
+  double end_time;           /* if final, UTC seconds; 0: unknown */
   double time_limit_seconds; /* 0: unlimited or unknown */
-  double suspended_seconds;  /* if over: time between start and end that is no run time; integer */
+  double suspended_seconds;  /* if final: time between start and end that is no run time; integer */
 };
 
 #endif

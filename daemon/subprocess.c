@@ -26,7 +26,7 @@ struct child {
   struct ft_timer deadline;
   char name[64];
   pid_t pid;
-  bool reaped, ended_output, late;
+  bool reaped, output_closed, timed_out;
   int status;
   struct ft_buf output;
   ft_subprocess_callback *call;
@@ -74,7 +74,7 @@ static void describe_failure(const struct child *c, struct ft_subprocess_result 
   struct ft_text line = last_line(&c->output);
   int length = (int)(ft_text_left(&line) < 160 ? ft_text_left(&line) : 160);
 
-  if (c->late)
+  if (c->timed_out)
     (void)snprintf(result->why, sizeof result->why, "%s: deadline passed", c->name);
   else if (c->output.failed)
     (void)snprintf(result->why, sizeof result->why, "%s: printed more than %zu bytes", c->name,
@@ -93,9 +93,9 @@ static void complete_if_done(struct child *c)
   ft_subprocess_callback *call = c->call;
   void *data = c->data;
 
-  if (!c->reaped || !c->ended_output)
+  if (!c->reaped || !c->output_closed)
     return;
-  result.ok = !c->late && !c->output.failed && WIFEXITED(c->status) && !WEXITSTATUS(c->status);
+  result.ok = !c->timed_out && !c->output.failed && WIFEXITED(c->status) && !WEXITSTATUS(c->status);
   result.text = ft_buf_text(&c->output);
   result.length = c->output.length;
   if (!result.ok)
@@ -106,7 +106,7 @@ static void complete_if_done(struct child *c)
 
 static void end_output(struct child *c)
 {
-  c->ended_output = true;
+  c->output_closed = true;
   ft_loop_unwatch(c->children->loop, &c->pipe);
   close(c->pipe.fd);
   c->pipe.fd = -1;
@@ -138,9 +138,9 @@ static void deadline_passed(void *data)
 {
   struct child *c = data;
 
-  c->late = true;
+  c->timed_out = true;
   kill_group(c);
-  if (!c->ended_output)
+  if (!c->output_closed)
     end_output(c);
   complete_if_done(c);
 }

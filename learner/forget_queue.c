@@ -19,18 +19,20 @@ struct ft_forget_queue {
   enum forget_phase phase;
   struct ft_forget_pass pass;
   struct ft_forget_report *reports; /* sorted by id */
-  int (*leaving)(const ft_observation *observation, void *data, struct ft_error *err);
+  int (*before_removal)(const ft_observation *observation, void *data, struct ft_error *err);
   void *data;
 };
 
-struct ft_forget_queue *ft_forget_queue_open(int (*leaving)(const ft_observation *observation,
-                                                            void *data, struct ft_error *err),
-                                             void *data)
+struct ft_forget_queue *ft_forget_queue_open(
+    int (*before_removal)(const ft_observation *observation, void *data, struct ft_error *err),
+    void *data)
 {
   struct ft_forget_queue *q = calloc(1, sizeof *q);
 
   if (q)
-    *q = (struct ft_forget_queue){ .phase = PHASE_UNKNOWN, .leaving = leaving, .data = data };
+    *q = (struct ft_forget_queue){ .phase = PHASE_UNKNOWN,
+                                   .before_removal = before_removal,
+                                   .data = data };
   return q;
 }
 
@@ -90,7 +92,7 @@ static struct ft_forget_report *current_report(struct ft_forget_queue *q)
 static void complete_reports(struct ft_forget_queue *q, bool all)
 {
   for (struct ft_forget_report *r = q->reports; r; r = r->next)
-    r->over = r->over || all || r->id < q->pass.tombstone.id;
+    r->done = r->done || all || r->id < q->pass.tombstone.id;
 }
 
 static void add_progress(struct ft_forget_queue *q, const struct ft_forget_pass *before)
@@ -122,7 +124,7 @@ static int next_pass(struct ft_forget_queue *q, struct ft_store *store, struct f
 
   if (status < 0)
     return -1;
-  q->pass.before_removal = q->leaving;
+  q->pass.before_removal = q->before_removal;
   q->pass.data = q->data;
   q->phase = status > 0 ? PHASE_REMOVE : PHASE_IDLE;
   complete_reports(q, status == 0);

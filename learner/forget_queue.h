@@ -16,7 +16,7 @@
 /* Progress of one request; owned by the caller, and not moved before ft_forget_queue_drop. */
 struct ft_forget_report {
   ft_forgotten total; /* so far */
-  bool over;
+  bool done;
   bool failing; /* the last step failed; reason in `why` */
   struct ft_error why;
   int64_t id; /* of the tombstone */
@@ -31,10 +31,10 @@ struct ft_forget_report {
 
 struct ft_forget_queue;
 
-/* LEAVING and DATA as of struct ft_forget_pass. Returns NULL out of memory. */
-struct ft_forget_queue *ft_forget_queue_open(int (*leaving)(const ft_observation *observation,
-                                                            void *data, struct ft_error *err),
-                                             void *data);
+/* BEFORE_REMOVAL and DATA as of struct ft_forget_pass. Returns NULL out of memory. */
+struct ft_forget_queue *ft_forget_queue_open(
+    int (*before_removal)(const ft_observation *observation, void *data, struct ft_error *err),
+    void *data);
 void ft_forget_queue_close(struct ft_forget_queue *queue);
 
 /*

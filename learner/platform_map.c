@@ -36,7 +36,7 @@ struct ft_platform_map {
   struct listed_host *host; /* sorted by name */
   size_t host_count;
   struct observed_node *observed; /* sorted by node */
-  size_t observed_count, observed_room;
+  size_t observed_count, observed_size;
 };
 
 static bool is_node_pattern(const char *nodes)
@@ -235,7 +235,7 @@ void ft_platform_map_observe(struct ft_platform_map *map, const char *node, cons
   if (found && map->observed[at].time > time)
     return;
   if (!found) {
-    grown = ft_array_grow(map->observed, &map->observed_room, map->observed_count, sizeof one,
+    grown = ft_array_grow(map->observed, &map->observed_size, map->observed_count, sizeof one,
                           MAX_OBSERVED_NODES);
     if (!grown)
       return;

@@ -64,8 +64,8 @@ struct ft_platform_worker {
   struct ft_timer start_timer;
   double pause_until, train_from; /* monotonic; no child, no training before */
   unsigned runs;                  /* of apps with several platforms, since the last training */
-  bool busy, adopting;
-  bool missed;                   /* an app was beyond the limit of waiting apps */
+  bool busy, publishing;
+  bool overflow;                 /* an app was beyond the limit of waiting apps */
   bool whole_site;               /* the latest model is not applied to all apps yet */
   struct runtime_file last_file; /* of the apps to which it is applied */
   struct child_task waiting, running;
@@ -310,7 +310,7 @@ static int run_child_task(int state_fd, void *data)
 
 static void arm_child(struct ft_platform_worker *r)
 {
-  if ((r->waiting.count || r->whole_site || r->missed) && !r->busy && !r->start_timer.armed)
+  if ((r->waiting.count || r->whole_site || r->overflow) && !r->busy && !r->start_timer.armed)
     ft_loop_at(r->loop, &r->start_timer,
                fmax(ft_io_monotonic() + CHILD_PAUSE_SECONDS, r->pause_until));
 }
@@ -348,7 +348,7 @@ static size_t adopt_estimates(struct ft_platform_worker *r, struct ft_text text)
   struct ft_text line;
   size_t apps = 0;
 
-  r->adopting = true;
+  r->publishing = true;
   r->whole_site = false;
   while (ft_text_line(&text, &line)) {
     struct timed_app app;
@@ -367,7 +367,7 @@ static size_t adopt_estimates(struct ft_platform_worker *r, struct ft_text text)
     adopt_app_estimates(r, &text, &app);
     apps++;
   }
-  r->adopting = false;
+  r->publishing = false;
   return apps;
 }
 
@@ -395,12 +395,12 @@ static void start_child(void *data)
   double now = ft_io_monotonic();
   struct ft_error err;
 
-  if (r->busy || !(r->waiting.count || r->whole_site || r->missed))
+  if (r->busy || !(r->waiting.count || r->whole_site || r->overflow))
     return;
-  if (r->missed && !r->whole_site) {
+  if (r->overflow && !r->whole_site) {
     r->whole_site = true;
     r->last_file.name[0] = '\0';
-    r->missed = false;
+    r->overflow = false;
   }
   r->waiting.train = r->runs >= TRAIN_RUNS && now >= r->train_from;
   r->waiting.whole_site = r->whole_site;
@@ -430,7 +430,7 @@ static void runtimes_published(const ft_performance *p, void *data)
   struct child_task *w = &r->waiting;
   size_t platforms = 0;
 
-  if (r->adopting)
+  if (r->publishing)
     return;
   for (size_t i = 0; i < p->platforms_count; i++)
     platforms += p->platforms[i].runs > 0;
@@ -439,7 +439,7 @@ static void runtimes_published(const ft_performance *p, void *data)
     if (w->app[i].uid == p->uid && strcmp(w->app[i].name, p->app) == 0)
       return;
   if (w->count == MAX_WAITING_APPS) {
-    r->missed = true;
+    r->overflow = true;
     return;
   }
   w->app[w->count].uid = p->uid;

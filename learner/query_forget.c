@@ -101,15 +101,15 @@ static bool report_removal(struct forget_progress *forget_progress, ft_reply *re
 
   if (!report->failing)
     forget_progress->failing_since = now;
-  if (!report->over && report->failing && now - forget_progress->failing_since > FAILING_SECONDS) {
+  if (!report->done && report->failing && now - forget_progress->failing_since > FAILING_SECONDS) {
     ft_error_set(&err, "removal is not complete, foretelld continues to try: %.180s",
                  report->why.text);
     return reply_error(reply, &err);
   }
-  if (!report->over && now < forget_progress->progress_at)
+  if (!report->done && now < forget_progress->progress_at)
     return false;
   forget_progress->progress_at = now + PROGRESS_SECONDS;
-  reply_progress(reply, &report->total, report->over);
+  reply_progress(reply, &report->total, report->done);
   return true;
 }
 

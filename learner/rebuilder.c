@@ -249,7 +249,7 @@ static int publish_rebuilt(struct ft_rebuilder *rebuilder, struct ft_store *stor
 static int rebuild_some(struct ft_rebuilder *rebuilder, struct ft_store *store,
                         struct ft_error *err)
 {
-  double until = ft_io_monotonic() + REBUILD_STEP_SECONDS;
+  double deadline = ft_io_monotonic() + REBUILD_STEP_SECONDS;
   int status;
 
   if (apply_settings(rebuilder, store, err) < 0)
@@ -259,7 +259,7 @@ static int rebuild_some(struct ft_rebuilder *rebuilder, struct ft_store *store,
     return status < 0 ? -1 : end_round(rebuilder, store, err);
   do
     status = ft_rebuild_step(rebuilder->rebuild, store, RUNS_PER_CLOCK_CHECK, err);
-  while (status == 0 && ft_io_monotonic() < until);
+  while (status == 0 && ft_io_monotonic() < deadline);
   if (status > 0)
     return publish_rebuilt(rebuilder, store, err) < 0 ? -1 : 1;
   if (status < 0) {

@@ -85,11 +85,11 @@ static void parse_optional_name(struct ft_text value, char *out, size_t size)
 
 static void parse_job_state(struct ft_text value, struct ft_slurm_job *out)
 {
-  out->over = false;
+  out->final = false;
   out->running = ft_text_equals(value, "RUNNING");
   for (size_t i = 0; i < sizeof states / sizeof *states; i++)
     if (ft_text_equals(value, states[i].name)) {
-      out->over = true;
+      out->final = true;
       out->outcome = states[i].outcome;
     }
 }
@@ -149,7 +149,7 @@ static void parse_job_line(struct ft_text line, struct ft_slurm_job *out)
     if (seen_user)
       parse_job_field(key, word, out, &times);
   }
-  if (out->over && out->end_time > 0 && times.start > 0 && times.run >= 0 &&
+  if (out->final && out->end_time > 0 && times.start > 0 && times.run >= 0 &&
       out->end_time - times.start > times.run)
     out->suspended_seconds = out->end_time - times.start - times.run;
 }

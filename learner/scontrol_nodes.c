@@ -250,7 +250,7 @@ struct parsed_node {
   ft_node_type type;
   struct ft_text name, features, partitions, gres;
   uint64_t used_cpus, cpus;
-  bool is_host, idle, takes_jobs, down;
+  bool is_host, idle, accepts_jobs, down;
 };
 
 /*
@@ -270,16 +270,16 @@ static void parse_node_state(struct ft_text state, struct parsed_node *out)
 
   if (!ft_text_until(&state, '+', &flag))
     return;
-  out->takes_jobs = ft_text_equals(flag, "IDLE") || ft_text_equals(flag, "MIXED");
+  out->accepts_jobs = ft_text_equals(flag, "IDLE") || ft_text_equals(flag, "MIXED");
   out->idle = ft_text_equals(flag, "IDLE");
   out->down = ft_text_copy(flag, name, sizeof name) && ft_string_listed(lost, name);
   while (ft_text_until(&state, '+', &flag)) {
     bool named = ft_text_copy(flag, name, sizeof name);
 
-    out->takes_jobs &= named && ft_string_listed(harmless, name);
+    out->accepts_jobs &= named && ft_string_listed(harmless, name);
     out->down |= named && ft_string_listed(lost, name);
   }
-  out->idle = out->idle && out->takes_jobs;
+  out->idle = out->idle && out->accepts_jobs;
 }
 
 /* Copies the features that --constraint may name; too long a list counts as unknown. */
@@ -467,7 +467,7 @@ static void add_node(ft_partition *partition, const struct parsed_node *node)
   type.has_max_idle_cpus = true;
   type.idle_nodes = node->idle;
   type.down_nodes = node->down;
-  if (node->takes_jobs && node->cpus > node->used_cpus)
+  if (node->accepts_jobs && node->cpus > node->used_cpus)
     type.idle_cpus = type.max_idle_cpus = (uint32_t)(node->cpus - node->used_cpus);
   add_partition_node_type(partition, &type);
   while (next_gres(&list, &gres))

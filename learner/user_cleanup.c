@@ -92,13 +92,13 @@ static bool is_similar_apps_file(const char *name)
 /* Returns whether files are left in the directory. */
 static bool clean_some_files(struct ft_user_cleanup *cleanup)
 {
-  double until = ft_io_monotonic() + CLEANUP_STEP_SECONDS;
+  double deadline = ft_io_monotonic() + CLEANUP_STEP_SECONDS;
   struct dirent *entry;
 
   while ((entry = readdir(cleanup->directory))) {
     if (is_similar_apps_file(entry->d_name))
       clean_similar_apps(dirfd(cleanup->directory), entry->d_name);
-    if (ft_io_monotonic() >= until)
+    if (ft_io_monotonic() >= deadline)
       return true;
   }
   return false;

@@ -20,7 +20,7 @@
 #define DEPTH_LIMIT 32
 
 /* Fraction of a run's CPU time that may be missing from its counts; by judgement. */
-#define MISSED_PART 0.02
+#define MISSED_FRACTION 0.02
 
 /* Arguments common to all levels of the recursion. */
 struct walk {
@@ -193,7 +193,7 @@ bool ft_attach_is_whole(const struct ft_attach *attach, double cpu_seconds)
   if (attach->incomplete || !attach->count)
     return false;
   return cpu_seconds < 0 || attach->missed_seconds <= 0 ||
-         attach->missed_seconds <= MISSED_PART * (attach->missed_seconds + cpu_seconds);
+         attach->missed_seconds <= MISSED_FRACTION * (attach->missed_seconds + cpu_seconds);
 }
 
 void ft_attach_free(struct ft_attach *attach)

@@ -41,8 +41,8 @@ struct cgroup {
   char folder[PATH_MAX]; /* directory below the root descriptor */
   double peak_before;    /* the kernel's peak when the cgroup was found */
   double peak_bytes, limit_bytes;
-  double most_cache, most_swap, most_hugetlb, most_shmem;
-  double credit, last, next_stat;
+  double max_cache, max_swap, max_hugetlb, max_shmem;
+  double credit, last_sample, next_stat;
 };
 
 static bool cgroup_probe(struct ft_measure *measure, struct ft_measure_report *report)
@@ -182,7 +182,7 @@ static void search(struct ft_tree *tree, struct cgroup *cgroup)
   if (!member || !ft_cgroup_path_of(measure, measure->mounts->v1, member->pid, own, sizeof own))
     return;
   ft_string_copy(own, path, sizeof path);
-  job = !tree->command && ft_cgroup_find_job(tree, path, sizeof path);
+  job = !tree->includes_self && ft_cgroup_find_job(tree, path, sizeof path);
   if ((!job && !ft_cgroup_cut_at_own(tree, path, sizeof path)) ||
       !ft_cgroup_directory_of(measure->mounts, path, folder, sizeof folder) ||
       (strcmp(own, path) && !ft_cgroup_is_hierarchical(measure, folder))) {
@@ -205,11 +205,11 @@ static int cgroup_open(struct ft_measure *measure, struct ft_tree *tree, void *s
   cgroup->usage_fd = cgroup->stat_fd = cgroup->peak_fd = cgroup->swap_fd = cgroup->kmem_fd = -1;
   for (size_t i = 0; i < HUGETLB_LIMIT; i++)
     cgroup->hugetlb_fds[i] = -1;
-  cgroup->peak_bytes = cgroup->limit_bytes = cgroup->most_cache = -1;
-  cgroup->most_swap = cgroup->most_hugetlb = cgroup->most_shmem = -1;
+  cgroup->peak_bytes = cgroup->limit_bytes = cgroup->max_cache = -1;
+  cgroup->max_swap = cgroup->max_hugetlb = cgroup->max_shmem = -1;
   cgroup->search_interval = SEARCH_FIRST_SECONDS;
   cgroup->credit = STAT_CREDIT_LIMIT;
-  cgroup->last = tree->started;
+  cgroup->last_sample = tree->started;
   return 0;
 }
 
@@ -282,18 +282,18 @@ static void read_stat(struct ft_tree *tree, struct cgroup *cgroup, struct ft_sam
   if (cache >= 0) {
     if ((value = accounted(cgroup, text, v1)) >= 0)
       charge = fmin(charge, value);
-    ft_most(&cgroup->most_cache, cache);
+    ft_most(&cgroup->max_cache, cache);
     sample->charge_less_cache_bytes = fmax(charge - cache, 0);
   }
   if (ft_proc_value(text, v1 ? "total_shmem" : "shmem", &value))
-    ft_most(&cgroup->most_shmem, value);
+    ft_most(&cgroup->max_shmem, value);
   if (v1 && ft_proc_value(text, "total_swap", &value))
-    ft_most(&cgroup->most_swap, value);
-  ft_most(&cgroup->most_swap, reread_number(cgroup->swap_fd));
+    ft_most(&cgroup->max_swap, value);
+  ft_most(&cgroup->max_swap, reread_number(cgroup->swap_fd));
   for (size_t i = 0; i < HUGETLB_LIMIT; i++)
     if ((value = reread_number(cgroup->hugetlb_fds[i])) >= 0)
       hugetlb = (hugetlb < 0 ? 0 : hugetlb) + value;
-  ft_most(&cgroup->most_hugetlb, hugetlb);
+  ft_most(&cgroup->max_hugetlb, hugetlb);
 }
 
 /*
@@ -330,12 +330,12 @@ FT_HOT static void cgroup_sample(struct ft_measure *measure, struct ft_tree *tre
     return;
   }
   read_peak(cgroup);
-  cgroup->credit += (measure->now - cgroup->last) * STAT_BUDGET;
+  cgroup->credit += (measure->now - cgroup->last_sample) * STAT_BUDGET;
   if (cgroup->credit > STAT_CREDIT_LIMIT)
     cgroup->credit = STAT_CREDIT_LIMIT;
-  cgroup->last = measure->now;
+  cgroup->last_sample = measure->now;
   /* usage less cache is at most the usage: below the known peak there is no new one */
-  if (cgroup->credit <= 0 || (sample->charge_bytes <= tree->most.charge_less_cache_bytes &&
+  if (cgroup->credit <= 0 || (sample->charge_bytes <= tree->max.charge_less_cache_bytes &&
                               measure->now < cgroup->next_stat))
     return;
   start = ft_io_monotonic();
@@ -353,21 +353,21 @@ static void cgroup_close(struct ft_measure *measure, struct ft_tree *tree, void 
                          ft_observation *out)
 {
   struct cgroup *cgroup = state;
-  double charge = tree->most.charge_bytes, less = tree->most.charge_less_cache_bytes;
+  double charge = tree->max.charge_bytes, less = tree->max.charge_less_cache_bytes;
 
   (void)measure;
   read_peak(cgroup);
   ft_most(&cgroup->peak_bytes, tree->end_charge_bytes);
-  tree->charge_is_whole = cgroup->peak_bytes >= 0;
+  tree->charge_peak_known = cgroup->peak_bytes >= 0;
   ft_most(&charge, cgroup->peak_bytes);
-  if (cgroup->most_cache >= 0)
-    ft_most(&less, cgroup->peak_bytes - cgroup->most_cache);
+  if (cgroup->max_cache >= 0)
+    ft_most(&less, cgroup->peak_bytes - cgroup->max_cache);
   ft_measure_put(&out->has_charge_bytes, &out->charge_bytes, charge);
   ft_measure_put(&out->has_charge_less_cache_bytes, &out->charge_less_cache_bytes, less);
-  ft_measure_put(&out->has_shmem_bytes, &out->shmem_bytes, cgroup->most_shmem);
+  ft_measure_put(&out->has_shmem_bytes, &out->shmem_bytes, cgroup->max_shmem);
   /* of all processes, with ended ones and shared pages: better than the sums of rss.c */
-  ft_measure_put(&out->has_swap_bytes, &out->swap_bytes, cgroup->most_swap);
-  ft_measure_put(&out->has_hugetlb_bytes, &out->hugetlb_bytes, cgroup->most_hugetlb);
+  ft_measure_put(&out->has_swap_bytes, &out->swap_bytes, cgroup->max_swap);
+  ft_measure_put(&out->has_hugetlb_bytes, &out->hugetlb_bytes, cgroup->max_hugetlb);
   if (!out->has_limit_bytes)
     ft_measure_put(&out->has_limit_bytes, &out->limit_bytes, cgroup->limit_bytes);
   leave(tree, cgroup);

@@ -232,7 +232,7 @@ static bool is_own_cgroup(const struct ft_tree *tree, const char *path, const ch
 {
   struct ft_measure *measure = tree->measure;
   uint64_t key = path_key(path);
-  struct ft_index_entry *shared = ft_tree_index_find(&measure->shared, key);
+  struct ft_index_entry *shared = ft_tree_index_find(&measure->shared_cgroups, key);
   double now = ft_io_monotonic();
   int folders = 0;
 
@@ -240,12 +240,12 @@ static bool is_own_cgroup(const struct ft_tree *tree, const char *path, const ch
     return false;
   if (holds_only(tree, folder, 0, &folders))
     return true;
-  if (!shared && measure->shared_count >= SHARED_LIMIT) {
-    ft_tree_index_free(&measure->shared);
-    measure->shared_count = 0;
+  if (!shared && measure->shared_cgroup_count >= SHARED_LIMIT) {
+    ft_tree_index_free(&measure->shared_cgroups);
+    measure->shared_cgroup_count = 0;
   }
-  measure->shared_count += !shared;
-  shared = ft_tree_index_add(&measure->shared, key);
+  measure->shared_cgroup_count += !shared;
+  shared = ft_tree_index_add(&measure->shared_cgroups, key);
   if (shared)
     shared->value = (size_t)now;
   return false;

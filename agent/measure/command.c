@@ -10,7 +10,7 @@
 enum {
   LINE_SIZE = 1024, /* limit of a command line, as in request/describe.c */
   FIRST_WORDS = 3,  /* a program follows its interpreter and one option: "python3 -u train.py" */
-  MOST_READ = 64    /* members per sample: reading a command line takes about 5 us */
+  READS_LIMIT = 64  /* members per sample: reading a command line takes about 5 us */
 };
 
 /* Replaces the NULs between the arguments in TEXT, LENGTH bytes of a cmdline file, with spaces. */
@@ -52,11 +52,11 @@ void ft_command_look(struct ft_tree *tree)
   char text[LINE_SIZE];
   size_t read = 0;
 
-  for (size_t i = 0; i < tree->count && !tree->command_ran && read < MOST_READ; i++) {
+  for (size_t i = 0; i < tree->count && !tree->command_ran && read < READS_LIMIT; i++) {
     const struct ft_member *member = &tree->members[i];
     ssize_t length;
 
-    if (!ft_member_lives(member) || !(member->fresh || member->changed || member->look))
+    if (!ft_member_lives(member) || !(member->fresh || member->changed || member->read_details))
       continue;
     length = ft_proc_read_pid(tree->measure, member->pid, "cmdline", text, sizeof text);
     read++;

@@ -3,8 +3,8 @@
  * Finds new processes of trees, with one scan for all trees. The newest pid of the namespace shows
  * whether any process began: if none, the scan is free; if a few, only these pids are examined;
  * otherwise /proc is listed. The descendants of a new root are found by the kernel's lists of
- * children. Orphans that it left before it was added are found among the strangers: the processes
- * examined last that belong to no tree.
+ * children. Orphans that it left before it was added are found among the unrelated processes:
+ * those examined last that belong to no tree.
  */
 #include "config.h"
 
@@ -26,8 +26,8 @@ enum {
   RETRY_LIMIT = 8,       /* newest of them that may not be visible yet */
   CANDIDATES_KEPT = 256, /* a larger array is freed after the scan */
   THREADS_LIMIT = 256,   /* threads whose children are listed; more: /proc is listed */
-  PASSES_LIMIT = 32, /* generations below a new root; more, as of a fork bomb: /proc is listed */
-  STRANGERS = 256    /* strangers that are remembered. Chosen by judgement. */
+  PASSES_LIMIT = 32,    /* generations below a new root; more, as of a fork bomb: /proc is listed */
+  UNRELATED_LIMIT = 256 /* unrelated processes that are remembered. Chosen by judgement. */
 };
 
 /* Interval of full scans, for processes that do not advance the newest pid (clone3 with
@@ -41,7 +41,7 @@ struct candidate {
 };
 
 /* A process that belonged to no tree when it was examined. */
-struct stranger {
+struct unrelated_process {
   pid_t pid;
   uint64_t examined; /* ticks after boot; its start is not later */
 };
@@ -54,11 +54,11 @@ struct ft_discovery {
   uint8_t *known;           /* one bit per pid: examined since pids last wrapped around */
   pid_t retry[RETRY_LIMIT]; /* pids allocated but not visible at the last scan */
   size_t retries;
-  struct stranger strangers[STRANGERS]; /* ring buffer */
-  size_t oldest_stranger;               /* its index */
-  uint64_t latest_forgotten;   /* examination of the latest stranger that left the ring, ticks */
-  uint64_t opened;             /* ticks after boot */
-  pid_t reexamined[STRANGERS]; /* strangers that the next scan examines again */
+  struct unrelated_process unrelated[UNRELATED_LIMIT]; /* ring buffer */
+  size_t oldest_unrelated;                             /* its index */
+  uint64_t latest_forgotten;         /* examination of the latest one that left the ring, ticks */
+  uint64_t opened;                   /* ticks after boot */
+  pid_t reexamined[UNRELATED_LIMIT]; /* unrelated processes that the next scan examines again */
   size_t reexamined_count;
   struct candidate *candidates;
   size_t count, size;
@@ -120,19 +120,19 @@ static void restart_discovery(struct ft_discovery *discovery)
 }
 
 /* Remembers that PID belongs to no tree. */
-static void note_stranger(struct ft_measure *measure, pid_t pid)
+static void note_unrelated(struct ft_measure *measure, pid_t pid)
 {
   struct ft_discovery *discovery = measure->discovery;
-  struct stranger *oldest = &discovery->strangers[discovery->oldest_stranger];
+  struct unrelated_process *oldest = &discovery->unrelated[discovery->oldest_unrelated];
 
   if (oldest->examined > discovery->latest_forgotten)
     discovery->latest_forgotten = oldest->examined;
-  *oldest = (struct stranger){ .pid = pid, .examined = ft_proc_ticks(measure) };
-  discovery->oldest_stranger = (discovery->oldest_stranger + 1) % STRANGERS;
+  *oldest = (struct unrelated_process){ .pid = pid, .examined = ft_proc_ticks(measure) };
+  discovery->oldest_unrelated = (discovery->oldest_unrelated + 1) % UNRELATED_LIMIT;
 }
 
-/* Makes the next scan examine again the strangers that may have begun since SINCE, in ticks after
- * boot; every process, if some of these strangers have left the ring. */
+/* Makes the next scan examine again the unrelated processes that may have begun since SINCE, in
+ * ticks after boot; every process, if some of these have left the ring. */
 static void reexamine_since(struct ft_measure *measure, uint64_t since)
 {
   struct ft_discovery *discovery = measure->discovery;
@@ -141,14 +141,14 @@ static void reexamine_since(struct ft_measure *measure, uint64_t since)
     restart_discovery(discovery);
     return;
   }
-  for (size_t i = 0; i < STRANGERS && discovery->reexamined_count < STRANGERS; i++) {
-    struct stranger *stranger = &discovery->strangers[i];
+  for (size_t i = 0; i < UNRELATED_LIMIT && discovery->reexamined_count < UNRELATED_LIMIT; i++) {
+    struct unrelated_process *process = &discovery->unrelated[i];
 
-    if (stranger->examined < since)
+    if (process->examined < since)
       continue;
-    discovery->known[stranger->pid >> 3] &= (uint8_t) ~(1u << (stranger->pid & 7));
-    discovery->reexamined[discovery->reexamined_count++] = stranger->pid;
-    *stranger = (struct stranger){ 0 };
+    discovery->known[process->pid >> 3] &= (uint8_t) ~(1u << (process->pid & 7));
+    discovery->reexamined[discovery->reexamined_count++] = process->pid;
+    *process = (struct unrelated_process){ 0 };
   }
 }
 
@@ -204,7 +204,7 @@ static int add_thread_children(struct ft_tree *tree, pid_t pid, pid_t tid)
 /* Adds the children of TREE's member INDEX to TREE. Returns 0; -1 if not all can be listed. */
 static int add_children(struct ft_tree *tree, size_t index)
 {
-  pid_t pid = tree->pulses[index].pid, threads[THREADS_LIMIT] = { pid };
+  pid_t pid = tree->polls[index].pid, threads[THREADS_LIMIT] = { pid };
   size_t count = 1;
 
   if (tree->members[index].threads != 1)
@@ -315,7 +315,7 @@ static bool is_members_session(const struct ft_measure *measure, pid_t session)
 
 /* The pids allocated since the last scan, and the last session found to be unrelated; 0: none. */
 struct births {
-  pid_t from, to, stranger;
+  pid_t from, to, unrelated;
 };
 
 /*
@@ -324,10 +324,10 @@ struct births {
  * leader lives, existed at an earlier scan, and neither the leader nor the session belongs to a
  * member.
  */
-static bool is_strangers_session(const struct ft_measure *measure, pid_t session,
+static bool is_unrelated_session(const struct ft_measure *measure, pid_t session,
                                  const struct births *births)
 {
-  if (session == births->stranger && session)
+  if (session == births->unrelated && session)
     return true;
   /* session 0 has no leader (started by init); only its processes' children are in it */
   if (session == 0)
@@ -343,11 +343,11 @@ static bool probe_new(struct ft_measure *measure, pid_t pid, struct births *birt
 
   if (session < 0 && errno == ESRCH)
     return false;
-  if (!is_strangers_session(measure, session, births))
+  if (!is_unrelated_session(measure, session, births))
     return probe_pid(measure, pid);
-  births->stranger = session;
+  births->unrelated = session;
   set_known(measure->discovery, pid);
-  note_stranger(measure, pid);
+  note_unrelated(measure, pid);
   return true;
 }
 
@@ -376,7 +376,7 @@ FT_HOT static void find_candidates(struct ft_measure *measure)
   pid_t newest = newest_pid(discovery), last = discovery->newest;
 
   discovery->count = 0;
-  measure->born = !newest || newest != last;
+  measure->new_pids = !newest || newest != last;
   if (newest && newest < last)
     restart_discovery(discovery);
   if (!newest || !discovery->newest || newest - last > PROBE_LIMIT ||
@@ -418,7 +418,7 @@ static struct ft_tree *home_of(struct ft_measure *measure, const struct candidat
 }
 
 /* Adds candidates to trees, in passes, because after a wrap-around children may precede parents.
- * The remaining candidates become strangers. */
+ * The remaining candidates are unrelated. */
 static void adopt_candidates(struct ft_measure *measure)
 {
   struct ft_discovery *discovery = measure->discovery;
@@ -443,14 +443,14 @@ static void adopt_candidates(struct ft_measure *measure)
     left = kept;
   } while (left && left < before);
   for (size_t i = 0; i < left; i++)
-    note_stranger(measure, discovery->candidates[i].pid);
+    note_unrelated(measure, discovery->candidates[i].pid);
 }
 
 FT_HOT void ft_discovery_look(struct ft_measure *measure)
 {
   if (!measure->trees)
     return;
-  measure->instants++;
+  measure->sample_count++;
   for (struct ft_tree *tree = measure->trees; tree; tree = tree->next)
     ft_tree_look(tree);
   find_candidates(measure);

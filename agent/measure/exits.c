@@ -32,15 +32,15 @@ struct ft_exits {
   int fd;
   size_t trees; /* open trees; without one there is no subscription */
   double next_read;
-  uint32_t instant; /* number of the sample of the last read */
-  struct ft_exit of[FT_EXITS_LIMIT];
-  bool mine[FT_EXITS_LIMIT]; /* record belongs to the current tree: a member or its descendant */
+  uint32_t last_read; /* number of the sample of the last read */
+  struct ft_exit records[FT_EXITS_LIMIT];
+  bool in_tree[FT_EXITS_LIMIT]; /* record belongs to the current tree: a member or its descendant */
 };
 
 /* State per tree. */
 struct state {
-  double before_bytes; /* sum of RSS at the previous sample */
-  double ended_bytes;  /* part of it that has ended since */
+  double previous_bytes; /* sum of RSS at the previous sample */
+  double ended_bytes;    /* part of it that has ended since */
 };
 
 static bool exits_probe(struct ft_measure *measure, struct ft_measure_report *report)
@@ -100,7 +100,7 @@ static void exits_close(struct ft_measure *measure, struct ft_tree *tree, void *
 FT_HOT static struct ft_member *member_of(const struct ft_tree *tree, pid_t pid)
 {
   for (size_t i = 0; i < tree->count; i++)
-    if (tree->pulses[i].pid == pid)
+    if (tree->polls[i].pid == pid)
       return &tree->members[i];
   return NULL;
 }
@@ -110,7 +110,7 @@ FT_HOT static struct ft_member *member_of(const struct ft_tree *tree, pid_t pid)
 FT_HOT static ptrdiff_t end_of(const struct ft_exits *exits, size_t count, pid_t pid)
 {
   for (size_t i = count; i-- > 0;)
-    if (exits->of[i].pid == pid)
+    if (exits->records[i].pid == pid)
       return (ptrdiff_t)i;
   return -1;
 }
@@ -121,16 +121,17 @@ FT_HOT static bool find_mine(const struct ft_tree *tree, struct ft_exits *exits,
   bool any = false, more = true;
 
   for (size_t i = 0; i < count; i++) {
-    exits->mine[i] = member_of(tree, exits->of[i].parent) || member_of(tree, exits->of[i].pid);
-    any |= exits->mine[i];
+    exits->in_tree[i] =
+        member_of(tree, exits->records[i].parent) || member_of(tree, exits->records[i].pid);
+    any |= exits->in_tree[i];
   }
   while (any && more) {
     more = false;
     for (size_t i = count; i-- > 0;) {
-      ptrdiff_t parent = exits->mine[i] ? -1 : end_of(exits, count, exits->of[i].parent);
+      ptrdiff_t parent = exits->in_tree[i] ? -1 : end_of(exits, count, exits->records[i].parent);
 
-      if (parent >= 0 && exits->mine[parent])
-        more = exits->mine[i] = true;
+      if (parent >= 0 && exits->in_tree[parent])
+        more = exits->in_tree[i] = true;
     }
   }
   return any;
@@ -146,8 +147,8 @@ static double shared_of(const struct ft_tree *tree, const struct ft_exits *exits
   ptrdiff_t ended = parent ? -1 : end_of(exits, count, exit->parent);
 
   if (parent)
-    return fmax(parent->most_rss_bytes, parent->rss_bytes);
-  return ended < 0 ? 0 : exits->of[ended].high_bytes;
+    return fmax(parent->max_rss_bytes, parent->rss_bytes);
+  return ended < 0 ? 0 : exits->records[ended].peak_rss_bytes;
 }
 
 static void note(struct ft_tree *tree, double bytes)
@@ -166,28 +167,29 @@ static void note(struct ft_tree *tree, double bytes)
 static double take_brief(struct ft_tree *tree, const struct ft_exits *exits, size_t count,
                          const struct ft_exit *exit, double others)
 {
-  double own = exit->high_bytes;
+  double own = exit->peak_rss_bytes;
 
   if (exit->forked)
     own = fmax(own - shared_of(tree, exits, count, exit), 0);
   note(tree, others + own);
   ft_most(&tree->largest_bytes, own);
-  return exit->forked ? fmax(own, fmin(exit->fault_bytes, exit->high_bytes)) : own;
+  return exit->forked ? fmax(own, fmin(exit->fault_bytes, exit->peak_rss_bytes)) : own;
 }
 
 /*
- * Adds a member that samples have counted and whose peak, by EXIT, grew after its last closer look.
- * Returns the increase over its RSS in the latest sample.
+ * Adds a member that samples have counted and whose peak, by EXIT, grew after its last detailed
+ * read. Returns the increase over its RSS in the latest sample.
  */
 static double take_member(struct ft_tree *tree, struct ft_member *member,
                           const struct ft_exit *exit, double others)
 {
-  if (exit->high_bytes <= member->most_rss_bytes)
+  if (exit->peak_rss_bytes <= member->max_rss_bytes)
     return 0;
-  member->most_rss_bytes = exit->high_bytes;
-  ft_most(&tree->largest_bytes, exit->high_bytes);
-  note(tree, exit->high_bytes + fmin(fmax(others - member->held_bytes, 0), member->others_bytes));
-  return fmax(exit->high_bytes - member->held_bytes, 0);
+  member->max_rss_bytes = exit->peak_rss_bytes;
+  ft_most(&tree->largest_bytes, exit->peak_rss_bytes);
+  note(tree, exit->peak_rss_bytes +
+                 fmin(fmax(others - member->summed_bytes, 0), member->min_others_bytes));
+  return fmax(exit->peak_rss_bytes - member->summed_bytes, 0);
 }
 
 /* Sets the end time of each member; at most one clock tick too early, because starts are in
@@ -198,9 +200,9 @@ static void set_ends(struct ft_tree *tree, const struct ft_exits *exits, size_t 
     struct ft_member *member = &tree->members[i];
     ptrdiff_t end = end_of(exits, count, member->pid);
 
-    member->ended_at =
-        end < 0 ? INFINITY
-                : (double)member->start * tree->measure->tick_seconds + exits->of[end].life_seconds;
+    member->ended_at = end < 0 ? INFINITY
+                               : (double)member->start * tree->measure->tick_seconds +
+                                     exits->records[end].life_seconds;
   }
 }
 
@@ -219,7 +221,7 @@ static double held_at(const struct ft_tree *tree, double time)
     if (member->skipped || (!ended && !ft_member_lives(member)))
       continue;
     if (member->ended_at >= time && (double)(member->start + 1) * tick <= time)
-      held += member->held_bytes;
+      held += member->summed_bytes;
   }
   return held;
 }
@@ -227,7 +229,7 @@ static double held_at(const struct ft_tree *tree, double time)
 /* Returns the maximum of held_at over the ends of members, or a bound of it; 0: no member ended. */
 static double most_held(const struct ft_tree *tree)
 {
-  double most = 0;
+  double max = 0;
   int phases = 0;
 
   for (size_t i = 0; i < tree->count && phases <= PHASES_LIMIT; i++) {
@@ -236,22 +238,22 @@ static double most_held(const struct ft_tree *tree)
     if (member->skipped || !(member->ended_at < INFINITY))
       continue;
     phases++;
-    most = fmax(most, held_at(tree, member->ended_at));
+    max = fmax(max, held_at(tree, member->ended_at));
   }
   if (phases <= PHASES_LIMIT)
-    return most;
-  most = 0;
+    return max;
+  max = 0;
   for (size_t i = 0; i < tree->count; i++)
     if (!tree->members[i].skipped &&
         (tree->members[i].ended_at < INFINITY || ft_member_lives(&tree->members[i])))
-      most += tree->members[i].held_bytes;
-  return most;
+      max += tree->members[i].summed_bytes;
+  return max;
 }
 
 static void take_exit_record(struct ft_tree *tree, struct state *state,
                              const struct ft_exits *exits, size_t count)
 {
-  double living = 0, later = 0, brief = 0, most;
+  double living = 0, later = 0, short_lived = 0, max;
 
   set_ends(tree, exits, count);
   for (size_t i = 0; i < tree->count; i++) {
@@ -260,29 +262,29 @@ static void take_exit_record(struct ft_tree *tree, struct state *state,
     if (member->skipped)
       continue;
     if (member->ended_at < INFINITY)
-      later += member->held_bytes;
+      later += member->summed_bytes;
     else if (ft_member_lives(member))
-      living += member->held_bytes;
+      living += member->summed_bytes;
   }
-  most = fmax(fmax(state->before_bytes, living), most_held(tree));
+  max = fmax(fmax(state->previous_bytes, living), most_held(tree));
   for (size_t i = 0; i < count; i++) {
-    const struct ft_exit *exit = &exits->of[i];
-    struct ft_member *member = exits->mine[i] ? member_of(tree, exit->pid) : NULL;
-    double others = fmin(state->before_bytes - state->ended_bytes, living + later);
+    const struct ft_exit *exit = &exits->records[i];
+    struct ft_member *member = exits->in_tree[i] ? member_of(tree, exit->pid) : NULL;
+    double others = fmin(state->previous_bytes - state->ended_bytes, living + later);
 
-    if (!exits->mine[i] || (member && member->skipped))
+    if (!exits->in_tree[i] || (member && member->skipped))
       continue;
-    if (member && member->others_bytes >= 0)
-      brief += take_member(tree, member, exit, others);
+    if (member && member->min_others_bytes >= 0)
+      short_lived += take_member(tree, member, exit, others);
     else
-      brief +=
-          take_brief(tree, exits, count, exit, fmax(others - (member ? member->held_bytes : 0), 0));
+      short_lived += take_brief(tree, exits, count, exit,
+                                fmax(others - (member ? member->summed_bytes : 0), 0));
     if (member) {
-      later -= member->held_bytes;
-      state->ended_bytes += member->held_bytes;
+      later -= member->summed_bytes;
+      state->ended_bytes += member->summed_bytes;
     }
   }
-  ft_most(&tree->may_bytes, most + brief);
+  ft_most(&tree->spike_bound_bytes, max + short_lived);
 }
 
 FT_HOT static size_t index_of(const struct ft_measure *measure)
@@ -303,10 +305,10 @@ FT_HOT static void read_all(struct ft_measure *measure)
 
   for (int reads = 0; more && reads < READS_LIMIT; reads++) {
     bool lost;
-    size_t count = ft_taskstats_read(exits->fd, exits->of, &more, &lost);
+    size_t count = ft_taskstats_read(exits->fd, exits->records, &more, &lost);
 
     for (struct ft_tree *tree = measure->trees; tree && lost; tree = tree->next)
-      tree->ends_lost |= tree->states[at] != NULL;
+      tree->exits_lost |= tree->states[at] != NULL;
     for (struct ft_tree *tree = measure->trees; tree && count; tree = tree->next)
       if (tree->states[at] && find_mine(tree, exits, count))
         take_exit_record(tree, tree->states[at], exits, count);
@@ -320,12 +322,12 @@ FT_HOT static void exits_sample(struct ft_measure *measure, struct ft_tree *tree
   struct ft_exits *exits = measure->exits;
   struct state *state = data;
 
-  if (exits->instant != measure->instants &&
-      (measure->born || tree->news || measure->now >= exits->next_read)) {
-    exits->instant = measure->instants;
+  if (exits->last_read != measure->sample_count &&
+      (measure->new_pids || tree->changed || measure->now >= exits->next_read)) {
+    exits->last_read = measure->sample_count;
     read_all(measure);
   }
-  state->before_bytes = sample->rss_bytes;
+  state->previous_bytes = sample->rss_bytes;
   state->ended_bytes = 0;
 }
 

@@ -17,12 +17,12 @@
 #include "predictor/core/io.h"
 
 /* Fraction of a core for queries. */
-#define LOOK_PART 0.01
+#define QUERY_FRACTION 0.01
 
 /* A GPU that the tree uses or has used. */
 struct device {
   unsigned index;
-  bool whole; /* so far no other process, no MIG */
+  bool exclusive; /* so far no other process, no MIG */
   bool has_energy;
   double first_joules, last_joules;
   bool has_transferred;
@@ -31,11 +31,11 @@ struct device {
 
 struct state {
   bool loaded;
-  double looked; /* time of the query that the tree has used */
-  double bytes;  /* at that query; negative: never on a GPU */
-  double most_bytes;
+  double queried_at; /* time of the query that the tree has used */
+  double bytes;      /* at that query; negative: never on a GPU */
+  double max_bytes;
   double utilisation; /* sum over queries and GPUs */
-  unsigned utilisations;
+  unsigned utilisation_count;
   struct device devices[FT_NVML_DEVICES];
   unsigned count;
   char name[64], profile[32];
@@ -46,7 +46,7 @@ static struct {
   const char *library;
   struct ft_nvml *nvml;
   unsigned users;
-  double looked, next_look;
+  double queried_at, next_query;
   struct ft_nvml_use *uses;
   size_t count;
 } gpu;
@@ -85,7 +85,7 @@ static void release_gpu(void)
   gpu.nvml = NULL;
   gpu.uses = NULL;
   gpu.count = 0;
-  gpu.looked = gpu.next_look = 0;
+  gpu.queried_at = gpu.next_query = 0;
 }
 
 static int gpu_open(struct ft_measure *measure, struct ft_tree *tree, void *data)
@@ -104,7 +104,7 @@ static int gpu_open(struct ft_measure *measure, struct ft_tree *tree, void *data
   }
   gpu.users++;
   state->loaded = true;
-  state->bytes = state->most_bytes = -1;
+  state->bytes = state->max_bytes = -1;
   return 0;
 }
 
@@ -112,12 +112,12 @@ static void look(double now)
 {
   double begun;
 
-  if (now < gpu.next_look)
+  if (now < gpu.next_query)
     return;
   begun = ft_io_monotonic();
   gpu.count = ft_nvml_look(gpu.nvml, gpu.uses, FT_NVML_USES);
-  gpu.looked = now;
-  gpu.next_look = now + (ft_io_monotonic() - begun) / LOOK_PART;
+  gpu.queried_at = now;
+  gpu.next_query = now + (ft_io_monotonic() - begun) / QUERY_FRACTION;
 }
 
 /* Returns the tree's entry of USE's GPU, created if missing; NULL: too many. */
@@ -132,7 +132,7 @@ static struct device *device_of(struct state *state, const struct ft_nvml_use *u
   if (state->count == FT_NVML_DEVICES)
     return NULL;
   device = &state->devices[state->count++];
-  *device = (struct device){ .index = use->device, .whole = true };
+  *device = (struct device){ .index = use->device, .exclusive = true };
   device->has_energy = ft_nvml_energy(gpu.nvml, use->device, &device->first_joules);
   device->last_joules = device->first_joules;
   device->has_transferred =
@@ -182,18 +182,18 @@ static void follow(struct state *state, const struct ft_tree *tree)
     struct device *device = &state->devices[i];
     double part;
 
-    device->whole = device->whole && alone(tree, device->index);
-    if (!device->whole)
+    device->exclusive = device->exclusive && alone(tree, device->index);
+    if (!device->exclusive)
       continue;
     if (device->has_energy)
       ft_nvml_energy(gpu.nvml, device->index, &device->last_joules);
     follow_transfers(device);
     if (ft_nvml_utilisation(gpu.nvml, device->index, &part)) {
       state->utilisation += part;
-      state->utilisations++;
+      state->utilisation_count++;
     }
   }
-  gpu.next_look += (ft_io_monotonic() - begun) / LOOK_PART;
+  gpu.next_query += (ft_io_monotonic() - begun) / QUERY_FRACTION;
 }
 
 static void gpu_sample(struct ft_measure *measure, struct ft_tree *tree, void *data,
@@ -203,8 +203,8 @@ static void gpu_sample(struct ft_measure *measure, struct ft_tree *tree, void *d
   double bytes = state->bytes >= 0 ? 0 : -1;
 
   look(measure->now);
-  if (state->looked != gpu.looked) {
-    state->looked = gpu.looked;
+  if (state->queried_at != gpu.queried_at) {
+    state->queried_at = gpu.queried_at;
     for (size_t i = 0; i < gpu.count; i++) {
       const struct ft_nvml_use *use = &gpu.uses[i];
 
@@ -214,7 +214,7 @@ static void gpu_sample(struct ft_measure *measure, struct ft_tree *tree, void *d
     }
     follow(state, tree);
     state->bytes = bytes;
-    ft_most(&state->most_bytes, bytes);
+    ft_most(&state->max_bytes, bytes);
   }
   sample->gpu_bytes = state->bytes;
 }
@@ -231,7 +231,7 @@ static void gpu_close(struct ft_measure *measure, struct ft_tree *tree, void *da
   for (unsigned i = 0; i < state->count; i++) {
     const struct device *device = &state->devices[i];
 
-    whole = whole && device->whole;
+    whole = whole && device->exclusive;
     has_energy = has_energy && device->has_energy && device->last_joules >= device->first_joules;
     has_transferred = has_transferred && device->has_transferred;
     joules += device->last_joules - device->first_joules;
@@ -245,13 +245,13 @@ static void gpu_close(struct ft_measure *measure, struct ft_tree *tree, void *da
     out->has_gpu_energy_joules = true;
     out->gpu_energy_joules = joules;
   }
-  if (whole && state->utilisations) {
+  if (whole && state->utilisation_count) {
     out->has_gpu_utilisation = true;
-    out->gpu_utilisation = state->utilisation / state->utilisations;
+    out->gpu_utilisation = state->utilisation / state->utilisation_count;
   }
-  if (state->most_bytes >= 0) {
+  if (state->max_bytes >= 0) {
     out->has_gpu_memory_bytes = true;
-    out->gpu_memory_bytes = (uint64_t)state->most_bytes;
+    out->gpu_memory_bytes = (uint64_t)state->max_bytes;
   }
   ft_string_copy(state->name, out->gpu_name, sizeof out->gpu_name);
   ft_string_copy(state->profile, out->mig_profile, sizeof out->mig_profile);

@@ -18,7 +18,7 @@
 enum { FT_SAMPLERS_LIMIT = 16 };
 
 /* Number of stored ancestors of a root; a subreaper, which adopts orphans, is among the nearest. */
-enum { FT_ABOVE_LIMIT = 8 };
+enum { FT_ANCESTORS_LIMIT = 8 };
 
 /* Totals that the kernel keeps for a process and, separately, for its waited-for children. */
 enum ft_total {
@@ -35,14 +35,13 @@ enum ft_total {
  * Poll state of a process: decides whether the process is read at this sample. At most samples no
  * other data of most processes is touched, so it is small and stored contiguously.
  */
-struct ft_pulse {
+struct ft_poll_state {
   pid_t pid, session;
-  int statm_fd;     /* -1: opened for each read */
-  uint32_t still;   /* consecutive reads with unchanged size and RSS */
-  uint32_t read_at; /* number of the sample at which statm was read last */
-  float look_due; /* seconds after the tree was opened; next closer look, even if statm is unchanged
-                   */
-  uint64_t said;  /* hash of the latest text of statm */
+  int statm_fd;             /* -1: opened for each read */
+  uint32_t unchanged_reads; /* consecutive ones with the same size and RSS */
+  uint32_t last_read;       /* number of the sample at which statm was read last */
+  float details_due;        /* seconds after the tree was opened; next detailed read */
+  uint64_t statm_hash;      /* of the latest text of statm */
 };
 
 /*
@@ -52,36 +51,35 @@ struct ft_pulse {
 struct ft_member {
   pid_t pid;
   pid_t parent;
-  uint64_t start; /* clock ticks after boot: field 22 of stat */
-  bool fresh;     /* found at this sample */
-  bool root;      /* added by ft_tree_add_root */
-  bool skipped;   /* its own memory and totals do not count */
-  bool zombie;    /* ended, not yet waited for; uses no memory */
-  bool reaped;    /* has waited for a child since the last closer look */
-  bool gone;      /* ended since the previous sample; removed after this one */
-  bool look;      /* closer look due: the expensive files are read at this sample */
-  bool counted;   /* its whole RSS is in this sample's sum */
-  bool forked;    /* had not called exec at the last closer look */
+  uint64_t start;    /* clock ticks after boot: field 22 of stat */
+  bool fresh;        /* found at this sample */
+  bool root;         /* added by ft_tree_add_root */
+  bool skipped;      /* its own memory and totals do not count */
+  bool zombie;       /* ended, not yet waited for; uses no memory */
+  bool reaped_child; /* has waited for a child since the last detailed read */
+  bool gone;         /* ended since the previous sample; removed after this one */
+  bool read_details; /* the expensive files are read at this sample (a detailed read) */
+  bool counted;      /* its whole RSS is in this sample's sum */
+  bool forked;       /* had not called exec at the last detailed read */
 
   /* data of tree.c and of the samplers */
-  double looked, next_look, look_interval;    /* seconds */
-  double size_bytes, rss_bytes, shared_bytes; /* latest statm */
-  bool changed;                               /* size or RSS, since the last closer look */
-  double most_rss_bytes;                      /* maximum of rss_bytes */
-  double held_bytes;                          /* its share of the last sum in which it lived */
-  double pss_bytes;                           /* read in round pss_round of pss.c */
+  double details_read_at, next_details, details_interval; /* seconds */
+  double size_bytes, rss_bytes, shared_bytes;             /* latest statm */
+  bool changed; /* size or RSS, since the last detailed read */
+  double max_rss_bytes;
+  double summed_bytes; /* its part of the last sum in which it lived */
+  double pss_bytes;    /* read in round pss_round of pss.c */
   uint32_t pss_round;
-  double ended_at;     /* seconds after boot, by its exit record; INFINITY: alive */
-  double others_bytes; /* minimum over the samples since the last closer look: RSS of the other
-                          processes */
+  double ended_at;         /* seconds after boot, by its exit record; INFINITY: alive */
+  double min_others_bytes; /* minimum since the last detailed read of the other processes' RSS */
   unsigned threads;
   double open_files; /* NAN: not counted yet; negative: not readable */
   double swap_bytes, hugetlb_bytes;
-  double own[FT_TOTALS];    /* since its start, with waited-for children */
-  double before[FT_TOTALS]; /* of a skipped root when it was added; not part of the tree's totals */
+  double totals[FT_TOTALS];         /* since its start, with waited-for children */
+  double initial_totals[FT_TOTALS]; /* of a skipped root when it was added; not the tree's */
   double children_faults; /* minor faults of waited-for children, when its totals were last read */
-  double owed[FT_TOTALS]; /* totals of ended descendants that its own totals do not include yet */
-  bool owing;
+  double pending_totals[FT_TOTALS]; /* of ended descendants, not included in its totals yet */
+  bool has_pending;
 };
 
 /* Whether MEMBER is alive and counts. */
@@ -96,21 +94,21 @@ struct ft_measure {
   double now;  /* ft_io_monotonic of the current sample */
   double page_bytes;
   double tick_seconds; /* clock tick of the times in stat */
-  uint32_t instants;   /* samples so far */
-  bool own_proc;       /* proc_fd is the running kernel's /proc, of this pid namespace */
-  bool born;           /* pids were allocated since the previous scan, or that is unknown */
+  uint32_t sample_count;
+  bool own_proc; /* proc_fd is the running kernel's /proc, of this pid namespace */
+  bool new_pids; /* pids were allocated since the previous scan, or that is unknown */
   size_t descriptors, descriptors_limit; /* open statm descriptors, and their limit */
   struct ft_measure_report reports[FT_SAMPLERS_LIMIT];
   size_t report_count;
   struct ft_tree *trees;
-  struct ft_tree_index pids;     /* tree and member by pid */
-  struct ft_tree_index sessions; /* number of members by session */
-  struct ft_tree_index above;    /* number of trees by ancestor of their roots */
-  struct ft_tree_index marks;    /* tree by hash of its mark */
-  struct ft_tree_index cgroups;  /* tree by hash of its cgroup's path */
+  struct ft_tree_index pids;      /* tree and member by pid */
+  struct ft_tree_index sessions;  /* number of members by session */
+  struct ft_tree_index ancestors; /* number of trees by ancestor of their roots */
+  struct ft_tree_index marks;     /* tree by hash of its mark */
+  struct ft_tree_index cgroups;   /* tree by hash of its cgroup's path */
   /* by hash of a cgroup's path: time at which processes of others were in it, seconds */
-  struct ft_tree_index shared;
-  size_t shared_count;
+  struct ft_tree_index shared_cgroups;
+  size_t shared_cgroup_count;
   struct ft_discovery *discovery;  /* of discovery.c */
   struct ft_cgroup_mounts *mounts; /* of cgroup.c */
   struct ft_exits *exits;          /* of exits.c */
@@ -126,34 +124,34 @@ struct ft_tree {
   struct ft_measure *measure;
   struct ft_tree *next;
   struct ft_member *members;
-  struct ft_pulse *pulses; /* parallel to members */
+  struct ft_poll_state *polls; /* parallel to members */
   size_t count, size;
-  size_t alive;   /* living members, including skipped ones */
-  bool news;      /* a member is or was new, changed, or is due for a closer look */
-  bool stir;      /* a member with unchanged readings has grown */
-  double started; /* ft_io_monotonic */
-  double sure_bytes; /* maximum sum of RSS at a sample at which all members were read */
+  size_t alive;          /* living members, including skipped ones */
+  bool changed;          /* a member is or was new, changed, or is due for a detailed read */
+  bool idle_grew;        /* a member with unchanged readings has grown */
+  double started;        /* ft_io_monotonic */
+  double verified_bytes; /* maximum sum of RSS at a sample at which all members were read */
   struct ft_sample latest;
   uint32_t samples;
 
   /* maximum of each field of struct ft_sample; negative: never measured */
-  struct ft_sample most;
+  struct ft_sample max;
   double rss_time, pss_time,
       charge_time; /* times of these maxima; charge_time: of the charge less cache */
   double
       spike_bytes; /* peak between two samples, by the kernel's high water marks; negative: none */
   double spike_time;
-  double may_bytes;     /* upper bound of the peak while short-lived children lived */
-  bool stopped;         /* a member was stopped at a check */
-  double stop_due;      /* time of the next check */
-  bool ends_lost;       /* the kernel lost exit records */
-  bool rss_is_bound;    /* set at closing: the peak may be higher */
-  bool charge_is_whole; /* the kernel's own peak of the charge is known */
-  double largest_bytes; /* largest peak of one process */
-  uint32_t most_processes, most_threads;
-  double most_open_files, most_swap_bytes, most_hugetlb_bytes;
-  double ended[FT_TOTALS]; /* of ended members that no living member's totals include */
-  double shown[FT_TOTALS]; /* maximum sum of totals reported so far */
+  double spike_bound_bytes; /* upper bound of the peak while short-lived children lived */
+  bool stopped;             /* a member was stopped at a check */
+  double stop_due;          /* time of the next check */
+  bool exits_lost;          /* the kernel lost exit records */
+  bool rss_is_bound;        /* set at closing: the peak may be higher */
+  bool charge_peak_known;   /* by the kernel's own maximum of the charge */
+  double largest_bytes;     /* largest peak of one process */
+  uint32_t max_processes, max_threads;
+  double max_open_files, max_swap_bytes, max_hugetlb_bytes;
+  double ended_totals[FT_TOTALS]; /* of ended members that no living member's totals include */
+  double max_sums[FT_TOTALS];     /* maximum sum of all processes' totals so far */
 
   /* from ft_tree_note_end; negative: none */
   double end_rss_bytes, end_charge_bytes;
@@ -162,14 +160,14 @@ struct ft_tree {
 
   char mark[64]; /* environment marker of the tree's processes */
   bool has_mark;
-  uid_t user;                  /* owner of the marked processes */
-  pid_t above[FT_ABOVE_LIMIT]; /* ancestors of the latest root, parent first; 0: end */
+  uid_t user;                          /* owner of the marked processes */
+  pid_t ancestors[FT_ANCESTORS_LIMIT]; /* ancestors of the latest root, parent first; 0: end */
 
   char **expected; /* patterns of the commands that its app is declared to run */
   size_t expected_count;
   bool command_ran; /* a process ran one of them */
 
-  bool command; /* a root is the calling process itself: foretell profile, not a job */
+  bool includes_self; /* a root is the calling process itself: foretell profile, not a job */
   char *cgroup; /* path in its hierarchy of the cgroup whose memory usage counts; NULL: none */
   bool cgroup_v1;
 
@@ -254,8 +252,8 @@ struct ft_tree *ft_tree_of(const struct ft_measure *measure, pid_t pid);
 struct ft_member *ft_tree_add_member(struct ft_tree *tree, pid_t pid, const struct ft_stat *stat);
 
 /*
- * Reads statm of the member INDEX and sets gone, zombie and look; of all members that are due; of
- * all members that were not read at this sample.
+ * Reads statm of the member INDEX and sets gone, zombie and read_details; of all members that are
+ * due; of all members that were not read at this sample.
  */
 void ft_tree_look_at(struct ft_tree *tree, size_t index);
 void ft_tree_look(struct ft_tree *tree);
@@ -301,8 +299,8 @@ void ft_cgroup_forget(struct ft_measure *measure);
  */
 void ft_measure_put(bool *has, uint64_t *field, double value);
 
-/* Sets MOST to VALUE if VALUE is larger. */
-void ft_most(double *most, double value);
+/* Sets MAX to VALUE if VALUE is larger. */
+void ft_most(double *max, double value);
 
 extern const struct ft_sampler ft_sampler_rss, ft_sampler_pss, ft_sampler_cgroup, ft_sampler_io;
 extern const struct ft_sampler ft_sampler_exits;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /*
  * Totals of a run: processor time, page faults, bytes read from and written to storage; and the
- * maximum of open files and threads. Members are read at their closer looks: 1 s after their start,
- * then less and less often, and at the end.
+ * maximum of open files and threads. They are part of a member's detailed read: 1 s after its
+ * start, then less and less often, and at the end.
  *
  * The kernel adds a waited-for child's totals to its parent's, also in /proc/PID/io (kernel/exit.c:
  * wait_task_zombie). So the totals of living members count nothing twice, and those of ended
@@ -92,24 +92,24 @@ static void read_totals(struct ft_tree *tree, struct io *io, struct ft_member *m
   if (ft_stat_read(measure, member->pid, &stat) < 0 || stat.start != member->start)
     return;
   member->parent = stat.parent;
-  tree->pulses[member - tree->members].session = stat.session;
+  tree->polls[member - tree->members].session = stat.session;
   member->threads = stat.threads;
   member->forked = stat.forked;
-  member->reaped |= stat.children[FT_TOTAL_MINOR_FAULTS] > member->children_faults;
+  member->reaped_child |= stat.children[FT_TOTAL_MINOR_FAULTS] > member->children_faults;
   member->children_faults = stat.children[FT_TOTAL_MINOR_FAULTS];
   for (size_t i = FT_TOTAL_CPU_SECONDS; i <= FT_TOTAL_MAJOR_FAULTS; i++)
-    member->own[i] = stat.children[i] + (member->skipped ? 0 : stat.own[i]);
+    member->totals[i] = stat.children[i] + (member->skipped ? 0 : stat.own[i]);
   if (ft_proc_read_pid(measure, member->pid, "io", text, sizeof text) < 0)
     return;
   io->any = true;
   for (size_t i = 0; i < 2; i++) {
-    double value, *before = &member->before[FT_TOTAL_READ_BYTES + i];
+    double value, *initial = &member->initial_totals[FT_TOTAL_READ_BYTES + i];
 
     if (!ft_proc_value(text, keys[i], &value))
       continue;
     if (member->skipped && member->fresh)
-      *before = value;
-    member->own[FT_TOTAL_READ_BYTES + i] = value - *before;
+      *initial = value;
+    member->totals[FT_TOTAL_READ_BYTES + i] = value - *initial;
   }
 }
 
@@ -144,7 +144,7 @@ static void notice_ended_heirs(struct ft_tree *tree)
 
     while (tree->members[i].gone && (heir = heir_of(tree, &tree->members[i])) &&
            !is_there(tree->measure, heir)) {
-      heir->gone = tree->news = true;
+      heir->gone = tree->changed = true;
       tree->alive -= !heir->zombie;
     }
   }
@@ -157,7 +157,7 @@ static void notice_ended_heirs(struct ft_tree *tree)
  */
 static void settle(struct ft_tree *tree, struct io *io)
 {
-  bool owing = false;
+  bool any_pending = false;
 
   notice_ended_heirs(tree);
   for (size_t i = 0; i < tree->count; i++) {
@@ -167,62 +167,62 @@ static void settle(struct ft_tree *tree, struct io *io)
       continue;
     heir = heir_of(tree, &tree->members[i]);
     for (size_t k = 0; k < FT_TOTALS; k++)
-      *(heir ? &heir->owed[k] : &tree->ended[k]) += tree->members[i].own[k];
+      *(heir ? &heir->pending_totals[k] : &tree->ended_totals[k]) += tree->members[i].totals[k];
     if (heir)
-      heir->owing = owing = true;
+      heir->has_pending = any_pending = true;
   }
-  for (size_t i = 0; owing && i < tree->count; i++) {
+  for (size_t i = 0; any_pending && i < tree->count; i++) {
     struct ft_member *member = &tree->members[i];
     double old[FT_TOTALS];
 
-    if (!member->owing)
+    if (!member->has_pending)
       continue;
     for (size_t k = 0; k < FT_TOTALS; k++)
-      old[k] = member->own[k];
+      old[k] = member->totals[k];
     read_totals(tree, io, member);
     for (size_t k = 0; k < FT_TOTALS; k++) {
-      double missing = member->owed[k] - (member->own[k] - old[k]);
+      double missing = member->pending_totals[k] - (member->totals[k] - old[k]);
 
       if (missing > 0)
-        tree->ended[k] += missing;
-      member->owed[k] = 0;
+        tree->ended_totals[k] += missing;
+      member->pending_totals[k] = 0;
     }
-    member->owing = false;
+    member->has_pending = false;
   }
 }
 
 /*
- * Clears the debt of a child that ended after its last read but before its parent's, whose totals
+ * Clears the totals of a child that ended after its last read but before its parent's, whose totals
  * already include it. Every process has page faults, so an increase of the children's faults shows
  * that the parent has waited for one.
  */
-static void forgive_reaped(const struct ft_measure *measure, struct ft_tree *tree)
+static void drop_reaped_totals(const struct ft_measure *measure, struct ft_tree *tree)
 {
   bool any = false;
 
   for (size_t i = 0; i < tree->count; i++)
-    any |= tree->members[i].reaped;
+    any |= tree->members[i].reaped_child;
   if (!any)
     return;
   for (size_t i = 0; i < tree->count; i++) {
     struct ft_member *member = &tree->members[i];
     const struct ft_member *parent = member->gone ? NULL : ft_tree_find(tree, member->parent);
 
-    if (parent && parent->reaped && !is_there(measure, member))
-      memset(member->own, 0, sizeof member->own);
+    if (parent && parent->reaped_child && !is_there(measure, member))
+      memset(member->totals, 0, sizeof member->totals);
   }
   for (size_t i = 0; i < tree->count; i++)
-    tree->members[i].reaped = false;
+    tree->members[i].reaped_child = false;
 }
 
 static void add_up_io(struct ft_tree *tree)
 {
   for (size_t k = 0; k < FT_TOTALS; k++) {
-    double sum = tree->ended[k];
+    double sum = tree->ended_totals[k];
 
     for (size_t i = 0; i < tree->count; i++)
-      sum += tree->members[i].gone ? 0 : tree->members[i].own[k];
-    ft_most(&tree->shown[k], sum);
+      sum += tree->members[i].gone ? 0 : tree->members[i].totals[k];
+    ft_most(&tree->max_sums[k], sum);
   }
 }
 
@@ -237,12 +237,12 @@ static void io_sample(struct ft_measure *measure, struct ft_tree *tree, void *st
   for (size_t i = 0; i < tree->count; i++) {
     struct ft_member *member = &tree->members[i];
 
-    changed |= member->look || member->gone || member->fresh;
-    if (!member->gone && (member->look || (member->skipped && member->fresh))) {
+    changed |= member->read_details || member->gone || member->fresh;
+    if (!member->gone && (member->read_details || (member->skipped && member->fresh))) {
       read_totals(tree, io, member);
       member->open_files = count_files(measure, member->pid);
     } else if (!member->gone && !member->fresh && isnan(member->open_files)) {
-      /* at once, because the first closer look comes after a second */
+      /* at once, because the first detailed read comes after a second */
       member->open_files = count_files(measure, member->pid);
     }
     if (!ft_member_lives(member))
@@ -251,8 +251,8 @@ static void io_sample(struct ft_measure *measure, struct ft_tree *tree, void *st
     if (member->open_files >= 0)
       files = (files < 0 ? 0 : files) + member->open_files;
   }
-  ft_most(&tree->most_open_files, files);
-  forgive_reaped(measure, tree);
+  ft_most(&tree->max_open_files, files);
+  drop_reaped_totals(measure, tree);
   if (changed)
     add_up_io(tree);
 }
@@ -270,27 +270,27 @@ static void io_close(struct ft_measure *measure, struct ft_tree *tree, void *sta
   for (size_t i = 0; i < tree->count; i++)
     if (!tree->members[i].gone)
       read_totals(tree, io, &tree->members[i]);
-  forgive_reaped(measure, tree);
+  drop_reaped_totals(measure, tree);
   add_up_io(tree);
   for (size_t k = 0; k < FT_TOTALS; k++) {
-    double told = 0;
+    double reported = 0;
 
     for (size_t i = 0; i < tree->end_count; i++)
-      told += tree->ends[i].totals[k];
-    ft_most(&tree->shown[k], told);
+      reported += tree->ends[i].totals[k];
+    ft_most(&tree->max_sums[k], reported);
   }
   out->has_cpu_seconds = out->has_system_seconds = true;
-  out->cpu_seconds = tree->shown[FT_TOTAL_CPU_SECONDS];
-  out->system_seconds = tree->shown[FT_TOTAL_SYSTEM_SECONDS];
-  ft_measure_put(&out->has_minor_faults, &out->minor_faults, tree->shown[FT_TOTAL_MINOR_FAULTS]);
-  ft_measure_put(&out->has_major_faults, &out->major_faults, tree->shown[FT_TOTAL_MAJOR_FAULTS]);
+  out->cpu_seconds = tree->max_sums[FT_TOTAL_CPU_SECONDS];
+  out->system_seconds = tree->max_sums[FT_TOTAL_SYSTEM_SECONDS];
+  ft_measure_put(&out->has_minor_faults, &out->minor_faults, tree->max_sums[FT_TOTAL_MINOR_FAULTS]);
+  ft_measure_put(&out->has_major_faults, &out->major_faults, tree->max_sums[FT_TOTAL_MAJOR_FAULTS]);
   if (io->any) {
-    ft_measure_put(&out->has_read_bytes, &out->read_bytes, tree->shown[FT_TOTAL_READ_BYTES]);
-    ft_measure_put(&out->has_write_bytes, &out->write_bytes, tree->shown[FT_TOTAL_WRITE_BYTES]);
+    ft_measure_put(&out->has_read_bytes, &out->read_bytes, tree->max_sums[FT_TOTAL_READ_BYTES]);
+    ft_measure_put(&out->has_write_bytes, &out->write_bytes, tree->max_sums[FT_TOTAL_WRITE_BYTES]);
   }
-  if (tree->most_open_files >= 0) {
+  if (tree->max_open_files >= 0) {
     out->has_open_files = true;
-    out->open_files = (uint32_t)fmin(tree->most_open_files, UINT32_MAX);
+    out->open_files = (uint32_t)fmin(tree->max_open_files, UINT32_MAX);
   }
 }
 

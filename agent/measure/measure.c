@@ -39,10 +39,10 @@ _Static_assert(SAMPLERS <= FT_SAMPLERS_LIMIT, "internal.h has room for every sam
 /* Descriptors reserved for the rest of the process. */
 #define DESCRIPTORS_RESERVED 256
 
-FT_HOT void ft_most(double *most, double value)
+FT_HOT void ft_most(double *max, double value)
 {
-  if (value > *most)
-    *most = value;
+  if (value > *max)
+    *max = value;
 }
 
 void ft_measure_put(bool *has, uint64_t *field, double value)
@@ -129,10 +129,10 @@ void ft_measure_close(struct ft_measure *measure)
   ft_exits_forget(measure);
   ft_tree_index_free(&measure->pids);
   ft_tree_index_free(&measure->sessions);
-  ft_tree_index_free(&measure->above);
+  ft_tree_index_free(&measure->ancestors);
   ft_tree_index_free(&measure->marks);
   ft_tree_index_free(&measure->cgroups);
-  ft_tree_index_free(&measure->shared);
+  ft_tree_index_free(&measure->shared_cgroups);
   if (measure->proc_fd >= 0)
     close(measure->proc_fd);
   free(measure);
@@ -195,9 +195,9 @@ struct ft_tree *ft_tree_open(struct ft_measure *measure, struct ft_error *err)
   tree->started = ft_io_monotonic();
   tree->rss_time = tree->started;
   tree->end_rss_bytes = tree->end_charge_bytes = tree->spike_bytes = tree->largest_bytes = -1;
-  tree->most_open_files = tree->most_swap_bytes = tree->most_hugetlb_bytes = -1;
+  tree->max_open_files = tree->max_swap_bytes = tree->max_hugetlb_bytes = -1;
   sample_clear(&tree->latest);
-  sample_clear(&tree->most);
+  sample_clear(&tree->max);
   tree->next = measure->trees;
   measure->trees = tree;
   if (open_samplers(tree, err) < 0) {
@@ -207,29 +207,29 @@ struct ft_tree *ft_tree_open(struct ft_measure *measure, struct ft_error *err)
   return tree;
 }
 
-FT_HOT static void keep(double *most, double *when, double value, double now)
+FT_HOT static void keep(double *max, double *when, double value, double now)
 {
-  if (value <= *most)
+  if (value <= *max)
     return;
-  *most = value;
+  *max = value;
   *when = now;
 }
 
 FT_HOT static void keep_most(struct ft_tree *tree)
 {
   const struct ft_sample *sample = &tree->latest;
-  struct ft_sample *most = &tree->most;
+  struct ft_sample *max = &tree->max;
 
-  keep(&most->rss_bytes, &tree->rss_time, sample->rss_bytes, sample->time);
-  keep(&most->pss_bytes, &tree->pss_time, sample->pss_bytes, sample->time);
-  keep(&most->charge_less_cache_bytes, &tree->charge_time, sample->charge_less_cache_bytes,
+  keep(&max->rss_bytes, &tree->rss_time, sample->rss_bytes, sample->time);
+  keep(&max->pss_bytes, &tree->pss_time, sample->pss_bytes, sample->time);
+  keep(&max->charge_less_cache_bytes, &tree->charge_time, sample->charge_less_cache_bytes,
        sample->time);
-  ft_most(&most->charge_bytes, sample->charge_bytes);
-  ft_most(&most->gpu_bytes, sample->gpu_bytes);
-  if (sample->processes > tree->most_processes)
-    tree->most_processes = sample->processes;
-  if (sample->threads > tree->most_threads)
-    tree->most_threads = sample->threads;
+  ft_most(&max->charge_bytes, sample->charge_bytes);
+  ft_most(&max->gpu_bytes, sample->gpu_bytes);
+  if (sample->processes > tree->max_processes)
+    tree->max_processes = sample->processes;
+  if (sample->threads > tree->max_threads)
+    tree->max_threads = sample->threads;
   tree->samples++;
 }
 
@@ -240,15 +240,15 @@ FT_HOT static void sample_tree(struct ft_measure *measure, struct ft_tree *tree)
 
   sample_clear(sample);
   sample->time = measure->now;
-  if (!tree->news) {
+  if (!tree->changed) {
     sample->rss_bytes = before.rss_bytes;
     sample->processes = before.processes;
     sample->threads = before.threads;
   }
-  if (tree->news && tree->expected_count && !tree->command_ran)
+  if (tree->changed && tree->expected_count && !tree->command_ran)
     ft_command_look(tree);
   for (size_t i = 0; i < SAMPLERS; i++)
-    if (tree->states[i] && (tree->news || !samplers[i]->by_members))
+    if (tree->states[i] && (tree->changed || !samplers[i]->by_members))
       samplers[i]->sample(measure, tree, tree->states[i], sample);
 }
 
@@ -279,29 +279,29 @@ const struct ft_sample *ft_tree_latest(const struct ft_tree *tree)
   return &tree->latest;
 }
 
-static void take_most(bool *has, uint64_t *value, double most)
+static void take_most(bool *has, uint64_t *value, double max)
 {
-  if (most < 0)
+  if (max < 0)
     return;
   *has = true;
-  *value = (uint64_t)most;
+  *value = (uint64_t)max;
 }
 
 void ft_tree_observe(const struct ft_tree *tree, ft_observation *out)
 {
-  const struct ft_sample *most = &tree->most;
+  const struct ft_sample *max = &tree->max;
 
   if (!tree->samples)
     return;
-  take_most(&out->has_rss_bytes, &out->rss_bytes, most->rss_bytes);
-  take_most(&out->has_pss_bytes, &out->pss_bytes, most->pss_bytes);
-  take_most(&out->has_charge_bytes, &out->charge_bytes, most->charge_bytes);
+  take_most(&out->has_rss_bytes, &out->rss_bytes, max->rss_bytes);
+  take_most(&out->has_pss_bytes, &out->pss_bytes, max->pss_bytes);
+  take_most(&out->has_charge_bytes, &out->charge_bytes, max->charge_bytes);
   take_most(&out->has_charge_less_cache_bytes, &out->charge_less_cache_bytes,
-            most->charge_less_cache_bytes);
-  take_most(&out->has_gpu_memory_bytes, &out->gpu_memory_bytes, most->gpu_bytes);
+            max->charge_less_cache_bytes);
+  take_most(&out->has_gpu_memory_bytes, &out->gpu_memory_bytes, max->gpu_bytes);
   out->samples = tree->samples;
   out->has_processes = true;
-  out->processes = tree->most_processes;
+  out->processes = tree->max_processes;
 }
 
 bool ft_tree_alive(const struct ft_tree *tree)
@@ -361,18 +361,18 @@ static double peak_time(const struct ft_tree *tree)
 {
   ft_rule rule = tree->measure->settings.rule;
 
-  if (rule == FT_RULE_CGROUP && tree->most.charge_less_cache_bytes >= 0)
+  if (rule == FT_RULE_CGROUP && tree->max.charge_less_cache_bytes >= 0)
     return tree->charge_time;
-  if (rule == FT_RULE_PSS && tree->most.pss_bytes >= 0)
+  if (rule == FT_RULE_PSS && tree->max.pss_bytes >= 0)
     return tree->pss_time;
-  return tree->spike_bytes > tree->most.rss_bytes ? tree->spike_time : tree->rss_time;
+  return tree->spike_bytes > tree->max.rss_bytes ? tree->spike_time : tree->rss_time;
 }
 
 /* Whether the peak by the rule may lack short-lived processes; the cgroup's peak contains them. */
 static bool is_bound(const struct ft_tree *tree, const ft_observation *seen)
 {
   bool charge = tree->measure->settings.rule == FT_RULE_CGROUP &&
-                seen->has_charge_less_cache_bytes && tree->charge_is_whole;
+                seen->has_charge_less_cache_bytes && tree->charge_peak_known;
 
   return tree->rss_is_bound && !charge;
 }
@@ -399,8 +399,8 @@ void ft_tree_close(struct ft_tree *tree, ft_observation *out)
     out->samples = tree->samples;
     out->sample_seconds = tree->measure->settings.seconds;
     out->has_processes = out->has_threads = true;
-    out->processes = tree->most_processes;
-    out->threads = tree->most_threads;
+    out->processes = tree->max_processes;
+    out->threads = tree->max_threads;
   }
   if (out && tree->expected_count) {
     out->has_command_ran = true;

@@ -50,7 +50,7 @@ struct ft_measure_report {
 /*
  * A data source. `open` and `close` are called once per tree. `sample` is called at each sample,
  * or, if by_members, only at those at which a process of the tree is new, changed or due for a
- * closer look. `added` (may be NULL) is called immediately after a root was added, `last` (may be
+ * detailed read. `added` (may be NULL) is called immediately after a root was added, `last` (may be
  * NULL) before any sampler of the tree is closed. STATE is the sampler's per-tree memory of
  * state_size bytes.
  */

@@ -49,9 +49,9 @@ void ft_tree_set_mark(struct ft_tree *tree, const char *mark, uid_t user)
 /* Removes the ancestors of TREE's latest root. */
 static void clear_above(struct ft_tree *tree)
 {
-  for (size_t i = 0; i < FT_ABOVE_LIMIT && tree->above[i]; i++)
-    ft_tree_index_discount(&tree->measure->above, (uint64_t)tree->above[i]);
-  memset(tree->above, 0, sizeof tree->above);
+  for (size_t i = 0; i < FT_ANCESTORS_LIMIT && tree->ancestors[i]; i++)
+    ft_tree_index_discount(&tree->measure->ancestors, (uint64_t)tree->ancestors[i]);
+  memset(tree->ancestors, 0, sizeof tree->ancestors);
 }
 
 void ft_orphan_forget(struct ft_tree *tree)
@@ -65,10 +65,10 @@ void ft_orphan_note_above(struct ft_tree *tree, pid_t parent)
   struct ft_stat stat;
 
   clear_above(tree);
-  for (size_t i = 0; i < FT_ABOVE_LIMIT && parent > 1; i++) {
-    if (ft_tree_index_count(&tree->measure->above, (uint64_t)parent) < 0)
+  for (size_t i = 0; i < FT_ANCESTORS_LIMIT && parent > 1; i++) {
+    if (ft_tree_index_count(&tree->measure->ancestors, (uint64_t)parent) < 0)
       return;
-    tree->above[i] = parent;
+    tree->ancestors[i] = parent;
     parent = ft_stat_read(tree->measure, parent, &stat) < 0 ? 0 : stat.parent;
   }
 }
@@ -79,8 +79,8 @@ static bool may_adopt(const struct ft_tree *tree, pid_t parent)
 {
   if (parent == 1)
     return true;
-  for (size_t i = 0; i < FT_ABOVE_LIMIT && tree->above[i]; i++)
-    if (tree->above[i] == parent)
+  for (size_t i = 0; i < FT_ANCESTORS_LIMIT && tree->ancestors[i]; i++)
+    if (tree->ancestors[i] == parent)
       return true;
   return false;
 }
@@ -134,7 +134,7 @@ struct ft_tree *ft_orphan_tree_of(const struct ft_measure *measure, pid_t pid, p
 {
   struct ft_tree *tree;
 
-  if (parent != 1 && !ft_tree_index_find(&measure->above, (uint64_t)parent))
+  if (parent != 1 && !ft_tree_index_find(&measure->ancestors, (uint64_t)parent))
     return NULL;
   tree = ft_cgroup_tree_of(measure, pid);
   if (!tree || !may_adopt(tree, parent))

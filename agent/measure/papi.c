@@ -49,7 +49,7 @@ enum { PRESETS = sizeof presets / sizeof *presets, INSTRUCTIONS = 0, FP_OPS = 8,
 #define PERF_LINK "anon_inode:[perf_event]"
 
 /* Memory that exercise() reads, larger than any L1 data cache, and its iterations. */
-enum { EXERCISE_BYTES = 512 << 10, EXERCISE_TURNS = 20000 };
+enum { EXERCISE_BYTES = 512 << 10, EXERCISE_ITERATIONS = 20000 };
 
 /* The functions used, resolved by dlsym. */
 #define CALLS(call)                                                                                \
@@ -74,7 +74,7 @@ static struct {
 /* An event set attached to a thread. */
 struct set {
   int id;
-  size_t of[PRESETS]; /* preset of each value */
+  size_t presets[PRESETS]; /* preset of each value */
   int count;
   double sign; /* -1: its counts are subtracted */
 };
@@ -191,7 +191,7 @@ static int set_make(struct set *set, const bool *wanted, bool inherit)
   }
   for (size_t i = 0; i < PRESETS; i++)
     if (wanted[i] && papi.PAPI_add_event(set->id, (int)presets[i].code) == PAPI_OK)
-      set->of[set->count++] = i;
+      set->presets[set->count++] = i;
   if (set->count)
     return 0;
   set_free(set);
@@ -205,7 +205,7 @@ static void exercise(void)
   volatile double sum = 0;
   uint32_t random = 2463534242; /* xorshift32, Marsaglia 2003 */
 
-  for (unsigned i = 0; memory && i < EXERCISE_TURNS; i++) {
+  for (unsigned i = 0; memory && i < EXERCISE_ITERATIONS; i++) {
     random ^= random << 13;
     random ^= random >> 17;
     random ^= random << 5;
@@ -386,7 +386,7 @@ static void papi_close(struct ft_measure *measure, struct ft_tree *tree, void *d
     if (papi.PAPI_stop(state->sets[s].id, values) != PAPI_OK)
       whole = false;
     for (int i = 0; i < state->sets[s].count; i++)
-      sums[state->sets[s].of[i]] += state->sets[s].sign * (double)values[i];
+      sums[state->sets[s].presets[i]] += state->sets[s].sign * (double)values[i];
     set_free(&state->sets[s]);
   }
   whole = whole && (sums[INSTRUCTIONS] > 0 || !papi.counts[INSTRUCTIONS]);

@@ -16,32 +16,33 @@
 #include "agent/measure/internal.h"
 #include "predictor/core/units.h"
 
-#define BUDGET 0.0008        /* fraction of a core per tree; 0.1 % with overhead */
-#define FIRST_SECONDS 0.008  /* initial budget: a small job is read at once */
-#define INSTANT_SECONDS 0.02 /* limit per sample: nothing else is sampled meanwhile */
-#define PROCESS_SECONDS 0.1  /* limit per process, whose page faults wait; beyond it RSS is used */
-#define OPEN_SECONDS 3e-5    /* fixed time per process */
-#define SECONDS_A_BYTE                                                                             \
+#define BUDGET 0.0008       /* fraction of a core per tree; 0.1 % with overhead */
+#define FIRST_SECONDS 0.008 /* initial budget: a small job is read at once */
+#define SAMPLE_SECONDS 0.02 /* limit per sample: nothing else is sampled meanwhile */
+#define PROCESS_SECONDS 0.1 /* limit per process, whose page faults wait; beyond it RSS is used */
+#define OPEN_SECONDS 3e-5   /* fixed time per process */
+#define SECONDS_PER_BYTE                                                                           \
   (2.5e-5 / FT_MIB) /* initial value: 4 KiB pages shared by 51; huge pages: 1/100 */
 #define LARGE_BYTES                                                                                \
   (16.0 * FT_MIB) /* minimum size from which a reading updates the time per byte */
-#define SHARED_PART                                                                                \
+#define SHARED_FRACTION                                                                            \
   0.1 /* fraction of the summed RSS counted more than once, from which PSS is read */
-#define NEWS_PART 0.02 /* increase of RSS since the last reading, from which PSS is read again */
-#define NEWS_SECONDS                                                                               \
+#define GROWTH_FRACTION                                                                            \
+  0.02 /* increase of RSS since the last reading, from which PSS is read again */
+#define REREAD_SECONDS                                                                             \
   10.0 /* interval if PSS is enforced: sharing may end while RSS stays constant */
 #define NEAR_PEAK                                                                                  \
   0.95 /* fraction of the maximum summed RSS; below it a reading is not of the peak */
 
 struct pss {
-  double used;            /* seconds spent on readings */
-  double seconds_a_byte;  /* by the last readings */
-  double rss_bytes;       /* maximum summed RSS that a round covers */
-  double begun_rss_bytes; /* summed RSS at the start of this round */
+  double used_seconds;     /* spent on readings */
+  double seconds_per_byte; /* by the last readings */
+  double rss_bytes;        /* maximum summed RSS that a round covers */
+  double start_rss_bytes;  /* summed RSS at the start of this round */
   double read_at;
   uint32_t round;    /* members with this number have been read; 0: no round yet */
   bool open;         /* the round is not complete */
-  bool shares;       /* several processes share much memory, by statm */
+  bool much_shared;  /* several processes share much memory, by statm */
   bool any, refused; /* in this round: a process could be read; one could not */
   bool denied;
 };
@@ -69,7 +70,7 @@ static int pss_open(struct ft_measure *measure, struct ft_tree *tree, void *stat
 
   (void)measure;
   (void)tree;
-  pss->seconds_a_byte = SECONDS_A_BYTE;
+  pss->seconds_per_byte = SECONDS_PER_BYTE;
   return 0;
 }
 
@@ -89,10 +90,10 @@ static double copied_of(const struct ft_tree *tree, const struct ft_member *memb
       fmin(member->rss_bytes - member->shared_bytes, parent->rss_bytes - parent->shared_bytes), 0);
 }
 
-/* Whether at least SHARED_PART of SAMPLE's RSS is counted more than once. */
+/* Whether at least SHARED_FRACTION of SAMPLE's RSS is counted more than once. */
 static bool much_is_shared(const struct ft_tree *tree, const struct ft_sample *sample)
 {
-  double shared = 0, most_shared = 0, copied = 0;
+  double shared = 0, max_shared = 0, copied = 0;
 
   if (sample->processes < 2)
     return false;
@@ -103,9 +104,9 @@ static bool much_is_shared(const struct ft_tree *tree, const struct ft_sample *s
       continue;
     copied += copied_of(tree, member);
     shared += member->shared_bytes;
-    ft_most(&most_shared, member->shared_bytes);
+    ft_most(&max_shared, member->shared_bytes);
   }
-  return shared - most_shared + copied > SHARED_PART * sample->rss_bytes;
+  return shared - max_shared + copied > SHARED_FRACTION * sample->rss_bytes;
 }
 
 /*
@@ -116,17 +117,17 @@ static bool much_is_shared(const struct ft_tree *tree, const struct ft_sample *s
 FT_HOT static bool could_matter(const struct ft_measure *measure, const struct ft_tree *tree,
                                 struct pss *pss, const struct ft_sample *sample)
 {
-  bool news = sample->rss_bytes > (1 + NEWS_PART) * pss->rss_bytes;
+  bool grown = sample->rss_bytes > (1 + GROWTH_FRACTION) * pss->rss_bytes;
 
-  if (sample->rss_bytes <= 0 || sample->rss_bytes <= tree->most.pss_bytes)
+  if (sample->rss_bytes <= 0 || sample->rss_bytes <= tree->max.pss_bytes)
     return false;
   if (measure->settings.rule == FT_RULE_PSS)
-    return news || measure->now - pss->read_at >= NEWS_SECONDS;
-  if (!news || (measure->settings.rule == FT_RULE_CGROUP && tree->most.charge_bytes >= 0))
+    return grown || measure->now - pss->read_at >= REREAD_SECONDS;
+  if (!grown || (measure->settings.rule == FT_RULE_CGROUP && tree->max.charge_bytes >= 0))
     return false;
-  if (tree->news)
-    pss->shares = much_is_shared(tree, sample);
-  return pss->shares;
+  if (tree->changed)
+    pss->much_shared = much_is_shared(tree, sample);
+  return pss->much_shared;
 }
 
 /* CPU time of this thread, which excludes waiting on a busy node. */
@@ -154,11 +155,12 @@ static void read_one(struct ft_measure *measure, struct pss *pss, struct ft_memb
     pss->refused |= errno == EACCES || errno == EPERM;
   }
   took = cpu_seconds() - begun;
-  pss->used += took;
+  pss->used_seconds += took;
   if (member->rss_bytes < LARGE_BYTES)
     return;
   took /= member->rss_bytes;
-  pss->seconds_a_byte = took > pss->seconds_a_byte ? took : (3 * pss->seconds_a_byte + took) / 4;
+  pss->seconds_per_byte =
+      took > pss->seconds_per_byte ? took : (3 * pss->seconds_per_byte + took) / 4;
 }
 
 /*
@@ -170,19 +172,19 @@ static bool read_on(struct ft_measure *measure, struct ft_tree *tree, struct pss
                     double *total)
 {
   double allowed = fmax(FIRST_SECONDS, BUDGET * (measure->now - tree->started));
-  double instant = pss->used + INSTANT_SECONDS;
+  double sample_limit = pss->used_seconds + SAMPLE_SECONDS;
 
   *total = 0;
   for (size_t i = 0; i < tree->count; i++) {
     struct ft_member *member = &tree->members[i];
-    double expected = OPEN_SECONDS + member->rss_bytes * pss->seconds_a_byte;
+    double expected = OPEN_SECONDS + member->rss_bytes * pss->seconds_per_byte;
 
     if (!ft_member_lives(member))
       continue;
     if (member->pss_round != pss->round && expected > PROCESS_SECONDS) {
       member->pss_bytes = member->rss_bytes;
     } else if (member->pss_round != pss->round) {
-      if (pss->used + expected > allowed || pss->used > instant)
+      if (pss->used_seconds + expected > allowed || pss->used_seconds > sample_limit)
         return false;
       read_one(measure, pss, member);
     }
@@ -204,7 +206,7 @@ static void pss_sample(struct ft_measure *measure, struct ft_tree *tree, void *s
     pss->open = true;
     pss->any = pss->refused = false;
     pss->round++;
-    pss->begun_rss_bytes = sample->rss_bytes;
+    pss->start_rss_bytes = sample->rss_bytes;
   }
   if (!read_on(measure, tree, pss, &total))
     return;
@@ -214,7 +216,7 @@ static void pss_sample(struct ft_measure *measure, struct ft_tree *tree, void *s
   if (!pss->any)
     return;
   sample->pss_bytes = total;
-  ft_most(&pss->rss_bytes, fmin(pss->begun_rss_bytes, sample->rss_bytes));
+  ft_most(&pss->rss_bytes, fmin(pss->start_rss_bytes, sample->rss_bytes));
 }
 
 /* Writes the result; none if the budget allowed no reading near the peak, and RSS is used
@@ -225,9 +227,9 @@ static void pss_close(struct ft_measure *measure, struct ft_tree *tree, void *st
   const struct pss *pss = state;
 
   (void)measure;
-  if (tree->most.pss_bytes < 0 || pss->rss_bytes < NEAR_PEAK * tree->most.rss_bytes)
+  if (tree->max.pss_bytes < 0 || pss->rss_bytes < NEAR_PEAK * tree->max.rss_bytes)
     return;
-  ft_measure_put(&out->has_pss_bytes, &out->pss_bytes, tree->most.pss_bytes);
+  ft_measure_put(&out->has_pss_bytes, &out->pss_bytes, tree->max.pss_bytes);
 }
 
 const struct ft_sampler ft_sampler_pss = { .name = "pss",

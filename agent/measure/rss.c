@@ -19,14 +19,14 @@
  * sampling every 2 ms; with a fifth instead of a tenth some are 20 % below, with 32 MiB 28 %. The
  * values were chosen before the last 15 runs (tests/bench/brief_children).
  */
-#define BOUND_PART 0.1
+#define BOUND_FRACTION 0.1
 #define BOUND_BYTES (16.0 * FT_MIB)
 
 /*
  * An unchanged process is not read at every sample and may have shrunk or ended. A sum that exceeds
  * the maximum of complete samples by this fraction counts only after all members have been read.
  */
-#define SURE_PART (1.0 / 64)
+#define VERIFY_FRACTION (1.0 / 64)
 
 static bool rss_probe(struct ft_measure *measure, struct ft_measure_report *report)
 {
@@ -44,7 +44,7 @@ static bool is_lent(const struct ft_member *member, const struct ft_member *pare
 {
   return member->forked && member->size_bytes == parent->size_bytes &&
          member->shared_bytes == parent->shared_bytes &&
-         fabs(member->rss_bytes - parent->rss_bytes) <= SURE_PART * parent->rss_bytes;
+         fabs(member->rss_bytes - parent->rss_bytes) <= VERIFY_FRACTION * parent->rss_bytes;
 }
 
 /*
@@ -69,29 +69,29 @@ static double part_of(const struct ft_tree *tree, struct ft_member *member)
 
 /*
  * Records a member's high water mark above all its samples, reached between two samples since its
- * last closer look, plus the minimum of the others' memory over these samples.
+ * last detailed read, plus the minimum of the others' memory over these samples.
  */
 static void look_between(struct ft_measure *measure, struct ft_tree *tree, struct ft_member *member,
                          double total)
 {
   char text[4096];
-  double high, others = member->others_bytes;
+  double high, others = member->min_others_bytes;
 
   if (ft_proc_read_pid(measure, member->pid, "status", text, sizeof text) < 0)
     return;
-  if (ft_proc_value(text, "VmHWM:", &high) && high * FT_KIB > member->most_rss_bytes) {
-    member->most_rss_bytes = high * FT_KIB;
-    if (others >= 0 && member->most_rss_bytes + others > tree->spike_bytes) {
-      tree->spike_bytes = member->most_rss_bytes + others;
+  if (ft_proc_value(text, "VmHWM:", &high) && high * FT_KIB > member->max_rss_bytes) {
+    member->max_rss_bytes = high * FT_KIB;
+    if (others >= 0 && member->max_rss_bytes + others > tree->spike_bytes) {
+      tree->spike_bytes = member->max_rss_bytes + others;
       tree->spike_time = measure->now;
     }
-    ft_most(&tree->largest_bytes, member->most_rss_bytes);
+    ft_most(&tree->largest_bytes, member->max_rss_bytes);
   }
   if (ft_proc_value(text, "VmSwap:", &member->swap_bytes))
     member->swap_bytes *= FT_KIB;
   if (ft_proc_value(text, "HugetlbPages:", &member->hugetlb_bytes))
     member->hugetlb_bytes *= FT_KIB;
-  member->others_bytes = total - member->rss_bytes;
+  member->min_others_bytes = total - member->rss_bytes;
 }
 
 static double add_up_rss(struct ft_tree *tree)
@@ -104,8 +104,8 @@ static double add_up_rss(struct ft_tree *tree)
     member->counted = false;
     if (!ft_member_lives(member))
       continue;
-    member->held_bytes = part_of(tree, member);
-    total += member->held_bytes;
+    member->summed_bytes = part_of(tree, member);
+    total += member->summed_bytes;
   }
   return total;
 }
@@ -116,10 +116,10 @@ static void rss_sample(struct ft_measure *measure, struct ft_tree *tree, void *s
   double total = add_up_rss(tree), swap = 0, hugetlb = 0;
 
   (void)state;
-  if (total > (1 + SURE_PART) * tree->sure_bytes) {
+  if (total > (1 + VERIFY_FRACTION) * tree->verified_bytes) {
     ft_tree_look_at_rest(tree);
     total = add_up_rss(tree);
-    ft_most(&tree->sure_bytes, total);
+    ft_most(&tree->verified_bytes, total);
   }
   sample->rss_bytes = total;
   for (size_t i = 0; i < tree->count; i++) {
@@ -129,17 +129,17 @@ static void rss_sample(struct ft_measure *measure, struct ft_tree *tree, void *s
     sample->processes += ft_member_lives(member);
     if (!member->counted)
       continue;
-    ft_most(&member->most_rss_bytes, member->rss_bytes);
+    ft_most(&member->max_rss_bytes, member->rss_bytes);
     ft_most(&tree->largest_bytes, member->rss_bytes);
-    if (member->others_bytes < 0 || others < member->others_bytes)
-      member->others_bytes = others > 0 ? others : 0;
-    if (member->look)
+    if (member->min_others_bytes < 0 || others < member->min_others_bytes)
+      member->min_others_bytes = others > 0 ? others : 0;
+    if (member->read_details)
       look_between(measure, tree, member, total);
     swap += member->swap_bytes;
     hugetlb += member->hugetlb_bytes;
   }
-  ft_most(&tree->most_swap_bytes, swap);
-  ft_most(&tree->most_hugetlb_bytes, hugetlb);
+  ft_most(&tree->max_swap_bytes, swap);
+  ft_most(&tree->max_hugetlb_bytes, hugetlb);
 }
 
 /*
@@ -149,7 +149,7 @@ static void rss_sample(struct ft_measure *measure, struct ft_tree *tree, void *s
 static void rss_close(struct ft_measure *measure, struct ft_tree *tree, void *state,
                       ft_observation *out)
 {
-  double peak = tree->most.rss_bytes;
+  double peak = tree->max.rss_bytes;
 
   (void)measure;
   (void)state;
@@ -158,10 +158,10 @@ static void rss_close(struct ft_measure *measure, struct ft_tree *tree, void *st
   ft_most(&peak, tree->end_rss_bytes);
   ft_measure_put(&out->has_rss_bytes, &out->rss_bytes, peak);
   tree->rss_is_bound =
-      tree->ends_lost || tree->may_bytes - peak > fmax(BOUND_PART * peak, BOUND_BYTES);
+      tree->exits_lost || tree->spike_bound_bytes - peak > fmax(BOUND_FRACTION * peak, BOUND_BYTES);
   ft_measure_put(&out->has_largest_process_bytes, &out->largest_process_bytes, tree->largest_bytes);
-  ft_measure_put(&out->has_swap_bytes, &out->swap_bytes, tree->most_swap_bytes);
-  ft_measure_put(&out->has_hugetlb_bytes, &out->hugetlb_bytes, tree->most_hugetlb_bytes);
+  ft_measure_put(&out->has_swap_bytes, &out->swap_bytes, tree->max_swap_bytes);
+  ft_measure_put(&out->has_hugetlb_bytes, &out->hugetlb_bytes, tree->max_hugetlb_bytes);
 }
 
 const struct ft_sampler ft_sampler_rss = {

@@ -258,7 +258,7 @@ FT_HOT static bool parse(const char *text, size_t length, struct record *out)
     .exit = { .pid = (pid_t)process,
               .parent = (pid_t)parent,
               .forked = flags & AFORK,
-              .high_bytes = (double)high * FT_KIB,
+              .peak_rss_bytes = (double)high * FT_KIB,
               .life_seconds = 1e-6 * (double)life,
               .fault_bytes = (double)faults * (double)sysconf(_SC_PAGESIZE) },
   };
@@ -270,7 +270,7 @@ struct leaders {
   struct {
     pid_t pid;
     bool forked;
-  } of[LEADERS_LIMIT];
+  } processes[LEADERS_LIMIT];
   size_t count;
 };
 
@@ -278,8 +278,8 @@ struct leaders {
 static bool was_forked(const struct leaders *leaders, pid_t pid)
 {
   for (size_t i = leaders->count; i-- > 0;)
-    if (leaders->of[i].pid == pid)
-      return leaders->of[i].forked;
+    if (leaders->processes[i].pid == pid)
+      return leaders->processes[i].forked;
   return true;
 }
 
@@ -295,8 +295,8 @@ FT_HOT static bool take_exit_message(const struct record *record, struct leaders
     return true;
   }
   if (leader && leaders->count < LEADERS_LIMIT) {
-    leaders->of[leaders->count].pid = record->thread;
-    leaders->of[leaders->count++].forked = record->exit.forked;
+    leaders->processes[leaders->count].pid = record->thread;
+    leaders->processes[leaders->count++].forked = record->exit.forked;
   }
   return false;
 }
@@ -315,7 +315,7 @@ FT_HOT size_t ft_taskstats_read(int fd, struct ft_exit *exits, bool *more, bool 
   }
   *more = true;
   *lost = false;
-  for (int turn = 0; turn < FT_EXITS_LIMIT / MESSAGES_AT_ONCE; turn++) {
+  for (int batch = 0; batch < FT_EXITS_LIMIT / MESSAGES_AT_ONCE; batch++) {
     int got = recvmmsg(fd, messages, MESSAGES_AT_ONCE, MSG_DONTWAIT, NULL);
     struct record record;
 

@@ -13,7 +13,7 @@
 struct ft_exit {
   pid_t pid, parent;
   bool forked;       /* never called exec: its memory began as its parent's pages */
-  double high_bytes; /* peak RSS since its last exec */
+  double peak_rss_bytes; /* peak RSS since its last exec */
   double life_seconds;
   double fault_bytes; /* one page per minor fault of its last thread */
 };

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /*
  * The members of a tree: reads their statm at each sample, and determines which have ended and
- * which are due for a closer look. Members remain when they are re-parented.
+ * which are due for a detailed read. Members remain when they are re-parented.
  */
 #include "config.h"
 
@@ -15,30 +15,30 @@
 #include "agent/measure/internal.h"
 #include "predictor/core/hash.h"
 
-/* Of one tree: as many as Linux has pids (PID_MAX_LIMIT) would be a node with nothing else. */
+/* Processes of one tree; Linux has at most 4 times as many pids (PID_MAX_LIMIT). By judgement. */
+#define MEMBERS_LIMIT (1 << 20)
 /* Interval of the checks whether a tree is stopped; Slurm's times are whole seconds. */
 #define STOP_SECONDS 1.0
-#define MEMBERS_LIMIT (1 << 20)
 
 /*
- * Time until a process's first closer look (read of the expensive files), and maximum time between
- * later ones: while its size or RSS changes (a new thread has a stack), and while both are
+ * Time until a process's first detailed read (read of the expensive files), and maximum time
+ * between later ones: while its size or RSS changes (a new thread has a stack), and while both are
  * constant.
  */
-#define LOOK_FIRST_SECONDS 1.0
-#define LOOK_LONGEST_SECONDS 8.0
-#define LOOK_IDLE_SECONDS 32.0
+#define DETAILS_FIRST_SECONDS 1.0
+#define DETAILS_LONGEST_SECONDS 8.0
+#define DETAILS_IDLE_SECONDS 32.0
 
 /*
- * After STILL_SAMPLES equal readings of statm a process is read only at every twentieth sample (at
+ * After IDLE_READS equal readings of statm a process is read only at every twentieth sample (at
  * 10 Hz). As soon as it differs, its high water mark is read, which covers the time between. If one
- * has grown by GROWN_PART all are read, because the ranks of one program grow together, and their
- * sum follows from no high water mark.
+ * has grown by GROWTH_FRACTION all are read, because the ranks of one program grow together, and
+ * their sum follows from no high water mark.
  */
-#define STILL_SAMPLES 10
-#define STILL_PART 20
-#define STILL_SECONDS 2.0 /* maximum time between two reads */
-#define GROWN_PART (1.0 / 64)
+#define IDLE_READS 10
+#define IDLE_PERIOD 20
+#define IDLE_PERIOD_SECONDS 2.0 /* maximum time between two reads */
+#define GROWTH_FRACTION (1.0 / 64)
 
 /* Returns the entry of PID if it is a member that has not ended; else NULL. */
 static const struct ft_index_entry *find_entry(const struct ft_measure *measure, pid_t pid)
@@ -85,7 +85,7 @@ static int index_member(struct ft_tree *tree, pid_t pid, pid_t session)
 static struct ft_index_entry *entry_of(const struct ft_tree *tree, size_t index)
 {
   struct ft_index_entry *entry =
-      ft_tree_index_find(&tree->measure->pids, (uint64_t)tree->pulses[index].pid);
+      ft_tree_index_find(&tree->measure->pids, (uint64_t)tree->polls[index].pid);
 
   return entry && entry->tree == tree && entry->value == index ? entry : NULL;
 }
@@ -97,15 +97,15 @@ static void unindex_member(struct ft_tree *tree, size_t index)
 
   if (entry)
     ft_tree_index_remove(&tree->measure->pids, entry);
-  ft_tree_index_discount(&tree->measure->sessions, (uint64_t)tree->pulses[index].session);
+  ft_tree_index_discount(&tree->measure->sessions, (uint64_t)tree->polls[index].session);
 }
 
-static void pulse_close(struct ft_measure *measure, struct ft_pulse *pulse)
+static void close_statm(struct ft_measure *measure, struct ft_poll_state *poll)
 {
-  if (pulse->statm_fd < 0)
+  if (poll->statm_fd < 0)
     return;
-  close(pulse->statm_fd);
-  pulse->statm_fd = -1;
+  close(poll->statm_fd);
+  poll->statm_fd = -1;
   measure->descriptors--;
 }
 
@@ -127,7 +127,7 @@ static int make_room(struct ft_tree *tree)
 {
   size_t size = tree->size ? 2 * tree->size : 16;
   struct ft_member *members;
-  struct ft_pulse *pulses;
+  struct ft_poll_state *polls;
 
   if (tree->count < tree->size)
     return 0;
@@ -137,10 +137,10 @@ static int make_room(struct ft_tree *tree)
   if (!members)
     return -1;
   tree->members = members;
-  pulses = realloc(tree->pulses, size * sizeof *pulses);
-  if (!pulses)
+  polls = realloc(tree->polls, size * sizeof *polls);
+  if (!polls)
     return -1;
-  tree->pulses = pulses;
+  tree->polls = polls;
   tree->size = size;
   return 0;
 }
@@ -152,24 +152,24 @@ struct ft_member *ft_tree_add_member(struct ft_tree *tree, pid_t pid, const stru
 
   if (make_room(tree) < 0 || index_member(tree, pid, stat->session) < 0)
     return NULL;
-  tree->news = true;
+  tree->changed = true;
   tree->alive++;
-  tree->pulses[tree->count] = (struct ft_pulse){ .pid = pid,
-                                                 .session = stat->session,
-                                                 .statm_fd = open_statm(measure, pid) };
+  tree->polls[tree->count] = (struct ft_poll_state){ .pid = pid,
+                                                     .session = stat->session,
+                                                     .statm_fd = open_statm(measure, pid) };
   member = &tree->members[tree->count++];
   *member = (struct ft_member){ .pid = pid,
                                 .parent = stat->parent,
                                 .start = stat->start,
                                 .fresh = true,
                                 .forked = stat->forked,
-                                .next_look = measure->now + LOOK_FIRST_SECONDS,
-                                .look_interval = LOOK_FIRST_SECONDS,
-                                .others_bytes = -1,
+                                .next_details = measure->now + DETAILS_FIRST_SECONDS,
+                                .details_interval = DETAILS_FIRST_SECONDS,
+                                .min_others_bytes = -1,
                                 .open_files = NAN,
                                 .threads = stat->threads };
   for (size_t i = 0; i < FT_TOTALS; i++)
-    member->own[i] = stat->own[i] + stat->children[i];
+    member->totals[i] = stat->own[i] + stat->children[i];
   return member;
 }
 
@@ -178,40 +178,40 @@ FT_HOT void ft_tree_sweep(struct ft_tree *tree)
   bool fresh = false;
   size_t kept = 0;
 
-  if (!tree->news)
+  if (!tree->changed)
     return;
   for (size_t i = 0; i < tree->count; i++) {
     struct ft_member *member = &tree->members[i];
 
     if (member->gone) {
       unindex_member(tree, i);
-      pulse_close(tree->measure, &tree->pulses[i]);
+      close_statm(tree->measure, &tree->polls[i]);
       continue;
     }
     fresh |= member->fresh;
-    member->fresh = member->look = false;
+    member->fresh = member->read_details = false;
     if (kept < i) {
       struct ft_index_entry *entry = entry_of(tree, i);
 
       if (entry)
         entry->value = kept;
       tree->members[kept] = *member;
-      tree->pulses[kept] = tree->pulses[i];
+      tree->polls[kept] = tree->polls[i];
     }
     kept++;
   }
   tree->count = kept;
-  tree->news = fresh;
+  tree->changed = fresh;
 }
 
 void ft_tree_forget(struct ft_tree *tree)
 {
   for (size_t i = 0; i < tree->count; i++) {
     unindex_member(tree, i);
-    pulse_close(tree->measure, &tree->pulses[i]);
+    close_statm(tree->measure, &tree->polls[i]);
   }
   free(tree->members);
-  free(tree->pulses);
+  free(tree->polls);
 }
 
 int ft_tree_add_root(struct ft_tree *tree, pid_t pid, uint64_t start_ticks, bool skip_self,
@@ -235,8 +235,8 @@ int ft_tree_add_root(struct ft_tree *tree, pid_t pid, uint64_t start_ticks, bool
     return ft_error_set(err, "out of memory");
   member->root = true;
   member->skipped = skip_self;
-  tree->news = true;
-  tree->command |= measure->own_proc && pid == getpid();
+  tree->changed = true;
+  tree->includes_self |= measure->own_proc && pid == getpid();
   ft_orphan_note_above(tree, stat.parent);
   ft_discovery_add_root(tree, member);
   ft_tree_added(tree);
@@ -248,7 +248,7 @@ int ft_tree_add_root(struct ft_tree *tree, pid_t pid, uint64_t start_ticks, bool
 /* Parses STATM, page counts, into member INDEX. Ignores malformed text. */
 static void take_statm(struct ft_tree *tree, size_t index, struct ft_text statm)
 {
-  struct ft_pulse *pulse = &tree->pulses[index];
+  struct ft_poll_state *poll = &tree->polls[index];
   struct ft_member *member = &tree->members[index];
   double page = tree->measure->page_bytes;
   uint64_t size, resident, shared;
@@ -258,19 +258,20 @@ static void take_statm(struct ft_tree *tree, size_t index, struct ft_text statm)
       !ft_text_u64(&statm, UINT64_MAX, &shared))
     return;
   if ((double)resident * page != member->rss_bytes || (double)size * page != member->size_bytes) {
-    member->changed = tree->news = true;
-    if (pulse->still >= STILL_SAMPLES) {
-      tree->stir |= (double)resident * page > (1 + GROWN_PART) * member->rss_bytes;
-      member->next_look = fmin(member->next_look, member->looked + LOOK_FIRST_SECONDS);
+    member->changed = tree->changed = true;
+    if (poll->unchanged_reads >= IDLE_READS) {
+      tree->idle_grew |= (double)resident * page > (1 + GROWTH_FRACTION) * member->rss_bytes;
+      member->next_details =
+          fmin(member->next_details, member->details_read_at + DETAILS_FIRST_SECONDS);
     }
-    pulse->still = 0;
-  } else if (pulse->still < STILL_SAMPLES) {
-    pulse->still++;
+    poll->unchanged_reads = 0;
+  } else if (poll->unchanged_reads < IDLE_READS) {
+    poll->unchanged_reads++;
   }
   /* a zombie has no memory, but its final totals */
   if (size == 0 && !member->zombie) {
-    member->zombie = tree->news = true;
-    member->next_look = 0;
+    member->zombie = tree->changed = true;
+    member->next_details = 0;
   }
   member->size_bytes = (double)size * page;
   member->rss_bytes = (double)resident * page;
@@ -282,27 +283,27 @@ static bool is_same(const struct ft_tree *tree, size_t index)
 {
   struct ft_stat stat;
 
-  return tree->pulses[index].statm_fd >= 0 ||
+  return tree->polls[index].statm_fd >= 0 ||
          ft_stat_read(tree->measure, tree->members[index].pid, &stat) < 0 ||
          stat.start == tree->members[index].start;
 }
 
-/* Returns the time of the next closer look, earlier if the process has changed. */
-static double look_due(const struct ft_member *member)
+/* Returns the time of the next detailed read, earlier if the process has changed. */
+static double details_due(const struct ft_member *member)
 {
-  return member->next_look + (member->changed ? 0 : LOOK_IDLE_SECONDS);
+  return member->next_details + (member->changed ? 0 : DETAILS_IDLE_SECONDS);
 }
 
-static void schedule_look(double now, struct ft_member *member)
+static void schedule_details(double now, struct ft_member *member)
 {
-  member->look = true;
+  member->read_details = true;
   member->changed = false;
-  member->looked = now;
-  member->look_interval = fmin(2 * member->look_interval, LOOK_LONGEST_SECONDS);
-  member->next_look = now + member->look_interval;
+  member->details_read_at = now;
+  member->details_interval = fmin(2 * member->details_interval, DETAILS_LONGEST_SECONDS);
+  member->next_details = now + member->details_interval;
 }
 
-/* Processes a statm that differs or could not be read (LENGTH negative), or a due closer look. */
+/* Processes a statm that differs or could not be read (LENGTH negative), or a due detailed read. */
 static void take_into_tree(struct ft_tree *tree, size_t index, const char *text, ssize_t length)
 {
   struct ft_member *member = &tree->members[index];
@@ -311,39 +312,39 @@ static void take_into_tree(struct ft_tree *tree, size_t index, const char *text,
   member->gone = length < 0 && (errno == ESRCH || errno == ENOENT || errno == ENODEV);
   if (length >= 0)
     take_statm(tree, index, ft_text_of(text, (size_t)length));
-  if (!member->gone && tree->measure->now >= look_due(member)) {
+  if (!member->gone && tree->measure->now >= details_due(member)) {
     member->gone = !is_same(tree, index);
     if (!member->gone)
-      schedule_look(tree->measure->now, member);
+      schedule_details(tree->measure->now, member);
   }
-  tree->pulses[index].look_due = (float)(look_due(member) - tree->started);
-  tree->news |= member->gone || member->look;
+  tree->polls[index].details_due = (float)(details_due(member) - tree->started);
+  tree->changed |= member->gone || member->read_details;
   tree->alive -= lived && (member->gone || member->zombie);
 }
 
 FT_HOT void ft_tree_look_at(struct ft_tree *tree, size_t index)
 {
   struct ft_measure *measure = tree->measure;
-  struct ft_pulse *pulse = &tree->pulses[index];
+  struct ft_poll_state *poll = &tree->polls[index];
   char text[128];
-  ssize_t length = pulse->statm_fd >= 0
-                       ? ft_proc_reread(pulse->statm_fd, text, sizeof text)
-                       : ft_proc_read_pid(measure, pulse->pid, "statm", text, sizeof text);
-  uint64_t said = length < 0 ? 0 : ft_hash64(FT_HASH_SEED, text, (size_t)length);
+  ssize_t length = poll->statm_fd >= 0
+                       ? ft_proc_reread(poll->statm_fd, text, sizeof text)
+                       : ft_proc_read_pid(measure, poll->pid, "statm", text, sizeof text);
+  uint64_t hash = length < 0 ? 0 : ft_hash64(FT_HASH_SEED, text, (size_t)length);
 
-  pulse->read_at = measure->instants;
-  if (length >= 0 && said == pulse->said && measure->now - tree->started < pulse->look_due) {
-    pulse->still += pulse->still < STILL_SAMPLES;
+  poll->last_read = measure->sample_count;
+  if (length >= 0 && hash == poll->statm_hash && measure->now - tree->started < poll->details_due) {
+    poll->unchanged_reads += poll->unchanged_reads < IDLE_READS;
     return;
   }
-  pulse->said = said;
+  poll->statm_hash = hash;
   take_into_tree(tree, index, text, length);
 }
 
 void ft_tree_look_at_rest(struct ft_tree *tree)
 {
   for (size_t i = 0; i < tree->count; i++)
-    if (tree->pulses[i].read_at != tree->measure->instants)
+    if (tree->polls[i].last_read != tree->measure->sample_count)
       ft_tree_look_at(tree, i);
 }
 
@@ -372,17 +373,17 @@ bool ft_tree_was_stopped(const struct ft_tree *tree)
 FT_HOT void ft_tree_look(struct ft_tree *tree)
 {
   const struct ft_measure *measure = tree->measure;
-  bool may_wait = measure->settings.seconds * STILL_PART <= STILL_SECONDS;
+  bool may_wait = measure->settings.seconds * IDLE_PERIOD <= IDLE_PERIOD_SECONDS;
 
-  tree->stir = false;
+  tree->idle_grew = false;
   for (size_t i = 0; i < tree->count; i++) {
-    const struct ft_pulse *pulse = &tree->pulses[i];
+    const struct ft_poll_state *poll = &tree->polls[i];
 
-    if (!may_wait || pulse->still < STILL_SAMPLES ||
-        (measure->instants + (uint32_t)pulse->pid) % STILL_PART == 0)
+    if (!may_wait || poll->unchanged_reads < IDLE_READS ||
+        (measure->sample_count + (uint32_t)poll->pid) % IDLE_PERIOD == 0)
       ft_tree_look_at(tree, i);
   }
-  if (tree->stir)
+  if (tree->idle_grew)
     ft_tree_look_at_rest(tree);
   if (!tree->stopped && measure->now >= tree->stop_due)
     look_whether_stopped(tree);

@@ -257,14 +257,28 @@ static uint64_t tzif_body_size(const struct counts *n, size_t wide)
   return n->time * (wide + 1) + n->type * 6 + n->chars + n->leap * (wide + 4) + n->isstd + n->isut;
 }
 
+/* Moves TEXT to the body of the second block, which has 64-bit times, and sets N to its counts.
+ * Returns whether TEXT has one. */
+static bool skip_to_tzif_body(struct ft_text *text, struct counts *n)
+{
+  /* skip the first block, which has 32-bit times for readers of version 1 */
+  if (!parse_tzif_counts(*text, n) || text->at[4] < '2' ||
+      tzif_body_size(n, 4) > ft_text_left(text) - HEADER_SIZE)
+    return false;
+  text->at += HEADER_SIZE + tzif_body_size(n, 4);
+  if (!parse_tzif_counts(*text, n) || tzif_body_size(n, 8) > ft_text_left(text) - HEADER_SIZE)
+    return false;
+  text->at += HEADER_SIZE;
+  return true;
+}
+
+/* Parses the body and the footer into ZONE, whose arrays are allocated. Returns whether they are
+ * valid. */
 static bool parse_tzif_body(struct ft_text text, const struct counts *n, struct ft_timezone *zone)
 {
   const char *times = text.at, *indices = times + n->time * 8, *types = indices + n->time;
+  struct ft_text footer;
 
-  zone->at = calloc(n->time + 1, sizeof *zone->at);
-  zone->offset = calloc(n->time + 1, sizeof *zone->offset);
-  if (!zone->at || !zone->offset)
-    return false;
   zone->before = (int32_t)big_endian(types, 4);
   for (size_t i = 0; i < n->time; i++) {
     unsigned char type = (unsigned char)indices[i];
@@ -277,29 +291,28 @@ static bool parse_tzif_body(struct ft_text text, const struct counts *n, struct 
       return false;
   }
   zone->count = n->time;
-  return labs(zone->before) <= MAX_OFFSET;
-}
-
-static bool parse_tzif(struct ft_text text, struct ft_timezone *zone)
-{
-  struct ft_text footer;
-  struct counts n;
-
-  /* skip the first block, which has 32-bit times for readers of version 1 */
-  if (!parse_tzif_counts(text, &n) || text.at[4] < '2' ||
-      tzif_body_size(&n, 4) > ft_text_left(&text) - HEADER_SIZE)
-    return false;
-  text.at += HEADER_SIZE + tzif_body_size(&n, 4);
-  if (!parse_tzif_counts(text, &n) || tzif_body_size(&n, 8) > ft_text_left(&text) - HEADER_SIZE)
-    return false;
-  text.at += HEADER_SIZE;
-  if (!parse_tzif_body(text, &n, zone))
-    return false;
-  text.at += tzif_body_size(&n, 8);
-  if (!ft_text_skip(&text, "\n") || text.at == text.end || text.end[-1] != '\n' ||
-      !ft_text_line(&text, &footer))
+  text.at += tzif_body_size(n, 8);
+  if (labs(zone->before) > MAX_OFFSET || !ft_text_skip(&text, "\n") || text.at == text.end ||
+      text.end[-1] != '\n' || !ft_text_line(&text, &footer))
     return false;
   return ft_text_left(&footer) == 0 || parse_footer(footer, zone);
+}
+
+/* Parses TEXT, the content of the file PATH, into ZONE. Returns 0; -1 on error and fills ERR. */
+static int parse_tzif(struct ft_text text, const char *path, struct ft_timezone *zone,
+                      struct ft_error *err)
+{
+  struct counts n;
+  bool valid = skip_to_tzif_body(&text, &n);
+
+  if (valid) {
+    zone->at = calloc(n.time + 1, sizeof *zone->at);
+    zone->offset = calloc(n.time + 1, sizeof *zone->offset);
+    if (!zone->at || !zone->offset)
+      return ft_error_set(err, "%s: out of memory", path);
+    valid = parse_tzif_body(text, &n, zone);
+  }
+  return valid ? 0 : ft_error_set(err, "%s: not a time zone file of version 2 or later", path);
 }
 
 static bool parse_offset(struct ft_text text, long *offset)
@@ -351,9 +364,7 @@ static int read_zone_file(const char *path, struct ft_timezone *zone, struct ft_
   if (!realpath(path, real))
     ft_error_errno(err, "%s", path);
   else if (ft_io_read_file(AT_FDCWD, real, &buf, err) == 0)
-    status = parse_tzif(ft_text_of(ft_buf_text(&buf), buf.length), zone)
-                 ? 0
-                 : ft_error_set(err, "%s: not a time zone file of version 2 or later", path);
+    status = parse_tzif(ft_text_of(ft_buf_text(&buf), buf.length), path, zone, err);
   ft_buf_free(&buf);
   return status;
 }

@@ -388,19 +388,19 @@ static void explain_runs(struct grounds *g)
   if (!f)
     return;
   start_ground_line(g);
-  append_ground(g, "comparable runs: %u of %u", f->like_runs, f->runs);
-  if (!f->like_runs && f->peak_bytes > 0)
+  append_ground(g, "comparable runs: %u of %u", f->comparable_runs, f->runs);
+  if (!f->comparable_runs && f->peak_bytes > 0)
     append_ground(g, "; the others used up to %s", ft_message_bytes(f->peak_bytes, bytes));
-  if (f->like_peak_bytes > 0) {
-    append_ground(g, "; %u completed and used ", f->like_completed);
-    if (f->like_sure_bytes > 0 && f->like_sure_bytes < 0.995 * f->like_peak_bytes)
-      append_ground(g, "%s to ", ft_message_bytes(f->like_sure_bytes, bytes));
-    append_ground(g, "%s", ft_message_bytes(f->like_peak_bytes, bytes));
+  if (f->comparable_peak_bytes > 0) {
+    append_ground(g, "; %u completed and used ", f->comparable_completed);
+    if (f->comparable_min_bytes > 0 && f->comparable_min_bytes < 0.995 * f->comparable_peak_bytes)
+      append_ground(g, "%s to ", ft_message_bytes(f->comparable_min_bytes, bytes));
+    append_ground(g, "%s", ft_message_bytes(f->comparable_peak_bytes, bytes));
   }
-  if (f->like_killed)
-    append_ground(g, "; %u %s killed, at up to %s", f->like_killed,
-                  f->like_killed == 1 ? "was" : "were",
-                  ft_message_bytes(f->like_killed_bytes, bytes));
+  if (f->comparable_killed)
+    append_ground(g, "; %u %s killed, at up to %s", f->comparable_killed,
+                  f->comparable_killed == 1 ? "was" : "were",
+                  ft_message_bytes(f->comparable_killed_bytes, bytes));
 }
 
 /* Writes the probabilities of running out of memory under limit and amount. */

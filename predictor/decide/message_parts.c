@@ -52,22 +52,23 @@ const char *ft_message_bytes(double bytes, char out[FT_MESSAGE_BYTES])
 const char *ft_message_facts(const struct ft_facts *f, const char *of, const char *killed,
                              char *out, size_t size)
 {
-  bool comparable = f->like_runs > 0;
-  double used = comparable ? f->like_peak_bytes : f->peak_bytes;
-  double bound = comparable ? f->like_bound_bytes : f->bound_bytes;
+  bool comparable = f->comparable_runs > 0;
+  double used = comparable ? f->comparable_peak_bytes : f->peak_bytes;
+  double bound = comparable ? f->comparable_bound_bytes : f->bound_bytes;
   char text[FT_MESSAGE_BYTES], count[FT_MESSAGE_COUNT], first[96] = "", second[96] = "";
 
   if (used > 0)
     (void)snprintf(first, sizeof first, "used up to %s%s%s", ft_message_bytes(used, text), of,
                    comparable ? "" : ", in runs that are not comparable");
-  if (f->like_killed_bytes > 0)
+  if (f->comparable_killed_bytes > 0)
     (void)snprintf(second, sizeof second, "%s%s %s%s", used > 0 ? " and " : "", killed,
-                   ft_message_bytes(f->like_killed_bytes, text), used > 0 ? "" : of);
+                   ft_message_bytes(f->comparable_killed_bytes, text), used > 0 ? "" : of);
   else if (!(used > 0))
     (void)snprintf(second, sizeof second, "needs at least %s%s", ft_message_bytes(bound, text), of);
   (void)snprintf(out, size, "%s%s (%s)", first, second,
-                 ft_message_count(comparable ? f->like_runs : f->runs,
-                                  comparable ? f->like_completed : f->completed, f->runs, count));
+                 ft_message_count(comparable ? f->comparable_runs : f->runs,
+                                  comparable ? f->comparable_completed : f->completed, f->runs,
+                                  count));
   return out;
 }
 

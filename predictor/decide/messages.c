@@ -159,14 +159,15 @@ static void append_leak(struct message *m)
 {
   const struct ft_facts *f = m->q->facts;
   char killed[FT_MESSAGE_BYTES], peak[FT_MESSAGE_BYTES];
-  bool completed = f->like_peak_bytes > 0;
+  bool completed = f->comparable_peak_bytes > 0;
 
   append_message_text(m,
                       "%s was killed at %u increasing limits, the last %s, and %s%s: possible"
                       " memory leak",
-                      m->q->app, f->growing_kills, ft_message_bytes(f->like_killed_bytes, killed),
+                      m->q->app, f->growing_kills,
+                      ft_message_bytes(f->comparable_killed_bytes, killed),
                       completed ? "completed with at most " : "never completed",
-                      completed ? ft_message_bytes(f->like_peak_bytes, peak) : "");
+                      completed ? ft_message_bytes(f->comparable_peak_bytes, peak) : "");
 }
 
 /* Appends the need, or with LEAK the message about a possible leak. */
@@ -344,8 +345,8 @@ static bool would_fail(const struct message *m)
 
   if (s->p_limit > 0.5)
     return true;
-  return f &&
-         (double)s->limit <= fmax(f->like_sure_bytes, f->like_completed ? 0 : f->like_killed_bytes);
+  return f && (double)s->limit <= fmax(f->comparable_min_bytes,
+                                       f->comparable_completed ? 0 : f->comparable_killed_bytes);
 }
 
 /* Returns whether the message recommends the amount: it is above the limit, and enough with a

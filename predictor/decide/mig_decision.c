@@ -196,7 +196,7 @@ static void apply_memory_rules(const struct ft_mig_query *q, const struct ft_mig
   facts.less = false;
   ft_sizing_weigh_evidence(&rules, sizing);
   ft_sizing_find_amount(&rules, sizing);
-  if (facts.like_completed && facts.like_killed_bytes < q->held_bytes &&
+  if (facts.comparable_completed && facts.comparable_killed_bytes < q->held_bytes &&
       (double)sizing->amount > q->held_bytes) {
     sizing->amount = (uint64_t)q->held_bytes;
     sizing->rule = FT_DECIDED_BY_FLOOR;
@@ -233,8 +233,8 @@ static struct ft_mig_offer choose_slice(const struct ft_mig_query *q, struct ft_
 
   if (best.slice || !largest->slice || !f)
     return best;
-  needed = f->like_runs ? fmax(f->like_peak_bytes, f->like_bound_bytes)
-                        : fmax(f->peak_bytes, f->bound_bytes);
+  needed = f->comparable_runs ? fmax(f->comparable_peak_bytes, f->comparable_bound_bytes)
+                              : fmax(f->peak_bytes, f->bound_bytes);
   if (largest->slice->memory_mib * MIB < needed)
     return best;
   sizing->rule = FT_DECIDED_BY_MAXIMUM;
@@ -458,8 +458,8 @@ static bool is_rejection_due(const struct ft_mig_query *q, const struct ft_mig_r
   if (!(q->policy->reject_probability > 0) || q->advisory ||
       !(sizing->p_limit > q->policy->reject_probability))
     return false;
-  return !q->facts ||
-         (!sizing->thin && !(q->held_bytes > 0) && gpus->limit_bytes < q->facts->like_sure_bytes);
+  return !q->facts || (!sizing->thin && !(q->held_bytes > 0) &&
+                       gpus->limit_bytes < q->facts->comparable_min_bytes);
 }
 
 /* Decides about the requested slice or GPU, and writes the message. Returns whether it is too

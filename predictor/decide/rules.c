@@ -90,9 +90,10 @@ double ft_sizing_need(const struct ft_estimate *e, const ft_policy *policy)
  * (estimate/facts.h); for a bound from an observed peak it is FLOOR_MARGIN. */
 static double bound_with_margin(const struct ft_facts *f)
 {
-  bool is_limit = f->like_bound_bytes < 1.001 * FT_FACTS_KILLED_FACTOR * f->like_killed_bytes;
+  bool is_limit =
+      f->comparable_bound_bytes < 1.001 * FT_FACTS_KILLED_FACTOR * f->comparable_killed_bytes;
 
-  return is_limit ? f->like_bound_bytes : FLOOR_MARGIN * f->like_bound_bytes;
+  return is_limit ? f->comparable_bound_bytes : FLOOR_MARGIN * f->comparable_bound_bytes;
 }
 
 /* Returns the bytes of rule floor: the need of comparable runs with a margin; of any runs, if none
@@ -104,11 +105,11 @@ static double floor_bytes(const struct ft_decision_input *q)
 
   if (f->less)
     return 0;
-  if (!f->like_runs)
+  if (!f->comparable_runs)
     return f->completed < q->policy->min_runs ? FLOOR_MARGIN * f->peak_bytes : 0;
-  floor = fmax(FLOOR_MARGIN * f->like_peak_bytes, bound_with_margin(f));
+  floor = fmax(FLOOR_MARGIN * f->comparable_peak_bytes, bound_with_margin(f));
   /* the last run was killed above every observed peak */
-  if (f->lately_killed_bytes > f->like_peak_bytes)
+  if (f->lately_killed_bytes > f->comparable_peak_bytes)
     floor = fmax(floor, KILLED_GROWTH * f->lately_killed_bytes);
   return floor;
 }
@@ -116,7 +117,7 @@ static double floor_bytes(const struct ft_decision_input *q)
 /* Returns the lower bound, in bytes, of the need by comparable runs, without a margin. */
 static double need_of_runs(const struct ft_facts *f)
 {
-  return fmax(f->like_peak_bytes, f->like_bound_bytes);
+  return fmax(f->comparable_peak_bytes, f->comparable_bound_bytes);
 }
 
 /* Returns the multiple of ceiling_basis_of for rule ceiling. */
@@ -136,7 +137,7 @@ static double ceiling_basis_of(const struct ft_decision_input *q)
 
   if (!f->fewest_runs)
     basis = fmax(basis, fmax(f->peak_bytes, f->bound_bytes));
-  if (is_evidence_borrowed(q) && q->estimate && !f->like_completed)
+  if (is_evidence_borrowed(q) && q->estimate && !f->comparable_completed)
     basis = fmax(basis, q->estimate->max_bytes);
   return basis;
 }
@@ -148,7 +149,7 @@ static bool is_leak_suspected(const struct ft_decision_input *q, const struct ft
   const struct ft_facts *f = facts_or_none(q);
   bool requested = sizing->explicit_mode && q->request->mem_unit != FT_MEM_NONE &&
                    (sizing->mode == FT_MODE_RAISE || sizing->mode == FT_MODE_TRIM) &&
-                   (double)sizing->limit >= f->like_killed_bytes;
+                   (double)sizing->limit >= f->comparable_killed_bytes;
 
   return q->policy->leak_runs && f->growing_kills >= q->policy->leak_runs && !requested;
 }
@@ -157,7 +158,8 @@ static bool is_leak_suspected(const struct ft_decision_input *q, const struct ft
  * runs; without one, the largest limit that killed a run. */
 static double leak_bytes(const struct ft_facts *f)
 {
-  return f->like_peak_bytes > 0 ? FLOOR_MARGIN * f->like_peak_bytes : f->like_killed_bytes;
+  return f->comparable_peak_bytes > 0 ? FLOOR_MARGIN * f->comparable_peak_bytes
+                                      : f->comparable_killed_bytes;
 }
 
 /* Returns BYTES rounded up to a multiple of TO (0: 1 MiB), at most 2^60. */
@@ -197,7 +199,7 @@ static double amount_by_rules(const struct ft_decision_input *q, struct ft_sizin
   ceiling = sizing->ceiling_basis > 0 ? sizing->ceiling_factor * sizing->ceiling_basis : INFINITY;
   if (q->estimate && !q->site_prior_apps)
     need = choose_estimated_need(q, sizing);
-  if (sizing->thin || facts_or_none(q)->like_runs) {
+  if (sizing->thin || facts_or_none(q)->comparable_runs) {
     floor = fmin(floor, ceiling);
     if (need > ceiling) {
       need = ceiling;

@@ -163,7 +163,7 @@ static bool did_comparable_runs_fit(const struct ft_decision_input *q,
 {
   const struct ft_facts *f = q->facts;
 
-  if (!sizing->thin || !f || q->network || !f->fewest_completed || f->like_killed ||
+  if (!sizing->thin || !f || q->network || !f->fewest_completed || f->comparable_killed ||
       (double)sizing->limit < sizing->floor)
     return false;
   return !sizing->has_estimate || worst_task_exceeds(q, sizing->limit) <= FT_SIZING_LOW_MIN;
@@ -293,7 +293,7 @@ static void size_by_mode(const struct ft_decision_input *q, struct ft_sizing *si
 static bool is_shown_to_fail(const struct ft_decision_input *q, const struct ft_sizing *sizing)
 {
   return q->facts && !sizing->thin && !q->network && !q->interactive &&
-         (double)sizing->oom_bytes < q->facts->like_sure_bytes;
+         (double)sizing->oom_bytes < q->facts->comparable_min_bytes;
 }
 
 /* Sets p_oom and oom_bytes, and rejects the job if the policy requires it. Also the modes off and

@@ -77,23 +77,23 @@ static double incomplete_run_bound(ft_fact_kind kind, double bytes)
  * comparable runs completed later, so the bound is ignored. */
 static void add_comparable_run(struct ft_facts *f, ft_fact_kind kind, double bytes, bool superseded)
 {
-  f->like_runs++;
+  f->comparable_runs++;
   if (!superseded)
-    f->like_bound_bytes = fmax(f->like_bound_bytes, incomplete_run_bound(kind, bytes));
+    f->comparable_bound_bytes = fmax(f->comparable_bound_bytes, incomplete_run_bound(kind, bytes));
   if (kind == FT_FACT_COMPLETED) {
-    if (!f->like_completed++ || bytes < f->like_sure_bytes)
-      f->like_sure_bytes = bytes;
-    f->like_peak_bytes = fmax(f->like_peak_bytes, bytes);
+    if (!f->comparable_completed++ || bytes < f->comparable_min_bytes)
+      f->comparable_min_bytes = bytes;
+    f->comparable_peak_bytes = fmax(f->comparable_peak_bytes, bytes);
     f->lately_killed = 0;
     f->lately_killed_bytes = 0;
     f->lately_step_limited = 0;
-    if (bytes >= NEAR * f->like_killed_bytes)
+    if (bytes >= NEAR * f->comparable_killed_bytes)
       f->growing_kills = 0;
   } else if (kind == FT_FACT_KILLED) {
-    if (bytes > GROWN * fmax(f->like_killed_bytes, f->like_peak_bytes))
+    if (bytes > GROWN * fmax(f->comparable_killed_bytes, f->comparable_peak_bytes))
       f->growing_kills++;
-    f->like_killed++;
-    f->like_killed_bytes = fmax(f->like_killed_bytes, bytes);
+    f->comparable_killed++;
+    f->comparable_killed_bytes = fmax(f->comparable_killed_bytes, bytes);
     f->lately_killed++;
     f->lately_killed_bytes = fmax(f->lately_killed_bytes, bytes);
   } else if (kind == FT_FACT_STEP_LIMITED) {
@@ -153,10 +153,10 @@ void ft_facts_collect(const ft_model *model, const float *x, size_t count, struc
     if (comparable[i])
       add_comparable_run(out, kind, bytes, later >= OUTLIVED);
   }
-  if (out->like_completed < FT_FACTS_SURE_RUNS)
-    out->like_sure_bytes = 0;
-  out->fewest_runs = out->like_runs;
-  out->fewest_completed = out->like_completed;
+  if (out->comparable_completed < FT_FACTS_SURE_RUNS)
+    out->comparable_min_bytes = 0;
+  out->fewest_runs = out->comparable_runs;
+  out->fewest_completed = out->comparable_completed;
 }
 
 static unsigned max_unsigned(unsigned a, unsigned b)
@@ -176,13 +176,15 @@ void ft_facts_combine(struct ft_facts *into, const struct ft_facts *other)
   into->less = into->less && other->less;
   into->fewest_runs = min_unsigned(into->fewest_runs, other->fewest_runs);
   into->fewest_completed = min_unsigned(into->fewest_completed, other->fewest_completed);
-  into->like_runs = max_unsigned(into->like_runs, other->like_runs);
-  into->like_completed = max_unsigned(into->like_completed, other->like_completed);
-  into->like_peak_bytes = fmax(into->like_peak_bytes, other->like_peak_bytes);
-  into->like_sure_bytes = fmax(into->like_sure_bytes, other->like_sure_bytes);
-  into->like_bound_bytes = fmax(into->like_bound_bytes, other->like_bound_bytes);
-  into->like_killed_bytes = fmax(into->like_killed_bytes, other->like_killed_bytes);
-  into->like_killed = max_unsigned(into->like_killed, other->like_killed);
+  into->comparable_runs = max_unsigned(into->comparable_runs, other->comparable_runs);
+  into->comparable_completed =
+      max_unsigned(into->comparable_completed, other->comparable_completed);
+  into->comparable_peak_bytes = fmax(into->comparable_peak_bytes, other->comparable_peak_bytes);
+  into->comparable_min_bytes = fmax(into->comparable_min_bytes, other->comparable_min_bytes);
+  into->comparable_bound_bytes = fmax(into->comparable_bound_bytes, other->comparable_bound_bytes);
+  into->comparable_killed_bytes =
+      fmax(into->comparable_killed_bytes, other->comparable_killed_bytes);
+  into->comparable_killed = max_unsigned(into->comparable_killed, other->comparable_killed);
   into->lately_killed = max_unsigned(into->lately_killed, other->lately_killed);
   into->lately_killed_bytes = fmax(into->lately_killed_bytes, other->lately_killed_bytes);
   into->lately_step_limited = max_unsigned(into->lately_step_limited, other->lately_step_limited);

@@ -38,13 +38,13 @@ struct ft_facts {
   bool unexplained; /* a column explains the memory, and the point prediction does not use it yet */
   bool less;        /* no run is comparable: all have larger values in every number that differs */
   /* of comparable runs */
-  unsigned like_runs, like_completed;
-  double like_peak_bytes;   /* largest peak of a completed run; 0: none completed */
-  double like_sure_bytes; /* smallest peak of FT_FACTS_SURE_RUNS or more completed runs; 0: fewer */
-  double like_bound_bytes;  /* largest bound; 0: none */
-  double like_killed_bytes; /* largest limit that killed a run; 0: none was killed */
-  unsigned like_killed;     /* runs killed by their own limit */
-  /* of a job array: like_runs and like_completed of the task with the fewest; else equal to them */
+  unsigned comparable_runs, comparable_completed;
+  double comparable_peak_bytes;   /* largest peak of a completed run; 0: none completed */
+  double comparable_min_bytes;    /* smallest such peak; 0: fewer than FT_FACTS_SURE_RUNS runs */
+  double comparable_bound_bytes;  /* largest bound; 0: none */
+  double comparable_killed_bytes; /* largest limit that killed a run; 0: none was killed */
+  unsigned comparable_killed;     /* runs killed by their own limit */
+  /* minima of comparable_runs and comparable_completed over the tasks of a job array */
   unsigned fewest_runs, fewest_completed;
   /* since the last completed comparable run */
   unsigned lately_killed;       /* comparable runs killed by their own limit */

@@ -8,6 +8,21 @@
 
 /* Largest number of degrees of freedom of Student's t. Chosen by judgement. */
 enum { MAX_DEGREES = 8 };
+/* Clamp of a residual's distance, in half interquartile ranges: four standard deviations of a
+ * normal distribution, 4 / 0.6745. The four is chosen by judgement. */
+#define CLAMP_HALF_RANGES 5.93
+/* Number of residuals beyond a level from which its quantile is the residual of its rank; also
+ * beyond the level at which a tail's scale is measured. Chosen by judgement. */
+#define RANKED_RESIDUALS 5
+/* Numbers of residuals up to which a tail has the scale of all residuals, and from which it has
+ * one of its own. Chosen by judgement. */
+#define COMMON_SCALE_RESIDUALS 15
+#define OWN_SCALE_RESIDUALS 60
+/* Minimum scale of a tail, as a fraction of the scale of all residuals. Chosen by judgement. */
+#define MIN_TAIL_SCALE 0.25
+/* Residuals; divided by their number it is the relative margin of outer_limit, as normal residuals
+ * need it. No derivation is recorded. */
+#define OUTER_RESIDUALS 15
 
 double ft_residual_interpolate(const double *sorted, size_t count, double position)
 {
@@ -30,9 +45,8 @@ static double rank_quantile(const double *sorted, size_t count, double level)
 
 /*
  * Returns the scale of Student's t: the root mean square about CENTRE, including one
- * pseudo-observation of PRIOR. A residual's distance is clamped at 5.93 half interquartile ranges,
- * four standard deviations of a normal distribution, so that one outlier does not widen the whole
- * distribution.
+ * pseudo-observation of PRIOR. A residual's distance is clamped at CLAMP_HALF_RANGES, so that one
+ * outlier does not widen the whole distribution.
  */
 static double student_scale(const double *sorted, size_t count, unsigned effective_size,
                             double centre, double prior)
@@ -41,7 +55,7 @@ static double student_scale(const double *sorted, size_t count, unsigned effecti
                          ft_residual_interpolate(sorted, count, 0.25)) /
                             2
                       : 0;
-  double limit = 5.93 * fmax(half, prior), sum = 0,
+  double limit = CLAMP_HALF_RANGES * fmax(half, prior), sum = 0,
          degrees = effective_size > 1 ? effective_size - 1 : 0;
 
   for (size_t i = 0; i < count; i++) {
@@ -56,26 +70,29 @@ static double student_scale(const double *sorted, size_t count, unsigned effecti
 }
 
 /*
- * Returns the scale of one tail; SIDE is 1 for the upper, -1 for the lower one. Up to 15 residuals
- * it is SCALE. From 60 residuals on it is the scale at which Student's t has the quantile that 5
- * residuals exceed. Between them it is a weighted mean. The three counts are chosen by judgement.
+ * Returns the scale of one tail; SIDE is 1 for the upper, -1 for the lower one. Up to
+ * COMMON_SCALE_RESIDUALS it is SCALE. From OWN_SCALE_RESIDUALS on it is the scale at which
+ * Student's t has the quantile that RANKED_RESIDUALS exceed. Between them it is a weighted mean.
  */
 static double tail_scale(const double *sorted, size_t count, unsigned degrees, double centre,
                          double scale, int side)
 {
-  double beyond = 5 / (double)(count + 1), level = side > 0 ? 1 - beyond : beyond, anchored, weight;
+  double beyond = RANKED_RESIDUALS / (double)(count + 1), level = side > 0 ? 1 - beyond : beyond,
+         anchored, weight;
 
-  if (count <= 15)
+  if (count <= COMMON_SCALE_RESIDUALS)
     return scale;
   anchored = (rank_quantile(sorted, count, level) - centre) / ft_student_quantile(level, degrees);
-  weight = fmin(((double)count - 15) / 45, 1);
-  return fmax(weight * anchored + (1 - weight) * scale, scale / 4);
+  weight = fmin(
+      ((double)count - COMMON_SCALE_RESIDUALS) / (OWN_SCALE_RESIDUALS - COMMON_SCALE_RESIDUALS), 1);
+  return fmax(weight * anchored + (1 - weight) * scale, MIN_TAIL_SCALE * scale);
 }
 
 /*
- * Returns the largest distance of a quantile beyond the extreme residual: 1 + 15 / COUNT times the
- * width of the outer quarter, as normal residuals need. It is small if many residuals are near the
- * extreme (programs with two typical needs). T is the quantile of Student's t, FAR that at 99 %.
+ * Returns the largest distance of a quantile beyond the extreme residual: 1 + OUTER_RESIDUALS /
+ * COUNT times the width of the outer quarter, as normal residuals need. It is small if many
+ * residuals are near the extreme (programs with two typical needs). T is the quantile of Student's
+ * t, FAR that at 99 %.
  */
 static double outer_limit(const double *sorted, size_t count, int side, double prior, double t,
                           double far)
@@ -83,7 +100,7 @@ static double outer_limit(const double *sorted, size_t count, int side, double p
   double end = sorted[side > 0 ? count - 1 : 0];
   double inner = ft_residual_interpolate(sorted, count, side > 0 ? 0.75 : 0.25);
 
-  return (1 + 15 / (double)count) * (fabs(end - inner) + prior) * fmax(t / far, 1);
+  return (1 + OUTER_RESIDUALS / (double)count) * (fabs(end - inner) + prior) * fmax(t / far, 1);
 }
 
 void ft_residual_quantiles(const double *sorted, size_t count, unsigned effective_size,
@@ -105,7 +122,7 @@ void ft_residual_quantiles(const double *sorted, size_t count, unsigned effectiv
   for (size_t i = 0; i < level_count; i++) {
     double level = levels[i], side = level < 0.5 ? -1 : 1;
     double beyond = fmin(level, 1 - level) * (double)(count + 1);
-    double weight = fmin(fmax((beyond - 1) / 4, 0), 1);
+    double weight = fmin(fmax((beyond - 1) / (RANKED_RESIDUALS - 1), 0), 1);
     double distance = min_deviation > 0 ? side * min_deviation * ft_normal_quantile(level) : 0;
 
     out[i] = weight > 0 ? weight * rank_quantile(sorted, count, level) : 0;

@@ -72,8 +72,8 @@ static void sampler_close(struct sampler *sampler)
   struct ft_tree *tree = sampler->tree;
 
   ft_measure_sample(sampler->measure);
-  sampler->sampled = tree->most.rss_bytes;
-  sampler->upper = tree->may_bytes;
+  sampler->sampled = tree->max.rss_bytes;
+  sampler->upper = tree->spike_bound_bytes;
   ft_tree_close(tree, &sampler->observation);
   ft_measure_close(sampler->measure);
 }

@@ -37,10 +37,10 @@ static inline void node_sample(struct node *node)
 {
   ft_measure_sample(node->measure);
   for (size_t i = 0; i < node->tree->count; i++) {
-    node->tree->members[i].next_look = 0;
+    node->tree->members[i].next_details = 0;
     node->tree->members[i].changed = true;
-    node->tree->pulses[i].still = 0;
-    node->tree->pulses[i].look_due = 0;
+    node->tree->polls[i].unchanged_reads = 0;
+    node->tree->polls[i].details_due = 0;
   }
 }
 

@@ -279,7 +279,7 @@ static void answer(uint32_t job, bool over, ft_outcome outcome)
 {
   struct ft_slurm_job r = record();
 
-  r.over = over;
+  r.final = over;
   r.outcome = outcome;
   ft_jobs_slurm_reply(w.jobs, job, &r, w.now);
   (void)ft_jobs_tick(w.jobs, w.now);
@@ -654,7 +654,7 @@ static void answer_restarts(uint32_t job, uint32_t restarts, bool over)
 
   r.restart_count = restarts;
   r.running = !over;
-  r.over = over;
+  r.final = over;
   r.outcome = FT_OUTCOME_COMPLETED;
   ft_jobs_slurm_reply(w.jobs, job, &r, w.now);
   (void)ft_jobs_tick(w.jobs, w.now);
@@ -795,7 +795,7 @@ static void suspended_time_is_no_run_time(void **state)
   (void)task_end(7, BATCH, 0);
   assert_int_equal(w.last.outcome, FT_OUTCOME_COMPLETED);
   pass(1.1);
-  r.over = true;
+  r.final = true;
   r.outcome = FT_OUTCOME_COMPLETED;
   r.suspended_seconds = 7;
   ft_jobs_slurm_reply(w.jobs, 7, &r, w.now);

@@ -658,7 +658,7 @@ static void the_request_of_an_array_fits_its_largest_task(void **state)
   request.mem_bytes = UINT64_C(100) << 20;
   policy.has_reject_probability = true;
   policy.reject_probability = 0.5;
-  facts.like_sure_bytes = 190 << 20;
+  facts.comparable_min_bytes = 190 << 20;
   q.facts = &facts;
   decide(&q, &d, &said);
   assert_int_equal(d.action, FT_ACTION_REJECT);

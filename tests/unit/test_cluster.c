@@ -188,17 +188,17 @@ static void each_release_shows_the_same_jobs(void **state)
     (void)snprintf(name, sizeof name, "%s/job", releases[i]);
     text = fixture(name);
     assert_int_equal(ft_scontrol_job(text_of(&text), 1, &job, &err), 0);
-    assert_true(job.over && job.outcome == FT_OUTCOME_COMPLETED && job.time_limit_seconds == 420);
+    assert_true(job.final && job.outcome == FT_OUTCOME_COMPLETED && job.time_limit_seconds == 420);
     assert_true(job.submit_time > 0 && job.end_time > job.submit_time);
     assert_int_equal(ft_scontrol_job(text_of(&text), 2, &job, &err), 0);
-    assert_true(job.over && job.outcome == FT_OUTCOME_FAILED && job.restart_count == 0);
+    assert_true(job.final && job.outcome == FT_OUTCOME_FAILED && job.restart_count == 0);
     assert_string_equal(job.partition, "main");
     assert_int_equal(ft_scontrol_job(text_of(&text), 3, &job, &err), 0);
-    assert_true(!job.over && !job.running);
+    assert_true(!job.final && !job.running);
     assert_string_equal(job.partition, "alone");
     /* its comment and command line contain false fields */
     assert_int_equal(ft_scontrol_job(text_of(&text), 4, &job, &err), 0);
-    assert_true(!job.over && job.running && job.uid == 0);
+    assert_true(!job.final && job.running && job.uid == 0);
     assert_string_equal(job.user, "root");
     ft_buf_free(&text);
   }
@@ -688,8 +688,8 @@ static void a_jobs_record_is_read(void **state)
   for (size_t i = 0; i < COUNT_OF(cases); i++) {
     if (ft_scontrol_job(text_of(&jobs), cases[i].id, &job, &err) < 0)
       fail_msg("%s", err.text);
-    assert_int_equal(job.over, cases[i].over);
-    if (job.over)
+    assert_int_equal(job.final, cases[i].over);
+    if (job.final)
       assert_int_equal(job.outcome, cases[i].outcome);
     assert_int_equal(job.restart_count, cases[i].restarts);
     assert_true(job.submit_time == cases[i].submit);

@@ -89,12 +89,12 @@ static void an_explanatory_feature_separates_runs(void **state)
     }
   submit(4, "");
   collect_facts();
-  assert_int_equal(facts.like_completed, 3);
-  assert_mib(facts.like_peak_bytes, 400);
+  assert_int_equal(facts.comparable_completed, 3);
+  assert_mib(facts.comparable_peak_bytes, 400);
   assert_mib(facts.peak_bytes, 1600);
   submit(6, "");
   collect_facts();
-  assert_int_equal(facts.like_completed, 0);
+  assert_int_equal(facts.comparable_completed, 0);
 }
 
 static void without_an_explanation_all_runs_count(void **state)
@@ -106,8 +106,8 @@ static void without_an_explanation_all_runs_count(void **state)
   }
   submit(3, "");
   collect_facts();
-  assert_int_equal(facts.like_completed, 6);
-  assert_mib(facts.like_sure_bytes, 100);
+  assert_int_equal(facts.comparable_completed, 6);
+  assert_mib(facts.comparable_min_bytes, 100);
 }
 
 /* Six dense matrices are no evidence about a sparse one. */
@@ -124,11 +124,11 @@ static void another_kind_is_not_comparable(void **state)
   complete(90);
   submit(9000, "sparse");
   collect_facts();
-  assert_true(facts.like_sure_bytes <= 90 * MB);
-  assert_true(facts.like_peak_bytes <= 90 * MB);
+  assert_true(facts.comparable_min_bytes <= 90 * MB);
+  assert_true(facts.comparable_peak_bytes <= 90 * MB);
   submit(9000, "dense");
   collect_facts();
-  assert_true(facts.like_peak_bytes > 600 * MB);
+  assert_true(facts.comparable_peak_bytes > 600 * MB);
 }
 
 static void a_smaller_run_is_not_compared_with_larger_ones(void **state)
@@ -141,11 +141,11 @@ static void a_smaller_run_is_not_compared_with_larger_ones(void **state)
   submit(2, "");
   collect_facts();
   assert_true(facts.less);
-  assert_int_equal(facts.like_runs, 0);
+  assert_int_equal(facts.comparable_runs, 0);
   submit(20, "");
   collect_facts();
   assert_false(facts.less);
-  assert_mib(facts.like_peak_bytes, 1600);
+  assert_mib(facts.comparable_peak_bytes, 1600);
   /* but the killed run is still counted */
   submit(8, "");
   killed(300);
@@ -164,7 +164,7 @@ static void a_constant_feature_excludes_no_run(void **state)
     complete(100);
   submit(0.3, "");
   collect_facts();
-  assert_int_equal(facts.like_completed, 6);
+  assert_int_equal(facts.comparable_completed, 6);
 }
 
 /* Nine runs of one size and kills of a far larger one: each size has its own facts, and the
@@ -180,16 +180,16 @@ static void kills_separate_sizes(void **state)
   killed(800);
   killed(2000);
   collect_facts();
-  assert_int_equal(facts.like_runs, 3);
+  assert_int_equal(facts.comparable_runs, 3);
   assert_mib(facts.lately_killed_bytes, 2000);
   assert_true(facts.unexplained);
   submit(230, "");
   collect_facts();
-  assert_int_equal(facts.like_runs, 9);
-  assert_mib(facts.like_bound_bytes, 0);
+  assert_int_equal(facts.comparable_runs, 9);
+  assert_mib(facts.comparable_bound_bytes, 0);
   submit(60, "");
   collect_facts();
-  assert_int_equal(facts.like_runs, 0);
+  assert_int_equal(facts.comparable_runs, 0);
 }
 
 /* A submission without features is not comparable as smaller or larger. */
@@ -218,30 +218,30 @@ static void other_variants_count_until_one_run_agrees(void **state)
   for (int i = 0; i < 4; i++)
     complete(100 + i);
   collect_facts();
-  assert_int_equal(facts.like_completed, 4);
+  assert_int_equal(facts.comparable_completed, 4);
   asked.script_hash = 12; /* edited */
   collect_facts();
-  assert_true(!facts.borrowed && facts.like_completed == 4);
+  assert_true(!facts.borrowed && facts.comparable_completed == 4);
   asked.script_hash = 11;
   asked.directory_hash = 22; /* copied to another directory */
   collect_facts();
-  assert_true(!facts.borrowed && facts.like_completed == 4);
+  assert_true(!facts.borrowed && facts.comparable_completed == 4);
   asked.script_hash = 13;
   collect_facts();
   assert_true(facts.borrowed);
-  assert_int_equal(facts.like_runs, 0);
+  assert_int_equal(facts.comparable_runs, 0);
   assert_int_equal(facts.completed, 4);
   complete(101);
   collect_facts();
   assert_false(facts.borrowed);
-  assert_int_equal(facts.like_completed, 5);
+  assert_int_equal(facts.comparable_completed, 5);
   /* a variant with a different peak stays separate */
   asked.script_hash = 14;
   asked.directory_hash = 24;
   complete(400);
   collect_facts();
-  assert_int_equal(facts.like_completed, 1);
-  assert_mib(facts.like_peak_bytes, 400);
+  assert_int_equal(facts.comparable_completed, 1);
+  assert_mib(facts.comparable_peak_bytes, 400);
 }
 
 static void kills_are_lower_bounds_until_runs_complete_below(void **state)
@@ -250,7 +250,7 @@ static void kills_are_lower_bounds_until_runs_complete_below(void **state)
   submit(1, "");
   killed(100);
   collect_facts();
-  assert_mib(facts.like_bound_bytes, 120);
+  assert_mib(facts.comparable_bound_bytes, 120);
   assert_mib(facts.lately_killed_bytes, 100);
   assert_int_equal(facts.growing_kills, 1);
   killed(100);
@@ -262,11 +262,11 @@ static void kills_are_lower_bounds_until_runs_complete_below(void **state)
   collect_facts();
   assert_int_equal(facts.lately_killed, 0);
   assert_int_equal(facts.growing_kills, 3); /* it completed with far less; a leak can cause that */
-  assert_mib(facts.like_bound_bytes, 1.2 * 580);
+  assert_mib(facts.comparable_bound_bytes, 1.2 * 580);
   for (int i = 0; i < 5; i++)
     complete(200);
   collect_facts();
-  assert_mib(facts.like_bound_bytes, 0);
+  assert_mib(facts.comparable_bound_bytes, 0);
   complete(500);
   collect_facts();
   assert_int_equal(facts.growing_kills, 0);
@@ -289,8 +289,8 @@ static void a_step_limit_is_not_the_job_limit(void **state)
   learn(&o);
   collect_facts();
   assert_int_equal(facts.lately_step_limited, 1);
-  assert_int_equal(facts.like_killed, 0);
-  assert_mib(facts.like_bound_bytes, 100);
+  assert_int_equal(facts.comparable_killed, 0);
+  assert_mib(facts.comparable_bound_bytes, 100);
   /* a step's memory by its CPUs grows with the job's */
   asked.request.mem_unit = FT_MEM_CPU;
   learn(&o);
@@ -318,7 +318,7 @@ static void a_node_out_of_memory_is_no_evidence(void **state)
                            .charge_less_cache_bytes = (uint64_t)(90 * MB) });
   collect_facts();
   assert_int_equal(facts.runs, 1);
-  assert_mib(facts.like_bound_bytes, 0);
+  assert_mib(facts.comparable_bound_bytes, 0);
 }
 
 static void failed_runs_alone_are_counted(void **state)
@@ -332,7 +332,7 @@ static void failed_runs_alone_are_counted(void **state)
   collect_facts();
   assert_int_equal(facts.runs, 6);
   assert_int_equal(facts.completed, 0);
-  assert_mib(facts.like_bound_bytes, 50);
+  assert_mib(facts.comparable_bound_bytes, 50);
 }
 
 static void the_largest_of_many_runs_is_kept(void **state)
@@ -344,7 +344,7 @@ static void the_largest_of_many_runs_is_kept(void **state)
     complete(800 + i % 7);
   collect_facts();
   assert_int_equal(facts.runs, 151);
-  assert_mib(facts.like_peak_bytes, 900);
+  assert_mib(facts.comparable_peak_bytes, 900);
 }
 
 int main(void)

@@ -145,7 +145,7 @@ static void what_ran_before_its_job_was_announced_is_found(void **state)
   assert_ptr_equal(ft_tree_of(watch.measure, daemon), tree);
   kill(daemon, SIGKILL);
   for (size_t i = 0; i < tree->count; i++)
-    kill(tree->pulses[i].pid, SIGKILL);
+    kill(tree->polls[i].pid, SIGKILL);
   assert_int_equal(waitpid(job, NULL, 0), job);
   ft_tree_close(tree, NULL);
   watch_close(&watch);

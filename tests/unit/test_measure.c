@@ -245,7 +245,7 @@ static void each_layout_gives_the_charge_of_the_right_level(void **state)
     node_make(&node, cases[i].fixture, FT_RULE_CGROUP);
     for (size_t k = 0; cases[i].roots[k]; k++)
       node_root(&node, abs(cases[i].roots[k]), cases[i].roots[k] < 0);
-    node.tree->command = cases[i].command;
+    node.tree->includes_self = cases[i].command;
     node_look(&node);
     node_finish(&node);
     found[0] = MIB_OF(node.seen, charge_bytes);
@@ -527,7 +527,7 @@ static void ended_processes_count_once_whichever_parent_waited(void **state)
 static void a_parent_that_ended_unnoticed_inherits_nothing(void **state)
 {
   struct node node;
-  struct ft_pulse *pulse;
+  struct ft_poll_state *poll;
 
   (void)state;
   node_make(&node, "proc-v1", FT_RULE_RSS);
@@ -541,10 +541,10 @@ static void a_parent_that_ended_unnoticed_inherits_nothing(void **state)
       "2101 (slurmstepd) S 1 2101 2101 0 -1 0 100 175100 2 23 10 5 820 315 20 0 1 0 9000 0 800 "
       "0 0 0 0 0 0 0 0 0 0 0 0 0 17 3 0 0 0 0 0\n");
   /* 2110 is unchanged and not read at this time */
-  pulse = &node.tree->pulses[ft_tree_find(node.tree, 2110) - node.tree->members];
-  pulse->still = 1000;
-  pulse->look_due = 1e9F;
-  node.measure->instants = (uint32_t)(20 * 1000 - 2110);
+  poll = &node.tree->polls[ft_tree_find(node.tree, 2110) - node.tree->members];
+  poll->unchanged_reads = 1000;
+  poll->details_due = 1e9F;
+  node.measure->sample_count = (uint32_t)(20 * 1000 - 2110);
   ft_measure_sample(node.measure);
   node_look(&node);
   node_finish(&node);

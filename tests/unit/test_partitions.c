@@ -210,9 +210,9 @@ static void messages_are_about_the_partition_with_the_smallest_default(void **st
     ft_request request = { 0 };
     ft_policy policy = ft_policy_defaults;
     ft_decision d;
-    struct ft_facts facts = { .runs = 4, .completed = 4, .peak_bytes = 100 * MB, .like_runs = 4,
-                              .like_completed = 4, .like_peak_bytes = 100 * MB,
-                              .like_sure_bytes = 95 * MB };
+    struct ft_facts facts = { .runs = 4, .completed = 4, .peak_bytes = 100 * MB,
+                              .comparable_runs = 4, .comparable_completed = 4,
+                              .comparable_peak_bytes = 100 * MB, .comparable_min_bytes = 95 * MB };
     struct ft_decision_input q = { .mode = cases[i].mode,
                                    .app = "x",
                                    .request = &request,

@@ -89,10 +89,10 @@ static void ends_are_read_by_process(void **state)
   assert_false(lost);
   for (size_t i = 0; i < COUNT_OF(expected); i++)
     if (exits[i].pid != expected[i].pid || exits[i].forked != expected[i].forked ||
-        exits[i].high_bytes != expected[i].kib * (double)FT_KIB || exits[i].parent != 1 ||
+        exits[i].peak_rss_bytes != expected[i].kib * (double)FT_KIB || exits[i].parent != 1 ||
         exits[i].life_seconds != 1.5)
       fail_msg("%zu: process %d, %d, %g", i, (int)exits[i].pid, exits[i].forked,
-               exits[i].high_bytes);
+               exits[i].peak_rss_bytes);
   close(pair[0]);
   close(pair[1]);
 }

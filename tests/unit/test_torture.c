@@ -13,6 +13,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "predictor/core/timezone.h"
 #include "predictor/decide/decide.h"
 #include "predictor/graph/import/read.h"
 #include "predictor/graph/training/memory.h"
@@ -113,6 +114,19 @@ static int read_config(struct ft_error *err)
 
   (void)snprintf(path, sizeof path, "%s/c", folder);
   return ft_config_read(path, &config, err);
+}
+
+static int open_zone(struct ft_error *err)
+{
+  const char *top = getenv("FT_TOP_SRCDIR");
+  struct ft_timezone *zone;
+  char path[4096];
+
+  (void)snprintf(path, sizeof path, "%s/tests/fixtures/zoneinfo", top ? top : ".");
+  zone = ft_timezone_open("Europe/Berlin", path, err);
+  ft_timezone_close(zone);
+  assert_true(zone || !strstr(err->text, "not a time zone file"));
+  return zone ? 0 : -1;
 }
 
 static int predict(struct ft_error *err)
@@ -294,6 +308,12 @@ static void prediction_survives(void **state)
   torture(predict);
 }
 
+static void time_zones_survive(void **state)
+{
+  (void)state;
+  torture(open_zone);
+}
+
 static int set_up(void **state)
 {
   (void)state;
@@ -318,6 +338,7 @@ int main(void)
   const struct CMUnitTest tests[] = { cmocka_unit_test(records_survive),
                                       cmocka_unit_test(configuration_survives),
                                       cmocka_unit_test(prediction_survives),
+                                      cmocka_unit_test(time_zones_survive),
                                       cmocka_unit_test(learning_survives),
                                       cmocka_unit_test(description_survives),
                                       cmocka_unit_test(store_survives),

@@ -61,9 +61,9 @@ static void threads_do_not_count_as_processes(void **state)
   assert_int_equal(ft_tree_latest(watch.tree)->processes, 1);
   assert_true(ft_tree_latest(watch.tree)->rss_bytes < 128.0 * FT_MIB);
   for (size_t i = 0; i < watch.tree->count; i++) {
-    watch.tree->members[i].next_look = 0;
+    watch.tree->members[i].next_details = 0;
     watch.tree->members[i].changed = true;
-    watch.tree->pulses[i].look_due = 0;
+    watch.tree->polls[i].details_due = 0;
   }
   ft_measure_sample(watch.measure);
   assert_int_equal(ft_tree_latest(watch.tree)->threads, 9);

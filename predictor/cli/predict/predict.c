@@ -193,12 +193,12 @@ static json_t *explanation_json(const struct ft_grounds *g)
   for (int i = 0; i < g->count; i++)
     json_array_append_new(lines, ft_json_text(g->line[i]));
   if (f)
-    runs =
-        json_pack("{s:I, s:I, s:I, s:o, s:o, s:o}", "runs", (json_int_t)f->runs, "comparable",
-                  (json_int_t)f->like_runs, "comparable_completed", (json_int_t)f->like_completed,
-                  "least_bytes", positive_bytes_json(f->like_sure_bytes), "peak_bytes",
-                  positive_bytes_json(f->like_peak_bytes), "killed_bytes",
-                  positive_bytes_json(f->like_killed_bytes));
+    runs = json_pack("{s:I, s:I, s:I, s:o, s:o, s:o}", "runs", (json_int_t)f->runs, "comparable",
+                     (json_int_t)f->comparable_runs, "comparable_completed",
+                     (json_int_t)f->comparable_completed, "least_bytes",
+                     positive_bytes_json(f->comparable_min_bytes), "peak_bytes",
+                     positive_bytes_json(f->comparable_peak_bytes), "killed_bytes",
+                     positive_bytes_json(f->comparable_killed_bytes));
   return json_pack("{s:o, s:o, s:o}", "features", features, "runs", runs, "lines", lines);
 }
 

@@ -74,8 +74,8 @@ static void switch_off(const char *without, ft_submission *submission,
   else if (is_off(without, "floor"))
     *facts = (struct ft_facts){ .runs = facts->runs,
                                 .completed = facts->completed,
-                                .like_sure_bytes = facts->like_sure_bytes,
-                                .like_killed_bytes = facts->like_killed_bytes,
+                                .comparable_min_bytes = facts->comparable_min_bytes,
+                                .comparable_killed_bytes = facts->comparable_killed_bytes,
                                 .growing_kills = facts->growing_kills };
 }
 
