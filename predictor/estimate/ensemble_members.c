@@ -57,7 +57,7 @@ enum { SHAPES = FT_ENSEMBLE_SHAPES, RUNS = FT_ENSEMBLE_RUNS };
 static const unsigned char kernels_of[FT_ENSEMBLE_PREDICTORS][FT_ENSEMBLE_SHAPES] = {
   { 1 << ALL | 1 << NEARER | 1 << RECENT, 1 << RECENT },
   { 1 << ALL | 1 << NEAR | 1 << NEARER | 1 << RECENT, 1 << ALL | 1 << NEARER | 1 << NEAREST },
-  { 1 << ALL | 1 << NEAR, 1 << ALL | 1 << NEAR | 1 << NEARER },
+  { 1 << ALL | 1 << NEAR, 1 << NEAR | 1 << NEARER },
   { 1 << ALL | 1 << NEAR | 1 << NEARER, 1 << NEAR },
   { 1 << ALL | 1 << NEAR | 1 << NEARER | 1 << NEAREST, 1 << ALL | 1 << NEARER | 1 << NEAREST },
 };

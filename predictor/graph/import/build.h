@@ -42,14 +42,14 @@ const char *ft_build_text(const struct ft_build *build, uint32_t name);
 /* Returns a copy of TEXT, one for equal bytes, that lives as long as the graph; NULL with the
  * error. */
 const char *ft_build_same(struct ft_build *build, const char *text, size_t length);
-/* The same for the text of FIELD, cut to the longest name (FT_GRAPH_NAME): call stacks,
- * configurations. */
+/* As ft_build_same, for the text of FIELD, such as a call stack; a text longer than FT_GRAPH_NAME
+ * is cut. */
 const char *ft_build_field(struct ft_build *build, struct ft_proto *proto,
                            const struct ft_proto_field *field);
 
 /* Returns SIZE bytes of zeros that live as long as the graph; NULL with the error. */
 void *ft_build_take(struct ft_build *build, size_t size);
-/* Returns such a copy of DATA; NULL with the error. */
+/* Returns a copy of the SIZE bytes of DATA that lives as long as the graph; NULL with the error. */
 void *ft_build_keep(struct ft_build *build, const void *data, size_t size);
 /*
  * Grows DATA for one more element after COUNT of SIZE bytes, as ft_arena_grow; NULL with the error.

@@ -15,7 +15,7 @@ const char *ft_graph_json_text(const json_t *object, const char *key);
 json_t *ft_graph_json_parse(struct ft_build *build, const char *where, const char *text,
                             size_t length);
 
-/* Parses the whole file FD, of at most LIMIT bytes (core/buf.h). Returns as above. */
+/* Parses the file FD, of at most LIMIT bytes (core/buf.h). Returns as ft_graph_json_parse. */
 json_t *ft_graph_json_read(struct ft_build *build, int fd, size_t limit);
 
 #endif

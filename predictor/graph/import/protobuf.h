@@ -52,7 +52,7 @@ int ft_proto_copy(struct ft_proto *p, uint64_t at, void *out, size_t length);
  * More than ROOM numbers count as ROOM + 1. Returns 0 or -1. */
 int ft_proto_integers(struct ft_proto *p, const struct ft_proto_field *field, int64_t *out,
                       size_t room, size_t *count);
-/* The same for float (FT_PROTO_FIXED32) and double (FT_PROTO_FIXED64), by WIRE. */
+/* As ft_proto_integers, for float (WIRE is FT_PROTO_FIXED32) or double (FT_PROTO_FIXED64). */
 int ft_proto_reals(struct ft_proto *p, const struct ft_proto_field *field, uint32_t wire,
                    double *out, size_t room, size_t *count);
 

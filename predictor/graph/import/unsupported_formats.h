@@ -12,7 +12,7 @@
 int ft_unsupported_head(const char *file, const char *head, size_t length, uint64_t size,
                         struct ft_error *err);
 
-/* The same for a zip archive, by the names of its members. */
+/* As ft_unsupported_head, for a zip archive, by the names of its members. */
 int ft_unsupported_archive(const struct ft_archive *archive, struct ft_error *err);
 
 #endif

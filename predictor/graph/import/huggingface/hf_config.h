@@ -57,7 +57,8 @@ struct ft_hf_defaults {
 };
 /* Reads the fields that nearly all configurations have. USUAL: their defaults, or NULL. */
 void ft_hf_common(struct ft_hf_config *c, const struct ft_hf_defaults *usual, struct ft_hf *m);
-/* Reads the decoder C of a vision-language model into M, whose type is set. USUAL as above. */
+/* Reads the decoder C of a vision-language model into M, whose type is set. USUAL: its defaults, or
+ * NULL. */
 void ft_hf_text_config(struct ft_hf_config *c, const struct ft_hf_defaults *usual, struct ft_hf *m);
 /* Reads image and patch sizes in pixels; IMAGE and PATCH are the defaults. */
 void ft_hf_image_config(struct ft_hf_config *c, int64_t image, int64_t patch, struct ft_hf *m);

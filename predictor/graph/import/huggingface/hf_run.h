@@ -25,7 +25,7 @@ void ft_hf_scope(struct ft_hf_run *r, const char *name);
  * DEPTH is not 0. One name gives one weight. */
 uint32_t ft_hf_weight(struct ft_hf_run *r, const char *name, int64_t rows, int64_t columns,
                       int64_t depth);
-/* The same with element type ELEMENT instead of FT_ELEMENT_FLOAT. */
+/* As ft_hf_weight, with element type ELEMENT instead of FT_ELEMENT_FLOAT. */
 uint32_t ft_hf_weight_in(struct ft_hf_run *r, unsigned element, const char *name, int64_t rows,
                          int64_t columns, int64_t depth);
 /* The size of X along AXIS, from the last if negative; all are known once the inputs' are. 0 if X
@@ -52,7 +52,8 @@ uint32_t ft_hf_attention_output(struct ft_hf_run *r, uint32_t q, uint32_t k, uin
                                 uint32_t bias);
 /* Multi-head latent attention of X to itself (hf_mla.c). */
 uint32_t ft_hf_mla(struct ft_hf_run *r, uint32_t x);
-/* Attention with queries of X, keys and values of FROM. BIAS as above. */
+/* Attention with queries of X, keys and values of FROM. BIAS (or 0) is added
+ * to the scores. */
 uint32_t ft_hf_attention(struct ft_hf_run *r, uint32_t x, uint32_t from, uint32_t bias);
 /* The MLP with INNER features, gated or not. */
 uint32_t ft_hf_mlp(struct ft_hf_run *r, uint32_t x, int64_t inner);
@@ -74,7 +75,7 @@ uint32_t ft_hf_ids(struct ft_hf_run *r, const char *name);
 /* Embeddings of IDS from *TABLE, which is created if it is 0. */
 uint32_t ft_hf_embed(struct ft_hf_run *r, uint32_t ids, uint32_t *table);
 
-/* All layers, the final norm and the head. TABLE as above. */
+/* All layers, the final norm and the head. TABLE: the token embeddings. */
 uint32_t ft_hf_decode(struct ft_hf_run *r, uint32_t x, uint32_t table);
 /* Patch embeddings of images (n, channels, height, width) and the class token, if there is one:
  * (n, patches, features). */

@@ -139,7 +139,7 @@ static int expand_call(struct inlining *in, const struct ft_operator *op, int de
   const struct ft_onnx_function *f = find_onnx_function(in, op);
   size_t call = in->calls;
 
-  /* a function with branches stays an operator of unknown kind, which is named and bounded */
+  /* a function with branches is not inlined; its call is reported as an unknown operator */
   if (!f || has_blocks(f))
     return append_inlined(in, op);
   if (depth == DEPTH)

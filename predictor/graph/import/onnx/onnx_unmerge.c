@@ -16,7 +16,7 @@ struct use {
   size_t length;              /* length of the part of NAME that names the module */
 };
 
-struct parting {
+struct unmerge {
   struct ft_build *build;
   struct ft_block *block;
   struct use *uses;
@@ -55,7 +55,7 @@ static bool may_be_merged(const struct ft_operator *op)
          module_length(op->name) > 0;
 }
 
-static int add_use(struct parting *p, const struct use *use)
+static int add_use(struct unmerge *p, const struct use *use)
 {
   struct use *uses = ft_arena_grow(&p->build->arena, p->uses, &p->room, p->count, sizeof *uses);
 
@@ -66,7 +66,7 @@ static int add_use(struct parting *p, const struct use *use)
   return 0;
 }
 
-static int find_uses(struct parting *p)
+static int find_uses(struct unmerge *p)
 {
   const struct ft_operator *ops = p->block->operators;
 
@@ -111,7 +111,7 @@ static int compare_uses(const void *left, const void *right)
 }
 
 /* A tensor for the copy's result; 0 if memory is exhausted. */
-static uint32_t new_tensor(struct parting *p, const struct use *use)
+static uint32_t new_tensor(struct unmerge *p, const struct use *use)
 {
   struct ft_graph *g = p->build->graph;
   struct ft_tensor *tensors = ft_arena_grow(&g->arena, g->tensors, &p->build->tensor_room,
@@ -127,7 +127,7 @@ static uint32_t new_tensor(struct parting *p, const struct use *use)
 }
 
 /* Gives each module that uses a result a copy of its operator. */
-static int copy_operators(struct parting *p)
+static int copy_operators(struct unmerge *p)
 {
   if (p->count)
     qsort(p->uses, p->count, sizeof *p->uses, compare_uses);
@@ -152,7 +152,7 @@ static int copy_operators(struct parting *p)
 }
 
 /* Inserts the copies, each before its first user. */
-static int insert_copies(struct parting *p)
+static int insert_copies(struct unmerge *p)
 {
   struct ft_graph *g = p->build->graph;
   struct ft_block *block = p->block;
@@ -186,7 +186,7 @@ static int insert_copies(struct parting *p)
 
 int ft_onnx_unmerge(struct ft_build *build)
 {
-  struct parting p = { .build = build, .block = &build->graph->block };
+  struct unmerge p = { .build = build, .block = &build->graph->block };
   size_t n = (size_t)p.block->operator_count + 1;
 
   p.inside = ft_arena_take(&build->arena, n * sizeof *p.inside);

@@ -16,7 +16,7 @@ uint64_t ft_pt2_find(const struct ft_archive *archive);
 /* Reads MEMBER of ARCHIVE into BUILD's graph. Returns 0, or -1 and fills BUILD's error. */
 int ft_pt2_read(struct ft_build *build, struct ft_archive *archive, uint64_t member);
 
-/* The same from the TEXT of a member named MEMBER. */
+/* As ft_pt2_read, from TEXT of LENGTH bytes, the content of a member named MEMBER. */
 int ft_pt2_parse(struct ft_build *build, const char *member, const char *text, size_t length);
 
 #endif

@@ -104,7 +104,7 @@ static int call_method(struct ft_script_run *r, struct ft_object *self, const ch
   return status;
 }
 
-/* ---- functions of the language ---- */
+/* ---- built-in functions of Python ---- */
 
 static int convert_value(struct ft_script_run *r, const char *name, struct ft_operand *value)
 {
@@ -173,7 +173,7 @@ static int evaluate_attribute(struct ft_script_run *r, const struct ft_operand *
                               const char *name, const struct ft_script_node *n,
                               struct ft_operand *value);
 
-/* Functions of the language. Returns 1 if the call is none. */
+/* Calls a built-in function of Python. Returns 1 if NAME is none. */
 static int call_built_in(struct ft_script_run *r, struct ft_script_frame *f, const char *name,
                          const struct ft_script_node *n, struct ft_operand *value)
 {
