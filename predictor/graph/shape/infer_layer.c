@@ -179,7 +179,7 @@ int ft_infer_conv(struct ft_infer *in)
   y->dims[0] = x->dims[0];
   y->dims[1] = k->dims[0];
   if (ft_operator_is(in->op, FT_OP_ConvInteger))
-    y->element = 6;
+    y->element = FT_ELEMENT_INT32;
   return restore_channel_order(in, y, set_window_positions(in, x, &w, y));
 }
 
@@ -328,7 +328,7 @@ int ft_infer_matmul(struct ft_infer *in)
     return -1;
   memcpy(y->dims, dims, (size_t)rank * sizeof *dims);
   if (ft_operator_is(in->op, FT_OP_MatMulInteger))
-    y->element = 6;
+    y->element = FT_ELEMENT_INT32;
   return 0;
 }
 

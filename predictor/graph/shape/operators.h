@@ -119,7 +119,7 @@ struct ft_operator_descriptor {
   uint8_t view;                      /* enum ft_view */
   uint8_t gradient;                  /* enum ft_gradient */
   uint8_t gates;                     /* with FT_SAVES_GATES: tensors saved per output element */
-  int8_t learnt_inputs;              /* number of inputs, from the first on, that may need a
+  int8_t trainable_inputs;           /* number of inputs, from the first on, that may need a
                                         gradient; 0: all, -1: none */
 };
 

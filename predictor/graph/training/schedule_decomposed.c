@@ -83,7 +83,7 @@ int64_t ft_plan_scores(const struct ft_plan *p, const struct ft_operator *op)
 /* Saves a new buffer of ELEMENTS of WIDTH bytes for operator I. */
 static void keep_elements(struct ft_plan *p, uint32_t i, int64_t elements, int64_t width)
 {
-  ft_plan_keep(p, i, ft_plan_take(p, ft_known_times(elements, width)));
+  ft_plan_save(p, i, ft_plan_allocate(p, ft_known_times(elements, width)));
 }
 
 /*
@@ -103,24 +103,24 @@ void ft_plan_decomposed_attention(struct ft_plan *p, uint32_t i, bool saves)
   if (!elements)
     return;
   for (uint32_t j = 0; !saves && j < 3; j++)
-    copies[j] = ft_plan_take(p, ft_plan_operand(p, op, ft_plan_input(op, j)));
+    copies[j] = ft_plan_allocate(p, ft_plan_operand(p, op, ft_plan_input(op, j)));
   if (!saves && p->options->fused_attention && !hints_of(op)->plain) /* the scaled keys */
-    copies[3] = ft_plan_take(p, ft_plan_operand(p, op, ft_plan_input(op, 1)));
-  scores = ft_plan_take(p, ft_known_times(elements, width));
+    copies[3] = ft_plan_allocate(p, ft_plan_operand(p, op, ft_plan_input(op, 1)));
+  scores = ft_plan_allocate(p, ft_known_times(elements, width));
   if (saves && p->storages[op->outputs[0]].wanted && hints_of(op)->softcap)
     /* tanh's result, or its sum with an fp32 mask, which autocast does not narrow */
     keep_elements(p, i, elements,
                   hints_of(op)->softcap > 1 && p->options->precision == FT_PRECISION_AMP ? 4
                                                                                          : width);
-  probabilities = ft_plan_take(p, ft_known_times(elements, wide ? 4 : width));
-  ft_plan_drop(p, scores);
+  probabilities = ft_plan_allocate(p, ft_known_times(elements, wide ? 4 : width));
+  ft_plan_release(p, scores);
   if (!saves || !p->storages[op->outputs[0]].wanted) {
-    ft_plan_drop(p, probabilities);
+    ft_plan_release(p, probabilities);
     for (int j = 0; j < 4; j++)
-      ft_plan_drop(p, copies[j]);
+      ft_plan_release(p, copies[j]);
     return;
   }
-  ft_plan_keep(p, i, probabilities);
+  ft_plan_save(p, i, probabilities);
   if (dropout)
     keep_elements(p, i, elements, 1);
   if (dropout || wide)
@@ -195,7 +195,7 @@ static void keep_fused_attention(struct ft_plan *p, uint32_t i)
 
 /* ---- decomposed operators ---- */
 
-bool ft_plan_keep_decomposed(struct ft_plan *p, uint32_t i, bool *input)
+bool ft_plan_save_decomposed(struct ft_plan *p, uint32_t i, bool *input)
 {
   const struct ft_operator *op = &p->block->operators[i];
   const struct ft_tensor *y = ft_plan_tensor(p, op->outputs[0]);

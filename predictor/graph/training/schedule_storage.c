@@ -108,7 +108,7 @@ static bool adds_in_place(const struct ft_plan *p, const struct ft_operator *op)
       !keeps_first_size(p, op))
     return false;
   return ft_operator_is(from, FT_OP_BatchNormalization) ||
-         (ft_operator_is(from, FT_OP_MatMul) && p->cost->learnt[ft_plan_input(op, 1)]);
+         (ft_operator_is(from, FT_OP_MatMul) && p->cost->trainable[ft_plan_input(op, 1)]);
 }
 
 bool ft_plan_in_place(const struct ft_plan *p, const struct ft_operator *op)
@@ -262,9 +262,9 @@ void ft_plan_settle(struct ft_plan *p)
   count_uses(p);
   for (uint32_t t = 0; t < p->graph->tensor_count; t++) {
     p->storages[t].owner = t;
-    p->storages[t].wanted = p->cost->learnt[t];
+    p->storages[t].wanted = p->cost->trainable[t];
     p->storages[t].width = p->options->precision > FT_PRECISION_AMP ? 2 : 4;
-    p->storages[t].fixed = ft_plan_tensor(p, t)->constant || p->cost->learnt[t];
+    p->storages[t].fixed = ft_plan_tensor(p, t)->constant || p->cost->trainable[t];
   }
   for (uint32_t i = 0; i < p->block->input_count; i++)
     p->storages[p->block->inputs[i]].fixed = true;
