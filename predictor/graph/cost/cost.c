@@ -31,22 +31,10 @@ static int cost_exhausted(struct count *c)
                       c->graph->file, FT_LIMIT_GRAPH >> 20);
 }
 
-static const struct ft_tensor *list_tensor(const struct count *c, const uint32_t *list, uint32_t n,
-                                           uint32_t i)
-{
-  return i < n && list[i] ? &c->graph->tensors[list[i]] : NULL;
-}
-
-static const struct ft_tensor *input_tensor(const struct count *c, const struct ft_operator *op,
-                                            uint32_t i)
-{
-  return list_tensor(c, op->inputs, op->input_count, i);
-}
-
 static const struct ft_tensor *first_operator_output(const struct count *c,
                                                      const struct ft_operator *op)
 {
-  return list_tensor(c, op->outputs, op->output_count, 0);
+  return op->output_count && op->outputs[0] ? &c->graph->tensors[op->outputs[0]] : NULL;
 }
 
 /* ---- parameters ---- */
@@ -256,7 +244,8 @@ static bool standardises_weights(const struct ft_operator *op)
 /* Returns OP's multiply-accumulates by its descriptor; unknown if a shape is. */
 static ft_dim macs_of(const struct count *c, const struct ft_operator *op)
 {
-  const struct ft_tensor *x = input_tensor(c, op, 0), *y = first_operator_output(c, op), *w;
+  const struct ft_tensor *x = ft_input_tensor(c->graph, op, 0), *y = first_operator_output(c, op),
+                         *w;
   uint8_t work = op->kind ? op->kind->work : FT_WORK_NONE;
   int inner;
 
@@ -264,7 +253,7 @@ static ft_dim macs_of(const struct count *c, const struct ft_operator *op)
     return ft_dim_of(0);
   if (work == FT_WORK_ORT)
     return ft_ort_macs(c->graph, op);
-  w = input_tensor(c, op, op->kind->weight);
+  w = ft_input_tensor(c->graph, op, op->kind->weight);
   if (!x || !y || !w || x->rank < 0 || w->rank < 0)
     return FT_DIM_UNKNOWN;
   switch (work) {
@@ -282,14 +271,15 @@ static ft_dim macs_of(const struct count *c, const struct ft_operator *op)
   case FT_WORK_EINSUM:
     return einsum_macs(c, op);
   case FT_WORK_RECURRENT:
-    return recurrent_macs(x, w, input_tensor(c, op, 2));
+    return recurrent_macs(x, w, ft_input_tensor(c->graph, op, 2));
   case FT_WORK_ATTENTION:
-    return attention_macs(x, input_tensor(c, op, 1), input_tensor(c, op, 2), input_tensor(c, op, 4),
-                          y);
+    return attention_macs(x, ft_input_tensor(c->graph, op, 1), ft_input_tensor(c->graph, op, 2),
+                          ft_input_tensor(c->graph, op, 4), y);
   case FT_WORK_STATES:
-    return linear_attention_macs(op, x, input_tensor(c, op, 1), input_tensor(c, op, 2));
+    return linear_attention_macs(op, x, ft_input_tensor(c->graph, op, 1),
+                                 ft_input_tensor(c->graph, op, 2));
   case FT_WORK_EXPERTS:
-    return experts_macs(op, x, w, input_tensor(c, op, 3));
+    return experts_macs(op, x, w, ft_input_tensor(c->graph, op, 3));
   case FT_WORK_NORM: /* the statistics of standardised weights are computed in each pass */
     return ft_dim_times(ft_tensor_elements(x), ft_dim_of(standardises_weights(op) ? 5 : 2));
   case FT_WORK_STATISTICS:
@@ -400,7 +390,7 @@ static int count_subgraphs(struct count *c, const struct ft_operator *op, int de
 static ft_dim decomposed_norm_macs(const struct count *c, const struct ft_operator *op,
                                    const struct ft_fusion *fusion)
 {
-  const struct ft_tensor *divisor = input_tensor(c, op, 1);
+  const struct ft_tensor *divisor = ft_input_tensor(c->graph, op, 1);
   bool within = fusion->kind == FT_FUSED_INSIDE || fusion->kind == FT_FUSED_NORM;
 
   return within && ft_operator_is(op, FT_OP_Div) && divisor && divisor->data

@@ -418,13 +418,11 @@ bool ft_tracer_reshape_weight(struct ft_tracer *l, struct ft_weight *w, const ft
 bool ft_tracer_add_bias(struct ft_tracer *l, uint32_t x, struct ft_weight *bias, ft_dim channels)
 {
   const struct ft_tensor *t = ft_tracer_of(l, x);
-  struct ft_operator *op;
+  struct ft_operator *op = ft_block_producer(l->block, t);
   uint32_t *in, w;
 
-  if (bias->tensor || !t->producer || t->block != l->serial ||
-      t->producer > l->block->operator_count || !ft_dim_is(channels, bias->declared.elements))
+  if (bias->tensor || !op || t->block != l->serial || !ft_dim_is(channels, bias->declared.elements))
     return false;
-  op = &l->block->operators[t->producer - 1];
   if (!ft_operator_has(op, FT_OPERATOR_TAKES_BIAS) || op->input_count != 2)
     return false;
   in = ft_tracer_take(l, 3 * sizeof *in);

@@ -43,19 +43,19 @@ static void propagate_gradient(struct ft_plan *p, uint32_t t, uint32_t gradient,
 /* Adds the gradients of convolution OP's bias, input and weight, with their workspaces. */
 static void propagate_conv_gradients(struct ft_plan *p, const struct ft_operator *op)
 {
-  if (ft_plan_input(op, 2))
-    propagate_gradient(p, ft_plan_input(op, 2), 0, FT_GRADIENT_NEW);
-  if (p->storages[ft_plan_input(op, 0)].wanted) {
-    uint32_t gradient = ft_plan_allocate(p, ft_plan_bytes(p, ft_plan_input(op, 0)));
+  if (ft_input_of(op, 2))
+    propagate_gradient(p, ft_input_of(op, 2), 0, FT_GRADIENT_NEW);
+  if (p->storages[ft_input_of(op, 0)].wanted) {
+    uint32_t gradient = ft_plan_allocate(p, ft_plan_bytes(p, ft_input_of(op, 0)));
 
     ft_plan_work(p, op, 1);
-    add_gradient(p, ft_plan_input(op, 0), gradient);
+    add_gradient(p, ft_input_of(op, 0), gradient);
   }
-  if (p->storages[ft_plan_input(op, 1)].wanted) {
-    uint32_t gradient = ft_plan_allocate(p, ft_plan_bytes(p, ft_plan_input(op, 1)));
+  if (p->storages[ft_input_of(op, 1)].wanted) {
+    uint32_t gradient = ft_plan_allocate(p, ft_plan_bytes(p, ft_input_of(op, 1)));
 
     ft_plan_work(p, op, 2);
-    add_gradient(p, ft_plan_input(op, 1), gradient);
+    add_gradient(p, ft_input_of(op, 1), gradient);
   }
 }
 

@@ -119,12 +119,12 @@ static void keep_inside(struct ft_plan *p, uint32_t i)
 static void keep_operand(struct ft_plan *p, uint32_t i, uint32_t j)
 {
   const struct ft_operator *op = &p->block->operators[i];
-  int64_t copied = ft_plan_operand(p, op, ft_plan_input(op, j));
+  int64_t copied = ft_plan_operand(p, op, ft_input_of(op, j));
 
   if (copied)
     ft_plan_save(p, i, ft_plan_allocate(p, copied));
   else
-    save_for_backward(p, i, ft_plan_input(op, j));
+    save_for_backward(p, i, ft_input_of(op, j));
 }
 
 /* Saves what the backward pass of operator I reads, if its output needs a gradient. */
@@ -176,7 +176,7 @@ static void keep_for_backward(struct ft_plan *p, uint32_t i)
     saves &= ~(unsigned)FT_SAVES_RESULT; /* only the fused kernel's backward pass reads it */
   if (ft_plan_save_decomposed(p, i, &input)) {
     if (input)
-      save_for_backward(p, i, ft_plan_input(op, 0));
+      save_for_backward(p, i, ft_input_of(op, 0));
     return;
   }
   save_extras(p, i, saves);
@@ -189,12 +189,12 @@ static void keep_for_backward(struct ft_plan *p, uint32_t i)
   if (saves & FT_SAVES_RESULT)
     save_for_backward(p, i, op->outputs[0]);
   if (saves & FT_SAVES_BOTH) {
-    if (wants_gradient(p, ft_plan_input(op, 1)))
-      save_for_backward(p, i, ft_plan_input(op, 0));
-    if (wants_gradient(p, ft_plan_input(op, 0)))
-      save_for_backward(p, i, ft_plan_input(op, 1));
-    if (ft_operator_is(op, FT_OP_Div) && wants_gradient(p, ft_plan_input(op, 1)))
-      save_for_backward(p, i, ft_plan_input(op, 1));
+    if (wants_gradient(p, ft_input_of(op, 1)))
+      save_for_backward(p, i, ft_input_of(op, 0));
+    if (wants_gradient(p, ft_input_of(op, 0)))
+      save_for_backward(p, i, ft_input_of(op, 1));
+    if (ft_operator_is(op, FT_OP_Div) && wants_gradient(p, ft_input_of(op, 1)))
+      save_for_backward(p, i, ft_input_of(op, 1));
   }
 }
 
@@ -239,7 +239,7 @@ static double workspace_part(const struct ft_workspace *w, const struct ft_tenso
 static int64_t workspace_bytes(const struct ft_plan *p, const struct ft_operator *op, int direction)
 {
   const struct ft_workspace *w = &p->options->workspace[direction];
-  const struct ft_tensor *kernel = ft_plan_tensor(p, ft_plan_input(op, 1));
+  const struct ft_tensor *kernel = ft_plan_tensor(p, ft_input_of(op, 1));
   int64_t group, both;
   double part;
 
@@ -252,12 +252,12 @@ static int64_t workspace_bytes(const struct ft_plan *p, const struct ft_operator
     part = 1;
   } else {
     part = workspace_part(w, kernel, group);
-    if (!has_aligned_channels(p, ft_plan_input(op, 0)) || !has_aligned_channels(p, op->outputs[0]))
+    if (!has_aligned_channels(p, ft_input_of(op, 0)) || !has_aligned_channels(p, op->outputs[0]))
       part += w->odd;
   }
-  both = ft_known_plus(ft_plan_bytes(p, ft_plan_input(op, 0)), ft_plan_bytes(p, op->outputs[0]));
+  both = ft_known_plus(ft_plan_bytes(p, ft_input_of(op, 0)), ft_plan_bytes(p, op->outputs[0]));
   return ft_known_plus(part_of_bytes(part, both),
-                       part_of_bytes(w->weight, ft_plan_bytes(p, ft_plan_input(op, 1))));
+                       part_of_bytes(w->weight, ft_plan_bytes(p, ft_input_of(op, 1))));
 }
 
 void ft_plan_work(struct ft_plan *p, const struct ft_operator *op, int direction)

@@ -99,12 +99,6 @@ static inline bool ft_plan_real(const struct ft_plan *p, uint32_t t)
   return element == FT_ELEMENT_UNKNOWN || ft_element_is_real(element);
 }
 
-/* Returns input I of OP; 0: OP has none. */
-static inline uint32_t ft_plan_input(const struct ft_operator *op, uint32_t i)
-{
-  return i < op->input_count ? op->inputs[i] : 0;
-}
-
 /*
  * Tensors T are indices into p->graph->tensors, operators I indices into p->block->operators, and
  * buffers are numbered from 1; buffer 0 is none, and functions ignore it. A function that runs out
