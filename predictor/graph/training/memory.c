@@ -107,22 +107,15 @@ static int64_t save_tensor(struct liveness *f, uint32_t tensor)
 }
 
 /* Returns the bytes that OP saves besides its inputs and outputs, by SAVES (FT_SAVES_*). */
-static int64_t extra_saved_bytes(struct liveness *f, const struct ft_operator *op, unsigned saves)
+static int64_t extra_saved_bytes(const struct liveness *f, const struct ft_operator *op,
+                                 unsigned saves)
 {
-  const struct ft_tensor *tensors = f->graph->tensors;
-  const struct ft_tensor *y = &tensors[op->output_count ? op->outputs[0] : 0];
-  int64_t elements, bytes = 0;
+  const struct ft_tensor *y = &f->graph->tensors[op->output_count ? op->outputs[0] : 0];
+  int64_t sizes[FT_AUTOGRAD_EXTRAS], bytes = 0;
+  unsigned count = ft_autograd_extras(op, y, saves, 1, sizes);
 
-  if (!ft_dim_get(ft_tensor_elements(y), &elements))
-    return 0;
-  if (saves & FT_SAVES_INDICES)
-    bytes += 8 * elements;
-  if (saves & FT_SAVES_MASK)
-    bytes += elements;
-  if (saves & FT_SAVES_GATES)
-    bytes += 4 * elements * op->kind->gates;
-  if (saves & FT_SAVES_STATISTICS)
-    bytes = ft_known_plus(bytes, ft_known_times(2 * 4, ft_autograd_groups(op, y, 1)));
+  for (unsigned k = 0; k < count; k++)
+    bytes = ft_known_plus(bytes, sizes[k]);
   return bytes;
 }
 

@@ -24,7 +24,7 @@ static bool is_cast(const struct ft_plan *p, const struct ft_operator *op, uint3
 
 /* Saves tensor T of the graph for the backward pass of OP, unless T is live during the whole pass
  * or OP saves a cast copy of T instead. */
-static void save_for_backward(struct ft_plan *p, uint32_t op, uint32_t t)
+static void save_graph_tensor(struct ft_plan *p, uint32_t op, uint32_t t)
 {
   struct ft_storage *storage = ft_plan_owner(p, t);
 
@@ -40,27 +40,25 @@ static bool wants_gradient(const struct ft_plan *p, uint32_t t)
   return p->storages[t].wanted;
 }
 
+/* Allocates BYTES that operator I computes for its backward pass, and saves them. */
+static void save_new_buffer(struct ft_plan *p, uint32_t i, int64_t bytes)
+{
+  ft_plan_save(p, i, ft_plan_allocate(p, bytes));
+}
+
 /* Saves what operator I computes for its backward pass and is no tensor of the graph, by SAVES
  * (FT_SAVES_*). */
 static void save_extras(struct ft_plan *p, uint32_t i, unsigned saves)
 {
   const struct ft_operator *op = &p->block->operators[i];
   const struct ft_tensor *y = ft_plan_tensor(p, op->outputs[0]);
-  int64_t elements = ft_known_times(ft_dim_or(ft_tensor_elements(y), 0), p->options->batch);
+  int64_t sizes[FT_AUTOGRAD_EXTRAS];
+  unsigned count = ft_autograd_extras(op, y, saves, p->options->batch, sizes);
 
-  if (!elements)
+  if (ft_dim_is(ft_tensor_elements(y), 0))
     return;
-  if (saves & FT_SAVES_INDICES)
-    ft_plan_save(p, i, ft_plan_allocate(p, ft_known_times(8, elements)));
-  if (saves & FT_SAVES_MASK)
-    ft_plan_save(p, i, ft_plan_allocate(p, elements));
-  if (saves & FT_SAVES_GATES)
-    ft_plan_save(p, i, ft_plan_allocate(p, ft_known_times(4 * op->kind->gates, elements)));
-  if (saves & FT_SAVES_STATISTICS)
-    for (int k = 0; k < 2; k++)
-      ft_plan_save(
-          p, i,
-          ft_plan_allocate(p, ft_known_times(4, ft_autograd_groups(op, y, p->options->batch))));
+  for (unsigned k = 0; k < count; k++)
+    save_new_buffer(p, i, sizes[k]);
 }
 
 int64_t ft_plan_broadcast(const struct ft_plan *p, const struct ft_operator *op, uint32_t t)
@@ -106,29 +104,27 @@ static uint32_t copy_of_operand(struct ft_plan *p, const struct ft_operator *op,
 
 /* Saves all activations of the subgraphs of operator I, in all iterations: an upper bound, as
  * subgraphs are not simulated. */
-static void keep_inside(struct ft_plan *p, uint32_t i)
+static void save_inside(struct ft_plan *p, uint32_t i)
 {
   int64_t width = p->options->precision > FT_PRECISION_AMP ? 2 : 4;
 
-  ft_plan_save(
-      p, i,
-      ft_plan_allocate(p, ft_known_times(ft_known_times(width, p->inside[i]), p->options->batch)));
+  save_new_buffer(p, i, ft_known_times(ft_known_times(width, p->inside[i]), p->options->batch));
 }
 
 /* Saves operand J of attention, or the copy that attention makes of it. */
-static void keep_operand(struct ft_plan *p, uint32_t i, uint32_t j)
+static void save_operand(struct ft_plan *p, uint32_t i, uint32_t j)
 {
   const struct ft_operator *op = &p->block->operators[i];
   int64_t copied = ft_plan_operand(p, op, ft_input_of(op, j));
 
   if (copied)
-    ft_plan_save(p, i, ft_plan_allocate(p, copied));
+    save_new_buffer(p, i, copied);
   else
-    save_for_backward(p, i, ft_input_of(op, j));
+    save_graph_tensor(p, i, ft_input_of(op, j));
 }
 
 /* Saves what the backward pass of operator I reads, if its output needs a gradient. */
-static void keep_for_backward(struct ft_plan *p, uint32_t i)
+static void save_for_backward(struct ft_plan *p, uint32_t i)
 {
   const struct ft_operator *op = &p->block->operators[i];
   const struct ft_fusion *fusion = &p->fusions[i];
@@ -137,23 +133,21 @@ static void keep_for_backward(struct ft_plan *p, uint32_t i)
 
   if (!p->storages[op->outputs[0]].wanted)
     return;
-  keep_inside(p, i);
+  save_inside(p, i);
   if (fusion->kind == FT_FUSED_ACTIVATION || fusion->kind == FT_FUSED_NORM) {
-    save_for_backward(p, i, fusion->input);
+    save_graph_tensor(p, i, fusion->input);
     if (fusion->kind == FT_FUSED_NORM) {
-      ft_plan_save(p, i,
-                   ft_plan_allocate(p, ft_known_times(4 * p->options->batch, fusion->groups)));
-      ft_plan_save(p, i,
-                   ft_plan_allocate(p, ft_known_times(4 * p->options->batch, fusion->groups)));
+      save_new_buffer(p, i, ft_known_times(4 * p->options->batch, fusion->groups));
+      save_new_buffer(p, i, ft_known_times(4 * p->options->batch, fusion->groups));
     }
     return;
   }
   if (fusion->kind == FT_FUSED_ATTENTION) {
-    save_for_backward(p, i, fusion->input);
-    save_for_backward(p, i, fusion->keys);
-    save_for_backward(p, i, fusion->values);
-    save_for_backward(p, i, op->outputs[0]);
-    ft_plan_save(p, i, ft_plan_allocate(p, ft_known_times(4 * p->options->batch, fusion->groups)));
+    save_graph_tensor(p, i, fusion->input);
+    save_graph_tensor(p, i, fusion->keys);
+    save_graph_tensor(p, i, fusion->values);
+    save_graph_tensor(p, i, op->outputs[0]);
+    save_new_buffer(p, i, ft_known_times(4 * p->options->batch, fusion->groups));
     return;
   }
   if (ft_operator_is(op, FT_OP_MatMul) && op->input_count == 2) {
@@ -165,7 +159,7 @@ static void keep_for_backward(struct ft_plan *p, uint32_t i)
       else if (copy)
         ft_plan_save(p, i, copy);
       else
-        save_for_backward(p, i, op->inputs[j]);
+        save_graph_tensor(p, i, op->inputs[j]);
     }
     return;
   }
@@ -176,25 +170,25 @@ static void keep_for_backward(struct ft_plan *p, uint32_t i)
     saves &= ~(unsigned)FT_SAVES_RESULT; /* only the fused kernel's backward pass reads it */
   if (ft_plan_save_decomposed(p, i, &input)) {
     if (input)
-      save_for_backward(p, i, ft_input_of(op, 0));
+      save_graph_tensor(p, i, ft_input_of(op, 0));
     return;
   }
   save_extras(p, i, saves);
   if (saves & FT_SAVES_FIRST)
-    keep_operand(p, i, 0);
+    save_operand(p, i, 0);
   if (saves & FT_SAVES_SECOND)
-    keep_operand(p, i, 1);
+    save_operand(p, i, 1);
   if (saves & FT_SAVES_THIRD)
-    keep_operand(p, i, 2);
+    save_operand(p, i, 2);
   if (saves & FT_SAVES_RESULT)
-    save_for_backward(p, i, op->outputs[0]);
+    save_graph_tensor(p, i, op->outputs[0]);
   if (saves & FT_SAVES_BOTH) {
     if (wants_gradient(p, ft_input_of(op, 1)))
-      save_for_backward(p, i, ft_input_of(op, 0));
+      save_graph_tensor(p, i, ft_input_of(op, 0));
     if (wants_gradient(p, ft_input_of(op, 0)))
-      save_for_backward(p, i, ft_input_of(op, 1));
+      save_graph_tensor(p, i, ft_input_of(op, 1));
     if (ft_operator_is(op, FT_OP_Div) && wants_gradient(p, ft_input_of(op, 1)))
-      save_for_backward(p, i, ft_input_of(op, 1));
+      save_graph_tensor(p, i, ft_input_of(op, 1));
   }
 }
 
@@ -305,7 +299,7 @@ static void cast_inputs(struct ft_plan *p, uint32_t i)
 
   for (uint32_t j = 0; j < op->input_count; j++)
     if (is_cast(p, op, op->inputs[j]) && !p->storages[op->inputs[j]].cast) {
-      ft_plan_save(p, i, ft_plan_allocate(p, ft_plan_bytes(p, op->inputs[j]) / 2));
+      save_new_buffer(p, i, ft_plan_bytes(p, op->inputs[j]) / 2);
       /* autocast caches the copy of a weight for later readers */
       p->storages[op->inputs[j]].cast = p->cost->trainable[op->inputs[j]] && p->segments < 2;
     }
@@ -331,7 +325,7 @@ void ft_plan_forward(struct ft_plan *p, uint32_t i, bool saves)
     ft_plan_work(p, op, 0);
     ft_plan_decomposed_attention(p, i, saves);
     if (saves)
-      keep_for_backward(p, i);
+      save_for_backward(p, i);
     else
       ft_plan_release_saved(p, i);
     if (p->options->offload && p->options->training)
