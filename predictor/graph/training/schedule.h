@@ -75,7 +75,7 @@ struct ft_schedule {
   size_t forward;        /* end of the forward pass */
   size_t backward;       /* end of the backward pass; the rest frees the gradients */
   uint32_t buffers;      /* number of different buffers */
-  uint32_t trainable_count;               /* trainable tensors */
+  uint32_t trainable_count;               /* number of trainable tensors */
   int64_t *trainable_sizes;               /* bytes of each */
   int64_t trainable_bytes, trainable_max; /* sum and maximum of trainable_sizes */
   int64_t packed_bytes;              /* quantised weights, which are not trainable */
