@@ -44,16 +44,6 @@ static void add_file_name(struct names *n, const char *name)
     n->unknown = true;
 }
 
-static DIR *open_names_directory(int directory, const char *path)
-{
-  int fd = openat(directory, *path ? path : ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC | O_NONBLOCK);
-  DIR *opened = fd < 0 ? NULL : fdopendir(fd);
-
-  if (!opened && fd >= 0)
-    close(fd);
-  return opened;
-}
-
 /* Appends COMPONENT, LENGTH bytes, to PATH, USED bytes. Returns the new length; 0 if too long. */
 static size_t append_component(char path[PATH], size_t used, const char *component, size_t length)
 {
@@ -73,7 +63,7 @@ static void match_directory_entries(struct names *n, int directory, char path[PA
                                     const char *pattern, size_t length)
 {
   const char *rest = pattern + length;
-  DIR *opened = open_names_directory(directory, path);
+  DIR *opened = ft_io_open_directory(directory, *path ? path : ".");
   const struct dirent *entry;
   char component[PATH];
 

@@ -36,7 +36,7 @@ static void skip_unit(struct ft_text *text)
     *text = rest;
 }
 
-static bool is_hex_digit(char c)
+bool ft_script_is_hex_digit(char c)
 {
   return is_ascii_digit(c) || (c >= 'a' && c <= 'f') || (c >= 'A' && c <= 'F');
 }
@@ -46,7 +46,8 @@ bool ft_script_is_uuid(struct ft_text text)
   if (ft_text_left(&text) < FT_UUID_LENGTH)
     return false;
   for (size_t i = 0; i < FT_UUID_LENGTH; i++)
-    if ((i == 8 || i == 13 || i == 18 || i == 23) ? text.at[i] != '-' : !is_hex_digit(text.at[i]))
+    if ((i == 8 || i == 13 || i == 18 || i == 23) ? text.at[i] != '-'
+                                                  : !ft_script_is_hex_digit(text.at[i]))
       return false;
   return true;
 }
@@ -59,7 +60,7 @@ static bool skip_identifier(struct ft_text *text)
   if (ft_script_is_uuid(rest))
     rest.at += FT_UUID_LENGTH;
   else
-    while (rest.at < rest.end && is_hex_digit(*rest.at))
+    while (rest.at < rest.end && ft_script_is_hex_digit(*rest.at))
       rest.at++;
   if (rest.at - text->at < HASH_LENGTH ||
       (rest.at < rest.end && (is_word_letter(*rest.at) || is_ascii_digit(*rest.at))))
@@ -79,7 +80,7 @@ static bool skip_number(struct ft_text *text, char previous)
 
   if (is_word_letter(previous) || is_ascii_digit(previous) || rest.at == rest.end)
     return false;
-  if (is_hex_digit(*rest.at) && skip_identifier(text))
+  if (ft_script_is_hex_digit(*rest.at) && skip_identifier(text))
     return true;
   if (!is_ascii_digit(*rest.at))
     return false;

@@ -18,6 +18,9 @@ enum { FT_UUID_LENGTH = 36 }; /* bytes */
  */
 bool ft_script_is_path(struct ft_text word);
 
+/* Whether C is a hexadecimal digit, in any locale. */
+bool ft_script_is_hex_digit(char c);
+
 /* Whether TEXT begins with a UUID, 8-4-4-4-12 hexadecimal digits. */
 bool ft_script_is_uuid(struct ft_text text);
 

@@ -48,17 +48,12 @@ static bool set_run_name(const char *manager, struct ft_text name, struct ft_wor
   return true;
 }
 
-static bool is_hexadecimal(char c)
-{
-  return (c >= '0' && c <= '9') || (c >= 'a' && c <= 'f') || (c >= 'A' && c <= 'F');
-}
-
 /* Counts the hexadecimal digits at the start of P, at most LENGTH. */
 static size_t count_hex_digits(const char *p, size_t length)
 {
   size_t i = 0;
 
-  while (i < length && is_hexadecimal(p[i]))
+  while (i < length && ft_script_is_hex_digit(p[i]))
     i++;
   return i;
 }

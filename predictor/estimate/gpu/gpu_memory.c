@@ -146,7 +146,8 @@ static int64_t shard_bytes(const struct ft_gpu_run *run, unsigned stage, int64_t
 static int64_t optimizer_shard_bytes(const struct ft_gpu_run *run, const struct ft_schedule *s,
                                      int64_t bytes)
 {
-  double largest = s->learnt_bytes > 0 ? (double)s->learnt_most / (double)s->learnt_bytes : 0;
+  double largest =
+      s->trainable_bytes > 0 ? (double)s->trainable_max / (double)s->trainable_bytes : 0;
 
   if (run->shard == 1 && run->gpus > 1 && largest * run->gpus > 1)
     return (int64_t)(largest * (double)bytes);
@@ -193,16 +194,17 @@ static int64_t simulate_optimizer(struct simulation *p, bool first)
   bool temporary = !p->run->fused && p->run->optimizer != FT_OPTIMIZER_ADAM8;
   int64_t failed = 0, temporary_bytes = 0;
 
-  for (uint32_t k = 0; k < s->learnt_count && failed >= 0; k++) {
-    int64_t *scratch = &p->states[s->learnt_count + k];
-    int64_t state = optimizer_shard_bytes(p->run, s, optimizer_state_bytes(p->run, s->learnt[k]));
+  for (uint32_t k = 0; k < s->trainable_count && failed >= 0; k++) {
+    int64_t *scratch = &p->states[s->trainable_count + k];
+    int64_t state =
+        optimizer_shard_bytes(p->run, s, optimizer_state_bytes(p->run, s->trainable_sizes[k]));
 
     if (first) {
       failed = p->states[k] = ft_cuda_allocator_allocate(&p->allocator, state);
       add_live_bytes(p, state);
     }
     if (failed >= 0 && temporary) {
-      int64_t bytes = optimizer_shard_bytes(p->run, s, s->learnt[k]);
+      int64_t bytes = optimizer_shard_bytes(p->run, s, s->trainable_sizes[k]);
 
       failed = *scratch = ft_cuda_allocator_allocate(&p->allocator, bytes);
       add_live_bytes(p, bytes);
@@ -215,8 +217,8 @@ static int64_t simulate_optimizer(struct simulation *p, bool first)
     }
   }
   add_live_bytes(p, -temporary_bytes);
-  for (uint32_t k = 0; k < s->learnt_count && failed >= 0; k++)
-    ft_cuda_allocator_free(&p->allocator, p->states[s->learnt_count + k]);
+  for (uint32_t k = 0; k < s->trainable_count && failed >= 0; k++)
+    ft_cuda_allocator_free(&p->allocator, p->states[s->trainable_count + k]);
   return failed;
 }
 
@@ -317,7 +319,7 @@ static int simulate_schedule(const struct ft_schedule *schedule, const struct ft
   *p = (struct simulation){ .schedule = schedule, .run = run, .arena.limit = FT_LIMIT_GRAPH };
   p->blocks = calloc((size_t)schedule->buffers + 1, sizeof *p->blocks);
   p->sizes = calloc((size_t)schedule->buffers + 1, sizeof *p->sizes);
-  p->states = calloc(2 * (size_t)schedule->learnt_count + 1, sizeof *p->states);
+  p->states = calloc(2 * (size_t)schedule->trainable_count + 1, sizeof *p->states);
   if (!p->blocks || !p->sizes || !p->states)
     failed = -2;
   if (host)
@@ -399,17 +401,18 @@ static void fill_components(struct ft_gpu_memory *memory, const struct ft_gpu_ru
                             const struct ft_schedule *schedule)
 {
   memory->parameter_bytes =
-      ft_known_plus(shard_bytes(run, 3, schedule->learnt_bytes), schedule->packed_bytes);
+      ft_known_plus(shard_bytes(run, 3, schedule->trainable_bytes), schedule->packed_bytes);
   memory->activation_bytes = schedule->peak_bytes - memory->parameter_bytes;
   if (!run->training)
     return;
   memory->activation_bytes = schedule->saved_bytes;
   memory->offloaded_bytes = schedule->offloaded_bytes;
-  memory->gradient_bytes = shard_bytes(run, 2, schedule->learnt_bytes);
-  for (uint32_t k = 0; k < schedule->learnt_count; k++)
-    memory->optimizer_bytes = ft_known_plus(
-        memory->optimizer_bytes,
-        optimizer_shard_bytes(run, schedule, optimizer_state_bytes(run, schedule->learnt[k])));
+  memory->gradient_bytes = shard_bytes(run, 2, schedule->trainable_bytes);
+  for (uint32_t k = 0; k < schedule->trainable_count; k++)
+    memory->optimizer_bytes =
+        ft_known_plus(memory->optimizer_bytes,
+                      optimizer_shard_bytes(
+                          run, schedule, optimizer_state_bytes(run, schedule->trainable_sizes[k])));
 }
 
 /* Fills MEMORY with the estimate of the peak RSS on a CPU: the simulated heap of glibc's malloc,
@@ -427,7 +430,7 @@ static int estimate_host(struct ft_gpu_memory *memory, const struct ft_gpu *gpu,
   memory->cached_bytes = (int64_t)(host_fragmentation * (double)p.forward_heap);
   if ((double)p.allocator.peak > tensors)
     memory->cached_bytes += (int64_t)((double)p.allocator.peak - tensors);
-  memory->bytes = (double)memory->context_bytes + (double)schedule->fed_bytes + tensors +
+  memory->bytes = (double)memory->context_bytes + (double)schedule->input_bytes + tensors +
                   (double)memory->cached_bytes;
   memory->min_device_bytes = memory->min_feasible_bytes = memory->bytes;
   ft_gpu_memory_fill_quantiles(memory, 1, host_added_log);
@@ -499,7 +502,7 @@ int ft_gpu_memory_pass(struct ft_graph *graph, const struct ft_gpu *gpu,
       (int64_t)((gpu && !run->constants ? gpu->context_mib : constants->context_mib) * MIB);
   memory->cached_bytes = p.allocator.peak - p.allocator.allocated_peak;
   other = (double)memory->context_bytes +
-          (run->training ? constants->resident_batches : 1) * (double)schedule.fed_bytes;
+          (run->training ? constants->resident_batches : 1) * (double)schedule.input_bytes;
   memory->bytes = (double)p.allocator.peak + other;
   memory->min_feasible_bytes = (double)smallest + other;
   memory->min_device_bytes =

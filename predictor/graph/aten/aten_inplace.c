@@ -66,7 +66,7 @@ void ft_aten_replace(struct ft_tracer *l, uint32_t x, uint32_t y)
 {
   uint32_t base = base_of(l, x);
 
-  ft_tracer_instead(l, x, y);
+  ft_tracer_replace(l, x, y);
   if (base == x || view_operator(l, y)) /* x.unsqueeze_(0) writes nothing */
     return;
   if (ft_tracer_of(l, y)->data ||
@@ -132,7 +132,7 @@ int ft_aten_scatter(struct ft_call *c)
   if (!into)
     return -1;
   if (copy && in_place) {
-    ft_tracer_instead(c->l, base_of(c->l, x), into);
+    ft_tracer_replace(c->l, base_of(c->l, x), into);
     return ft_aten_same(c);
   }
   return ft_give(c, into);

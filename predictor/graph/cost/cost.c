@@ -15,7 +15,7 @@ struct count {
   struct ft_cost *cost;
   struct ft_error *err;
   uint8_t *role;   /* of each tensor: ROLE_* */
-  bool *learnt;    /* of each tensor: trainable */
+  bool *trainable; /* of each tensor */
   uint8_t *packed; /* of each tensor; see ft_cost */
   ft_dim *bounds;  /* of each tensor: bound of its elements (size_bound.h) */
   ft_dim kept;     /* upper bound of the elements saved by unknown operators */
@@ -31,31 +31,19 @@ static int cost_exhausted(struct count *c)
                       c->graph->file, FT_LIMIT_GRAPH >> 20);
 }
 
-static const struct ft_tensor *list_tensor(const struct count *c, const uint32_t *list, uint32_t n,
-                                           uint32_t i)
-{
-  return i < n && list[i] ? &c->graph->tensors[list[i]] : NULL;
-}
-
-static const struct ft_tensor *input_tensor(const struct count *c, const struct ft_operator *op,
-                                            uint32_t i)
-{
-  return list_tensor(c, op->inputs, op->input_count, i);
-}
-
 static const struct ft_tensor *first_operator_output(const struct count *c,
                                                      const struct ft_operator *op)
 {
-  return list_tensor(c, op->outputs, op->output_count, 0);
+  return op->output_count && op->outputs[0] ? &c->graph->tensors[op->outputs[0]] : NULL;
 }
 
 /* ---- parameters ---- */
 
 /* Returns how many of OP's inputs, from the first on, can be trainable. The others are sizes,
  * limits and running statistics. */
-static uint32_t learnt_inputs(const struct ft_operator *op)
+static uint32_t trainable_inputs(const struct ft_operator *op)
 {
-  int8_t count = op->kind ? op->kind->learnt_inputs : 0;
+  int8_t count = op->kind ? op->kind->trainable_inputs : 0;
 
   if (count < 0)
     return 0;
@@ -64,13 +52,13 @@ static uint32_t learnt_inputs(const struct ft_operator *op)
 
 /* Returns whether input I of OP can be a parameter or be computed from one. Marks quantised
  * weights; an operator that only moves elements passes the mark from its output to its input. */
-static bool can_be_learnt(struct count *c, const struct ft_operator *op, uint32_t i)
+static bool can_be_trainable(struct count *c, const struct ft_operator *op, uint32_t i)
 {
   const struct ft_tensor *x = &c->graph->tensors[op->inputs[i]];
   enum ft_quantized what;
   unsigned each;
 
-  if (!op->inputs[i] || i >= learnt_inputs(op))
+  if (!op->inputs[i] || i >= trainable_inputs(op))
     return false;
   what = ft_quantized_input(op, i, x->element, &each);
   if (what == FT_QUANTIZED_WEIGHT && !c->packed[op->inputs[i]])
@@ -94,7 +82,7 @@ static void mark_used(struct count *c, const struct ft_block *block)
     for (uint32_t j = 0; j < op->output_count; j++)
       used = used || (op->outputs[j] && c->role[op->outputs[j]] == ROLE_USED);
     for (uint32_t j = 0; used && j < op->input_count; j++)
-      if (can_be_learnt(c, op, j))
+      if (can_be_trainable(c, op, j))
         c->role[op->inputs[j]] = ROLE_USED;
     for (uint32_t j = 0; used && j < op->capture_count; j++)
       c->role[op->captures[j]] = ROLE_USED;
@@ -121,7 +109,7 @@ static void add_parameter(struct count *c, uint32_t tensor)
   c->cost->parameters = ft_known_plus(c->cost->parameters, weights_in(c, tensor));
   if (!ft_element_is_real(t->element) || c->packed[tensor])
     return;
-  c->learnt[tensor] = true;
+  c->trainable[tensor] = true;
   c->cost->parameter_bytes =
       ft_known_plus(c->cost->parameter_bytes, ft_dim_or(ft_tensor_bytes(t), 0));
 }
@@ -185,12 +173,11 @@ static ft_dim filter_elements(const struct ft_tensor *w)
   return w->rank > 1 ? ft_dim_product(w->dims + 1, w->rank - 1) : ft_dim_of(1);
 }
 
-static ft_dim recurrent_macs(const struct ft_operator *op, const struct ft_tensor *x,
-                             const struct ft_tensor *w, const struct ft_tensor *r)
+static ft_dim recurrent_macs(const struct ft_tensor *x, const struct ft_tensor *w,
+                             const struct ft_tensor *r)
 {
   if (!w || !r || x->rank != 3 || w->rank != 3 || r->rank != 3)
     return FT_DIM_UNKNOWN;
-  (void)op;
   /* w: [directions, gates * hidden, input]; r: [directions, gates * hidden, hidden] */
   return ft_dim_times(ft_dim_times(x->dims[0], x->dims[1]),
                       ft_dim_plus(ft_dim_product(w->dims, 3), ft_dim_product(r->dims, 3)));
@@ -257,7 +244,8 @@ static bool standardises_weights(const struct ft_operator *op)
 /* Returns OP's multiply-accumulates by its descriptor; unknown if a shape is. */
 static ft_dim macs_of(const struct count *c, const struct ft_operator *op)
 {
-  const struct ft_tensor *x = input_tensor(c, op, 0), *y = first_operator_output(c, op), *w;
+  const struct ft_tensor *x = ft_input_tensor(c->graph, op, 0), *y = first_operator_output(c, op),
+                         *w;
   uint8_t work = op->kind ? op->kind->work : FT_WORK_NONE;
   int inner;
 
@@ -265,7 +253,7 @@ static ft_dim macs_of(const struct count *c, const struct ft_operator *op)
     return ft_dim_of(0);
   if (work == FT_WORK_ORT)
     return ft_ort_macs(c->graph, op);
-  w = input_tensor(c, op, op->kind->weight);
+  w = ft_input_tensor(c->graph, op, op->kind->weight);
   if (!x || !y || !w || x->rank < 0 || w->rank < 0)
     return FT_DIM_UNKNOWN;
   switch (work) {
@@ -283,14 +271,15 @@ static ft_dim macs_of(const struct count *c, const struct ft_operator *op)
   case FT_WORK_EINSUM:
     return einsum_macs(c, op);
   case FT_WORK_RECURRENT:
-    return recurrent_macs(op, x, w, input_tensor(c, op, 2));
+    return recurrent_macs(x, w, ft_input_tensor(c->graph, op, 2));
   case FT_WORK_ATTENTION:
-    return attention_macs(x, input_tensor(c, op, 1), input_tensor(c, op, 2), input_tensor(c, op, 4),
-                          y);
+    return attention_macs(x, ft_input_tensor(c->graph, op, 1), ft_input_tensor(c->graph, op, 2),
+                          ft_input_tensor(c->graph, op, 4), y);
   case FT_WORK_STATES:
-    return linear_attention_macs(op, x, input_tensor(c, op, 1), input_tensor(c, op, 2));
+    return linear_attention_macs(op, x, ft_input_tensor(c->graph, op, 1),
+                                 ft_input_tensor(c->graph, op, 2));
   case FT_WORK_EXPERTS:
-    return experts_macs(op, x, w, input_tensor(c, op, 3));
+    return experts_macs(op, x, w, ft_input_tensor(c->graph, op, 3));
   case FT_WORK_NORM: /* the statistics of standardised weights are computed in each pass */
     return ft_dim_times(ft_tensor_elements(x), ft_dim_of(standardises_weights(op) ? 5 : 2));
   case FT_WORK_STATISTICS:
@@ -401,7 +390,7 @@ static int count_subgraphs(struct count *c, const struct ft_operator *op, int de
 static ft_dim decomposed_norm_macs(const struct count *c, const struct ft_operator *op,
                                    const struct ft_fusion *fusion)
 {
-  const struct ft_tensor *divisor = input_tensor(c, op, 1);
+  const struct ft_tensor *divisor = ft_input_tensor(c->graph, op, 1);
   bool within = fusion->kind == FT_FUSED_INSIDE || fusion->kind == FT_FUSED_NORM;
 
   return within && ft_operator_is(op, FT_OP_Div) && divisor && divisor->data
@@ -477,14 +466,14 @@ int ft_graph_cost(struct ft_graph *graph, struct ft_cost *cost, struct ft_error 
 
   *cost = (struct ft_cost){ .operators = graph->operator_count };
   c.role = ft_arena_take(&graph->results, graph->tensor_count);
-  c.learnt = ft_arena_take(&graph->results, graph->tensor_count * sizeof *c.learnt);
+  c.trainable = ft_arena_take(&graph->results, graph->tensor_count * sizeof *c.trainable);
   c.packed = ft_arena_take(&graph->results, graph->tensor_count);
   c.bounds = ft_arena_take(&graph->results, graph->tensor_count * sizeof *c.bounds);
-  if (!c.role || !c.learnt || !c.packed || !c.bounds)
+  if (!c.role || !c.trainable || !c.packed || !c.bounds)
     return cost_exhausted(&c);
   for (uint32_t t = 0; t < graph->tensor_count; t++)
     c.bounds[t] = FT_DIM_UNKNOWN;
-  cost->learnt = c.learnt;
+  cost->trainable = c.trainable;
   cost->packed = c.packed;
   mark_used(&c, &graph->block);
   for (uint32_t i = 0; i < graph->block.input_count; i++) {

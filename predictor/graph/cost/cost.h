@@ -47,7 +47,7 @@ struct ft_cost {
   size_t layer_count;
   struct ft_unknown *unknowns; /* distinct types, at most FT_COST_UNKNOWNS */
   size_t unknown_count;
-  const bool *learnt;    /* of each tensor of the graph: trainable */
+  const bool *trainable; /* of each tensor of the graph */
   const uint8_t *packed; /* of each tensor: number of quantised weights in one of its elements;
                           * else 0 */
 };

@@ -14,22 +14,15 @@ struct fuse {
   ft_dim batch;          /* first dimension of the network's first input */
 };
 
-static uint32_t input_of(const struct ft_operator *op, uint32_t i)
-{
-  return i < op->input_count ? op->inputs[i] : 0;
-}
-
 /* Returns the operator of the block whose first output is TENSOR, if it is ID; else NULL. */
 static const struct ft_operator *producer_if(const struct fuse *f, uint32_t tensor,
                                              enum ft_operator_id id)
 {
-  const struct ft_tensor *t = &f->graph->tensors[tensor];
-  const struct ft_operator *op;
+  const struct ft_operator *op = ft_block_producer(f->block, &f->graph->tensors[tensor]);
 
-  if (!tensor || !t->producer || t->producer > f->block->operator_count)
-    return NULL;
-  op = &f->block->operators[t->producer - 1];
-  return op->output_count && op->outputs[0] == tensor && ft_operator_is(op, id) ? op : NULL;
+  return tensor && op && op->output_count && op->outputs[0] == tensor && ft_operator_is(op, id)
+             ? op
+             : NULL;
 }
 
 static bool is_weight_tensor(const struct fuse *f, uint32_t tensor)
@@ -40,17 +33,17 @@ static bool is_weight_tensor(const struct fuse *f, uint32_t tensor)
 /* Returns the operand of OP that is not ONE. */
 static uint32_t other_operand(const struct ft_operator *op, uint32_t one)
 {
-  return input_of(op, 0) == one ? input_of(op, 1) : input_of(op, 0);
+  return ft_input_of(op, 0) == one ? ft_input_of(op, 1) : ft_input_of(op, 0);
 }
 
 /* Returns the operand of OP that is data, if the other one is a constant; else 0. */
 static uint32_t data_operand(const struct fuse *f, const struct ft_operator *op)
 {
-  if (is_weight_tensor(f, input_of(op, 1)) && !is_weight_tensor(f, input_of(op, 0)))
-    return input_of(op, 0);
-  return is_weight_tensor(f, input_of(op, 0)) && !is_weight_tensor(f, input_of(op, 1))
-             ? input_of(op, 1)
-             : 0;
+  uint32_t a = ft_input_of(op, 0), b = ft_input_of(op, 1);
+
+  if (is_weight_tensor(f, a) == is_weight_tensor(f, b))
+    return 0;
+  return is_weight_tensor(f, b) ? a : b;
 }
 
 static void mark_inside(struct fuse *f, const struct ft_operator *op)
@@ -70,13 +63,13 @@ static void mark_last(struct fuse *f, const struct ft_operator *op, uint8_t kind
 static bool fuse_gate(struct fuse *f, const struct ft_operator *op)
 {
   for (uint32_t i = 0; i < 2; i++) {
-    const struct ft_operator *s = producer_if(f, input_of(op, i), FT_OP_Sigmoid);
+    const struct ft_operator *s = producer_if(f, ft_input_of(op, i), FT_OP_Sigmoid);
 
-    s = s ? s : producer_if(f, input_of(op, i), FT_OP_HardSigmoid);
-    if (!s || input_of(s, 0) != input_of(op, !i) || f->uses[input_of(op, i)] != 1)
+    s = s ? s : producer_if(f, ft_input_of(op, i), FT_OP_HardSigmoid);
+    if (!s || ft_input_of(s, 0) != ft_input_of(op, !i) || f->uses[ft_input_of(op, i)] != 1)
       continue;
     mark_inside(f, s);
-    mark_last(f, op, FT_FUSED_ACTIVATION, input_of(s, 0), 0);
+    mark_last(f, op, FT_FUSED_ACTIVATION, ft_input_of(s, 0), 0);
     return true;
   }
   return false;
@@ -86,18 +79,18 @@ static bool fuse_gate(struct fuse *f, const struct ft_operator *op)
 static bool fuse_gelu(struct fuse *f, const struct ft_operator *op)
 {
   for (uint32_t i = 0; i < 2; i++) {
-    const struct ft_operator *one = producer_if(f, input_of(op, i), FT_OP_Add), *erf, *scale, *half,
-                             *end = op;
+    const struct ft_operator *one = producer_if(f, ft_input_of(op, i), FT_OP_Add), *erf, *scale,
+                             *half, *end = op;
     uint32_t x;
 
     erf = one ? producer_if(f, data_operand(f, one), FT_OP_Erf) : NULL;
-    scale = erf ? producer_if(f, input_of(erf, 0), FT_OP_Div) : NULL;
-    scale = scale ? scale : erf ? producer_if(f, input_of(erf, 0), FT_OP_Mul) : NULL;
+    scale = erf ? producer_if(f, ft_input_of(erf, 0), FT_OP_Div) : NULL;
+    scale = scale ? scale : erf ? producer_if(f, ft_input_of(erf, 0), FT_OP_Mul) : NULL;
     x = scale ? data_operand(f, scale) : 0;
     if (!x)
       continue;
-    half = producer_if(f, input_of(op, !i), FT_OP_Mul);
-    if (input_of(op, !i) == x && f->uses[op->outputs[0]] == 1) {
+    half = producer_if(f, ft_input_of(op, !i), FT_OP_Mul);
+    if (ft_input_of(op, !i) == x && f->uses[op->outputs[0]] == 1) {
       end = &f->block->operators[f->user[op->outputs[0]]];
       if (!ft_operator_is(end, FT_OP_Mul) || data_operand(f, end) != op->outputs[0])
         continue;
@@ -136,17 +129,17 @@ static const struct ft_operator *follow_affine(struct fuse *f, const struct ft_o
  * and a bias. */
 static void fuse_layer_norm(struct fuse *f, const struct ft_operator *op)
 {
-  const struct ft_operator *sub = producer_if(f, input_of(op, 0), FT_OP_Sub), *root, *add, *mean,
+  const struct ft_operator *sub = producer_if(f, ft_input_of(op, 0), FT_OP_Sub), *root, *add, *mean,
                            *square, *first;
 
-  root = producer_if(f, input_of(op, 1), FT_OP_Sqrt);
-  add = root ? producer_if(f, input_of(root, 0), FT_OP_Add) : NULL;
+  root = producer_if(f, ft_input_of(op, 1), FT_OP_Sqrt);
+  add = root ? producer_if(f, ft_input_of(root, 0), FT_OP_Add) : NULL;
   mean = add ? producer_if(f, data_operand(f, add), FT_OP_ReduceMean) : NULL;
-  square = mean ? producer_if(f, input_of(mean, 0), FT_OP_Pow) : NULL;
-  square = square ? square : mean ? producer_if(f, input_of(mean, 0), FT_OP_Mul) : NULL;
-  first = sub ? producer_if(f, input_of(sub, 1), FT_OP_ReduceMean) : NULL;
-  if (!square || !first || input_of(first, 0) != input_of(sub, 0) ||
-      input_of(square, 0) != sub->outputs[0])
+  square = mean ? producer_if(f, ft_input_of(mean, 0), FT_OP_Pow) : NULL;
+  square = square ? square : mean ? producer_if(f, ft_input_of(mean, 0), FT_OP_Mul) : NULL;
+  first = sub ? producer_if(f, ft_input_of(sub, 1), FT_OP_ReduceMean) : NULL;
+  if (!square || !first || ft_input_of(first, 0) != ft_input_of(sub, 0) ||
+      ft_input_of(square, 0) != sub->outputs[0])
     return;
   mark_inside(f, sub);
   mark_inside(f, root);
@@ -156,7 +149,7 @@ static void fuse_layer_norm(struct fuse *f, const struct ft_operator *op)
   mark_inside(f, first);
   op = follow_affine(f, op, FT_OP_Mul);
   op = follow_affine(f, op, FT_OP_Add);
-  mark_last(f, op, FT_FUSED_NORM, input_of(sub, 0),
+  mark_last(f, op, FT_FUSED_NORM, ft_input_of(sub, 0),
             ft_dim_or(ft_tensor_elements(&f->graph->tensors[mean->outputs[0]]), 0));
 }
 
@@ -164,20 +157,20 @@ static void fuse_layer_norm(struct fuse *f, const struct ft_operator *op)
  * x. */
 static bool fuse_variance(struct fuse *f, const struct ft_operator *op)
 {
-  const struct ft_operator *square = producer_if(f, input_of(op, 0), FT_OP_Mul), *sub, *mean;
+  const struct ft_operator *square = producer_if(f, ft_input_of(op, 0), FT_OP_Mul), *sub, *mean;
 
-  sub = square && input_of(square, 0) == input_of(square, 1)
-            ? producer_if(f, input_of(square, 0), FT_OP_Sub)
+  sub = square && ft_input_of(square, 0) == ft_input_of(square, 1)
+            ? producer_if(f, ft_input_of(square, 0), FT_OP_Sub)
             : NULL;
-  mean = sub ? producer_if(f, input_of(sub, 1), FT_OP_ReduceMean) : NULL;
-  if (!mean || input_of(mean, 0) != input_of(sub, 0) || f->uses[sub->outputs[0]] != 2 ||
+  mean = sub ? producer_if(f, ft_input_of(sub, 1), FT_OP_ReduceMean) : NULL;
+  if (!mean || ft_input_of(mean, 0) != ft_input_of(sub, 0) || f->uses[sub->outputs[0]] != 2 ||
       f->uses[square->outputs[0]] != 1)
     return false;
   mark_inside(f, sub);
   mark_inside(f, square);
   if (f->uses[mean->outputs[0]] == 1)
     mark_inside(f, mean);
-  mark_last(f, op, FT_FUSED_NORM, input_of(sub, 0), 0);
+  mark_last(f, op, FT_FUSED_NORM, ft_input_of(sub, 0), 0);
   return true;
 }
 
@@ -186,8 +179,8 @@ static bool fuse_variance(struct fuse *f, const struct ft_operator *op)
  */
 static void fuse_group_norm(struct fuse *f, const struct ft_operator *op)
 {
-  const struct ft_operator *to = producer_if(f, input_of(op, 0), FT_OP_Reshape), *back, *end;
-  const struct ft_tensor *x = &f->graph->tensors[input_of(op, 0)];
+  const struct ft_operator *to = producer_if(f, ft_input_of(op, 0), FT_OP_Reshape), *back, *end;
+  const struct ft_tensor *x = &f->graph->tensors[ft_input_of(op, 0)];
 
   if (!to || f->uses[op->outputs[0]] != 1)
     return;
@@ -199,7 +192,7 @@ static void fuse_group_norm(struct fuse *f, const struct ft_operator *op)
   if (end == back)
     return;
   mark_inside(f, op);
-  mark_last(f, end, FT_FUSED_NORM, input_of(to, 0),
+  mark_last(f, end, FT_FUSED_NORM, ft_input_of(to, 0),
             x->rank > 1 ? ft_dim_or(ft_dim_times(x->dims[0], x->dims[1]), 0) : 0);
 }
 
@@ -243,7 +236,7 @@ static uint32_t transposed_of(struct fuse *f, uint32_t tensor)
 {
   const struct ft_operator *transpose = producer_if(f, tensor, FT_OP_Transpose);
 
-  return transpose && f->uses[tensor] == 1 ? input_of(transpose, 0) : 0;
+  return transpose && f->uses[tensor] == 1 ? ft_input_of(transpose, 0) : 0;
 }
 
 /* Returns the operand of attention that TENSOR is scaled and transposed from, and marks these
@@ -276,7 +269,7 @@ struct attention {
  * kernels take four dimensions: batch, heads, rows, columns. */
 static bool find_attention(struct fuse *f, const struct ft_operator *op, struct attention *a)
 {
-  uint32_t first = input_of(op, 0), second = input_of(op, 1);
+  uint32_t first = ft_input_of(op, 0), second = ft_input_of(op, 1);
 
   *a = (struct attention){ .probabilities = first, .values = second };
   a->softmax = producer_if(f, first, FT_OP_Softmax);
@@ -290,9 +283,9 @@ static bool find_attention(struct fuse *f, const struct ft_operator *op, struct 
   if (!a->softmax || f->uses[a->probabilities] != 1 ||
       f->graph->tensors[op->outputs[0]].rank != 4 || is_weight_tensor(f, a->values))
     return false;
-  a->product = find_scores(f, input_of(a->softmax, 0), a->between, &a->count);
-  return a->product && !is_weight_tensor(f, input_of(a->product, 0)) &&
-         !is_weight_tensor(f, input_of(a->product, 1));
+  a->product = find_scores(f, ft_input_of(a->softmax, 0), a->between, &a->count);
+  return a->product && !is_weight_tensor(f, ft_input_of(a->product, 0)) &&
+         !is_weight_tensor(f, ft_input_of(a->product, 1));
 }
 
 /* Returns whether attention is within windows or patches, which take the place of the batch. Most
@@ -327,9 +320,9 @@ static void fuse_one_attention(struct fuse *f, const struct ft_operator *op)
   while (a.count > 0)
     mark_inside(f, a.between[--a.count]);
   if (a.transposed)
-    mark_inside(f, producer_if(f, input_of(op, 1), FT_OP_Transpose));
-  q = attention_operand(f, input_of(a.product, 0));
-  k = attention_operand(f, input_of(a.product, 1));
+    mark_inside(f, producer_if(f, ft_input_of(op, 1), FT_OP_Transpose));
+  q = attention_operand(f, ft_input_of(a.product, 0));
+  k = attention_operand(f, ft_input_of(a.product, 1));
   mark_last(f, op, FT_FUSED_ATTENTION, q, 0);
   fusion->keys = k;
   fusion->values = attention_operand(f, a.values);

@@ -11,8 +11,8 @@ struct ft_einsum {
   uint8_t seen[128]; /* in how many places */
   int dots;          /* how many dimensions "..." stands for */
   struct ft_text result;
-  bool given; /* the result is written, "->" */
-  bool known; /* all inputs have a shape */
+  bool has_arrow; /* "->" and the result's letters follow the inputs (numpy: explicit mode) */
+  bool known;     /* all inputs have a shape */
 };
 
 /* Read the equation of the operator at work. Returns 0; -1 with the error of a contradiction. */

@@ -19,9 +19,7 @@ enum { WORK = 64 << 20 };
 
 struct ft_tensor *ft_input(const struct ft_infer *in, unsigned i)
 {
-  uint32_t tensor = i < in->op->input_count ? in->op->inputs[i] : 0;
-
-  return tensor ? &in->graph->tensors[tensor] : NULL;
+  return ft_input_tensor(in->graph, in->op, i);
 }
 
 struct ft_tensor *ft_output(const struct ft_infer *in, unsigned i)
@@ -210,6 +208,18 @@ int ft_axis(struct ft_infer *in, int64_t axis, int rank)
   if (axis < -rank || axis >= rank)
     return ft_contradiction(in, "axis %lld of %d dimensions", (long long)axis, rank);
   return (int)(axis < 0 ? axis + rank : axis);
+}
+
+int ft_mark_axes(struct ft_infer *in, const int64_t *axes, int count, int rank, bool *marked)
+{
+  for (int i = 0; i < count; i++) {
+    int axis = ft_axis(in, axes[i], rank);
+
+    if (axis < 0)
+      return -1;
+    marked[axis] = true;
+  }
+  return 0;
 }
 
 int ft_contradiction(struct ft_infer *in, const char *format, ...)

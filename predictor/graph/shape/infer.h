@@ -83,6 +83,9 @@ int64_t ft_whole(double value);
 /* Returns AXIS of RANK dimensions, counted from the end if negative; -1 with the error if it is
  * outside. */
 int ft_axis(struct ft_infer *in, int64_t axis, int rank);
+/* Sets MARKED for each of COUNT AXES of RANK dimensions. Returns 0; -1 with the error if one is
+ * outside. */
+int ft_mark_axes(struct ft_infer *in, const int64_t *axes, int count, int rank, bool *marked);
 
 /* Sets the error 'FILE: byte N: Conv "name": TEXT'. Returns -1. */
 int ft_contradiction(struct ft_infer *in, const char *format, ...)
@@ -92,6 +95,10 @@ int ft_contradiction(struct ft_infer *in, const char *format, ...)
  * error. */
 int ft_broadcast(struct ft_infer *in, const struct ft_tensor *a, const struct ft_tensor *b,
                  ft_dim *dims);
+/* Sets Y's shape to those of COUNT OPERANDS, all known, broadcast together. Returns 0; -1 with the
+ * error. */
+int ft_broadcast_shape(struct ft_infer *in, struct ft_tensor *y,
+                       const struct ft_tensor *const *operands, int count);
 
 /* Sets the shapes of the graph's inputs: the requested sizes, else the file's. Returns 0; -1 with
  * the error. */
@@ -106,6 +113,10 @@ int ft_infer_operator(struct ft_infer *in, struct ft_operator *op);
 /* Infers the operators of BLOCK, whose inputs have shapes. Returns 0; -1 with the error. */
 int ft_infer_block(struct ft_infer *in, struct ft_block *block);
 
+/* Sets the first output's shape to the leading dimensions of A and B, broadcast, with ROWS unless A
+ * is a vector and COLUMNS unless B is one. Returns 0; -1 with the error. */
+int ft_matmul_shape(struct ft_infer *in, const struct ft_tensor *a, const struct ft_tensor *b,
+                    ft_dim rows, ft_dim columns);
 /* Sets the first output to the matrix product of A and B, transposed by transA and transB. Returns
  * 0; -1 with the error. */
 int ft_infer_product(struct ft_infer *in, const struct ft_tensor *a, const struct ft_tensor *b);

@@ -56,7 +56,7 @@ int ft_einsum_read(struct ft_infer *in, struct ft_einsum *e)
   if (arrow)
     inputs.end = arrow;
   e->result = ft_text_from(arrow ? arrow + 2 : "");
-  e->given = arrow != NULL;
+  e->has_arrow = arrow != NULL;
   while (ft_text_until(&inputs, ',', &term)) {
     const struct ft_tensor *t = ft_input(in, i++);
 
@@ -83,9 +83,9 @@ int ft_infer_einsum(struct ft_infer *in)
     return -1;
   if (!e.known)
     return 0;
-  for (int i = 0; !e.given && i < e.dots && rank < FT_GRAPH_RANK; i++)
+  for (int i = 0; !e.has_arrow && i < e.dots && rank < FT_GRAPH_RANK; i++)
     dims[rank++] = e.size[DOTS + e.dots - i];
-  for (int c = 0; !e.given && c < 128 && rank < FT_GRAPH_RANK; c++)
+  for (int c = 0; !e.has_arrow && c < 128 && rank < FT_GRAPH_RANK; c++)
     if (e.seen[c] == 1)
       dims[rank++] = e.size[c];
   for (const char *p = e.result.at; p < e.result.end; p++) {

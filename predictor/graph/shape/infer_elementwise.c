@@ -31,6 +31,24 @@ int ft_broadcast(struct ft_infer *in, const struct ft_tensor *a, const struct ft
   return rank;
 }
 
+int ft_broadcast_shape(struct ft_infer *in, struct ft_tensor *y,
+                       const struct ft_tensor *const *operands, int count)
+{
+  struct ft_tensor so_far = *operands[0];
+  ft_dim dims[2][FT_GRAPH_RANK];
+
+  for (int i = 1; i < count; i++) {
+    so_far.rank = ft_broadcast(in, &so_far, operands[i], dims[i % 2]);
+    if (so_far.rank < 0)
+      return -1;
+    so_far.dims = dims[i % 2];
+  }
+  if (!ft_shape(in, y, so_far.rank))
+    return -1;
+  memcpy(y->dims, so_far.dims, (size_t)so_far.rank * sizeof *y->dims);
+  return 0;
+}
+
 int ft_infer_same(struct ft_infer *in)
 {
   const struct ft_tensor *x = ft_input(in, 0);
@@ -221,16 +239,12 @@ static int combine_elementwise(struct ft_infer *in, struct ft_tensor *out,
 {
   enum ft_operator_id id = in->op->kind->id;
   bool real = ft_element_is_real(a->element), evaluated = !isnan(evaluate_binary(id, 1, 1, true));
-  ft_dim dims[FT_GRAPH_RANK];
   double *values;
-  int rank;
 
   if (a->rank < 0 || b->rank < 0)
     return 0;
-  rank = ft_broadcast(in, a, b, dims);
-  if (rank < 0 || !ft_shape(in, out, rank))
+  if (ft_broadcast_shape(in, out, (const struct ft_tensor *[]){ a, b }, 2) < 0)
     return -1;
-  memcpy(out->dims, dims, (size_t)rank * sizeof *dims);
   values = evaluated && a->values && b->values ? ft_values(in, out) : NULL;
   for (int64_t i = 0, n = values ? ft_value_count(out) : 0; i < n; i++)
     values[i] = evaluate_binary(id, a->values[broadcast_index(a, out, i)],
@@ -275,24 +289,16 @@ int ft_infer_variadic(struct ft_infer *in)
 int ft_infer_where(struct ft_infer *in)
 {
   const struct ft_tensor *c = ft_input(in, 0), *a = ft_input(in, 1), *b = ft_input(in, 2);
-  struct ft_tensor *y = ft_output(in, 0), both;
-  ft_dim dims[FT_GRAPH_RANK], more[FT_GRAPH_RANK];
+  struct ft_tensor *y = ft_output(in, 0);
   double *values;
-  int rank;
 
   if (!a || !b || !c)
     return 0;
   y->element = a->element;
   if (a->rank < 0 || b->rank < 0 || c->rank < 0)
     return 0;
-  rank = ft_broadcast(in, a, b, dims);
-  if (rank < 0)
+  if (ft_broadcast_shape(in, y, (const struct ft_tensor *[]){ a, b, c }, 3) < 0)
     return -1;
-  both = (struct ft_tensor){ .rank = rank, .dims = dims };
-  rank = ft_broadcast(in, &both, c, more);
-  if (rank < 0 || !ft_shape(in, y, rank))
-    return -1;
-  memcpy(y->dims, more, (size_t)rank * sizeof *more);
   values = c->values && a->values && b->values ? ft_values(in, y) : NULL;
   for (int64_t i = 0, n = values ? ft_value_count(y) : 0; i < n; i++) {
     double chosen = c->values[broadcast_index(c, y, i)];

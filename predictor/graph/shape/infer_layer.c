@@ -179,7 +179,7 @@ int ft_infer_conv(struct ft_infer *in)
   y->dims[0] = x->dims[0];
   y->dims[1] = k->dims[0];
   if (ft_operator_is(in->op, FT_OP_ConvInteger))
-    y->element = 6;
+    y->element = FT_ELEMENT_INT32;
   return restore_channel_order(in, y, set_window_positions(in, x, &w, y));
 }
 
@@ -294,13 +294,31 @@ int ft_infer_norm(struct ft_infer *in)
   return 0;
 }
 
+int ft_matmul_shape(struct ft_infer *in, const struct ft_tensor *a, const struct ft_tensor *b,
+                    ft_dim rows, ft_dim columns)
+{
+  struct ft_tensor front_a = { .dims = a->dims, .rank = a->rank > 2 ? a->rank - 2 : 0 },
+                   front_b = { .dims = b->dims, .rank = b->rank > 2 ? b->rank - 2 : 0 };
+  ft_dim dims[FT_GRAPH_RANK];
+  int rank = ft_broadcast(in, &front_a, &front_b, dims);
+
+  if (rank < 0)
+    return -1;
+  if (a->rank > 1)
+    dims[rank++] = rows;
+  if (b->rank > 1)
+    dims[rank++] = columns;
+  if (!ft_shape(in, ft_output(in, 0), rank))
+    return -1;
+  memcpy(ft_output(in, 0)->dims, dims, (size_t)rank * sizeof *dims);
+  return 0;
+}
+
 /* MatMul, as numpy.matmul: leading dimensions are broadcast, a vector's dimension disappears. */
 int ft_infer_matmul(struct ft_infer *in)
 {
   const struct ft_tensor *a = ft_input(in, 0), *b = ft_input(in, in->op->kind->weight);
-  struct ft_tensor *y = ft_output(in, 0), front_a, front_b;
-  ft_dim dims[FT_GRAPH_RANK], inner_a, inner_b;
-  int rank;
+  ft_dim inner_a, inner_b;
 
   if (!a || !b || a->rank < 0 || b->rank < 0)
     return 0;
@@ -315,20 +333,10 @@ int ft_infer_matmul(struct ft_infer *in)
                             ft_tensor_show(b, other, sizeof other), ft_dim_shown(inner_a),
                             ft_dim_shown(inner_b));
   }
-  front_a = (struct ft_tensor){ .dims = a->dims, .rank = a->rank > 2 ? a->rank - 2 : 0 };
-  front_b = (struct ft_tensor){ .dims = b->dims, .rank = b->rank > 2 ? b->rank - 2 : 0 };
-  rank = ft_broadcast(in, &front_a, &front_b, dims);
-  if (rank < 0)
+  if (ft_matmul_shape(in, a, b, a->dims[a->rank > 1 ? a->rank - 2 : 0], b->dims[b->rank - 1]) < 0)
     return -1;
-  if (a->rank > 1)
-    dims[rank++] = a->dims[a->rank - 2];
-  if (b->rank > 1)
-    dims[rank++] = b->dims[b->rank - 1];
-  if (!ft_shape(in, y, rank))
-    return -1;
-  memcpy(y->dims, dims, (size_t)rank * sizeof *dims);
   if (ft_operator_is(in->op, FT_OP_MatMulInteger))
-    y->element = 6;
+    ft_output(in, 0)->element = FT_ELEMENT_INT32;
   return 0;
 }
 

@@ -256,19 +256,6 @@ int ft_infer_flatten(struct ft_infer *in)
   return 0;
 }
 
-/* Sets MARKED for each axis in LIST. Returns 0; -1 with the error. */
-static int mark_axes(struct ft_infer *in, const int64_t *list, int count, int rank, bool *marked)
-{
-  for (int i = 0; i < count; i++) {
-    int axis = ft_axis(in, list[i], rank);
-
-    if (axis < 0)
-      return -1;
-    marked[axis] = true;
-  }
-  return 0;
-}
-
 /* Squeeze: removes the listed axes, without a list all dimensions of size 1. */
 int ft_infer_squeeze(struct ft_infer *in)
 {
@@ -288,7 +275,7 @@ int ft_infer_squeeze(struct ft_infer *in)
       return 0;
     marked[i] = ft_dim_is(x->dims[i], 1);
   }
-  if (mark_axes(in, axes, count, x->rank, marked) < 0)
+  if (ft_mark_axes(in, axes, count, x->rank, marked) < 0)
     return -1;
   for (int i = 0; i < x->rank; i++) {
     if (marked[i] && ft_dim_or(x->dims[i], 1) > 1)
@@ -317,7 +304,8 @@ int ft_infer_unsqueeze(struct ft_infer *in)
   count = ft_list(in, "axes", 1, axes, FT_GRAPH_RANK);
   if (count < 0)
     return 0;
-  if (mark_axes(in, axes, count, x->rank + count, marked) < 0 || !ft_shape(in, y, x->rank + count))
+  if (ft_mark_axes(in, axes, count, x->rank + count, marked) < 0 ||
+      !ft_shape(in, y, x->rank + count))
     return -1;
   for (int i = 0, j = 0; i < y->rank; i++)
     y->dims[i] = marked[i] || j >= x->rank ? ft_dim_of(1) : x->dims[j++];
@@ -341,7 +329,7 @@ int ft_infer_transpose(struct ft_infer *in)
     order[i] = x->rank - 1 - i;
   if (count >= 0 && count != x->rank)
     return ft_contradiction(in, "an order of %d dimensions for %d", count, x->rank);
-  if (mark_axes(in, order, x->rank, x->rank, marked) < 0 || !ft_shape(in, y, x->rank))
+  if (ft_mark_axes(in, order, x->rank, x->rank, marked) < 0 || !ft_shape(in, y, x->rank))
     return -1;
   for (int i = 0; i < x->rank; i++) {
     if (!marked[i])
@@ -360,9 +348,7 @@ int ft_infer_expand(struct ft_infer *in)
 {
   const struct ft_tensor *x = ft_input(in, 0);
   struct ft_tensor *y = ft_output(in, 0), wanted = { .rank = -1 };
-  ft_dim dims[FT_GRAPH_RANK];
   double *values;
-  int rank;
 
   if (!x || x->rank < 0)
     return 0;
@@ -371,10 +357,8 @@ int ft_infer_expand(struct ft_infer *in)
     return -1;
   if (wanted.rank < 0)
     return 0;
-  rank = ft_broadcast(in, x, &wanted, dims);
-  if (rank < 0 || !ft_shape(in, y, rank))
+  if (ft_broadcast_shape(in, y, (const struct ft_tensor *[]){ x, &wanted }, 2) < 0)
     return -1;
-  memcpy(y->dims, dims, (size_t)rank * sizeof *dims);
   if (ft_value_count(x) != 1)
     return 0;
   values = ft_values(in, y);

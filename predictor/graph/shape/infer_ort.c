@@ -10,12 +10,6 @@
 
 #include "predictor/graph/shape/infer.h"
 
-static const struct ft_tensor *ort_input_tensor(const struct ft_graph *graph,
-                                                const struct ft_operator *op, uint32_t i)
-{
-  return i < op->input_count && op->inputs[i] ? &graph->tensors[op->inputs[i]] : NULL;
-}
-
 static ft_dim last_dimension(const struct ft_tensor *x)
 {
   return x && x->rank > 0 ? x->dims[x->rank - 1] : FT_DIM_UNKNOWN;
@@ -27,23 +21,15 @@ static ft_dim last_dimension(const struct ft_tensor *x)
 int ft_infer_ort_broadcast(struct ft_infer *in)
 {
   bool where = ft_operator_is(in->op, FT_OP_QLinearWhere);
-  const struct ft_tensor *a = ft_input(in, where ? 1 : 0), *b = ft_input(in, where ? 4 : 3);
-  const struct ft_tensor *c = where ? ft_input(in, 0) : NULL;
-  ft_dim dims[FT_GRAPH_RANK], more[FT_GRAPH_RANK];
-  struct ft_tensor *y = ft_output(in, 0), both;
-  int rank;
+  const struct ft_tensor *operands[] = { ft_input(in, where ? 1 : 0), ft_input(in, where ? 4 : 3),
+                                         where ? ft_input(in, 0) : NULL };
+  int count = where ? 3 : 2;
 
-  if (!a || !b || a->rank < 0 || b->rank < 0 || (where && (!c || c->rank < 0)))
-    return 0;
-  y->element = a->element;
-  rank = ft_broadcast(in, a, b, dims);
-  both = (struct ft_tensor){ .rank = rank, .dims = dims };
-  if (rank >= 0 && where)
-    rank = ft_broadcast(in, &both, c, more);
-  if (rank < 0 || !ft_shape(in, y, rank))
-    return -1;
-  memcpy(y->dims, where ? more : dims, (size_t)rank * sizeof *dims);
-  return 0;
+  for (int i = 0; i < count; i++)
+    if (!operands[i] || operands[i]->rank < 0)
+      return 0;
+  ft_output(in, 0)->element = operands[0]->element;
+  return ft_broadcast_shape(in, ft_output(in, 0), operands, count);
 }
 
 /* Inputs: output scale and zero point, then (tensor, scale, zero point) for each tensor. */
@@ -145,12 +131,10 @@ int ft_infer_ort_product(struct ft_infer *in)
   bool trans_a = ft_integer(in->op, "transA", 0) != 0,
        trans_b = ft_integer(in->op, "transB", 0) != 0;
   const struct ft_tensor *a = ft_input(in, 0), *b = ft_input(in, 1);
-  struct ft_tensor *y = ft_output(in, 0), front_a, front_b;
-  ft_dim dims[FT_GRAPH_RANK], rows, inner, depth, columns;
-  int rank;
+  ft_dim rows, inner, depth, columns;
 
   if (ft_operator_is(in->op, FT_OP_MatMulIntegerToFloat))
-    y->element = ft_input(in, 2) ? ft_input(in, 2)->element : FT_ELEMENT_FLOAT;
+    ft_output(in, 0)->element = ft_input(in, 2) ? ft_input(in, 2)->element : FT_ELEMENT_FLOAT;
   if (!a || !b || a->rank < 1 || b->rank < 2 || ft_integer(in->op, "transBatchA", 0) ||
       ft_integer(in->op, "transBatchB", 0))
     return 0;
@@ -159,18 +143,7 @@ int ft_infer_ort_product(struct ft_infer *in)
   if (ft_dim_differ(inner, depth))
     return ft_contradiction(in, "%lld columns times %lld rows", ft_dim_shown(inner),
                             ft_dim_shown(depth));
-  front_a = (struct ft_tensor){ .dims = a->dims, .rank = a->rank > 2 ? a->rank - 2 : 0 };
-  front_b = (struct ft_tensor){ .dims = b->dims, .rank = b->rank - 2 };
-  rank = ft_broadcast(in, &front_a, &front_b, dims);
-  if (rank < 0)
-    return -1;
-  if (a->rank > 1)
-    dims[rank++] = rows;
-  dims[rank++] = columns;
-  if (!ft_shape(in, y, rank))
-    return -1;
-  memcpy(y->dims, dims, (size_t)rank * sizeof *dims);
-  return 0;
+  return ft_matmul_shape(in, a, b, rows, columns);
 }
 
 /* A product with weights of a few bits each, packed: K input features, N output features. */
@@ -279,9 +252,9 @@ static ft_dim past_tokens(const struct ft_tensor *past, int rank, int axis)
 static void read_projected(const struct ft_graph *g, const struct ft_operator *op,
                            struct attention *a)
 {
-  const struct ft_tensor *x = ort_input_tensor(g, op, 0), *w = ort_input_tensor(g, op, 1);
+  const struct ft_tensor *x = ft_input_tensor(g, op, 0), *w = ft_input_tensor(g, op, 1);
   const struct ft_tensor *past =
-      ort_input_tensor(g, op, ft_operator_is(op, FT_OP_QAttention) ? 8 : 4);
+      ft_input_tensor(g, op, ft_operator_is(op, FT_OP_QAttention) ? 8 : 4);
   const struct ft_attribute *sizes = ft_attribute(op, "qkv_hidden_sizes");
 
   if (!x || !w || x->rank != 3 || w->rank != 2)
@@ -305,9 +278,9 @@ static void read_unprojected(const struct ft_graph *g, const struct ft_operator 
                              struct attention *a)
 {
   bool grouped = ft_operator_is(op, FT_OP_GroupQueryAttention);
-  const struct ft_tensor *q = ort_input_tensor(g, op, 0), *k = ort_input_tensor(g, op, 1),
-                         *v = ort_input_tensor(g, op, 2);
-  const struct ft_tensor *past = ort_input_tensor(g, op, grouped ? 3 : 6);
+  const struct ft_tensor *q = ft_input_tensor(g, op, 0), *k = ft_input_tensor(g, op, 1),
+                         *v = ft_input_tensor(g, op, 2);
+  const struct ft_tensor *past = ft_input_tensor(g, op, grouped ? 3 : 6);
   ft_dim heads, per_head;
 
   a->heads = ft_integer(op, "num_heads", -1);
@@ -388,13 +361,13 @@ static ft_dim expert_macs(const struct ft_graph *g, const struct ft_operator *op
 {
   bool packed = ft_operator_is(op, FT_OP_QMoE);
   int64_t bits = packed ? ft_integer(op, "expert_weight_bits", 4) : 8;
-  int64_t features = ft_dim_or(last_dimension(ort_input_tensor(g, op, 0)), 0);
+  int64_t features = ft_dim_or(last_dimension(ft_input_tensor(g, op, 0)), 0);
   ft_dim sum = ft_dim_of(0), tokens;
 
   if (features < 1 || bits < 1 || bits > 8)
     return FT_DIM_UNKNOWN;
   for (uint32_t i = 2; i <= (packed ? 8 : 6); i += packed ? 3 : 2) {
-    const struct ft_tensor *w = ort_input_tensor(g, op, i);
+    const struct ft_tensor *w = ft_input_tensor(g, op, i);
 
     if (w && (w->rank != 3 || ft_dim_or(w->dims[0], 0) < 1))
       return FT_DIM_UNKNOWN;
@@ -402,7 +375,7 @@ static ft_dim expert_macs(const struct ft_graph *g, const struct ft_operator *op
       sum =
           ft_dim_plus(sum, ft_dim_times(ft_dim_times(w->dims[1], w->dims[2]), ft_dim_of(8 / bits)));
   }
-  tokens = ft_dim_divide(ft_tensor_elements(ort_input_tensor(g, op, 0)), features);
+  tokens = ft_dim_divide(ft_tensor_elements(ft_input_tensor(g, op, 0)), features);
   return ft_dim_times(ft_dim_times(tokens, ft_dim_of(ft_integer(op, "k", 1))), sum);
 }
 

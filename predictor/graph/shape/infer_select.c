@@ -451,13 +451,8 @@ static int reduce_axes(struct ft_infer *in, const int64_t *axes, int count, bool
   bool marked[FT_GRAPH_RANK] = { false };
   int rank = 0;
 
-  for (int i = 0; i < count; i++) {
-    int axis = ft_axis(in, axes[i], x->rank);
-
-    if (axis < 0)
-      return -1;
-    marked[axis] = true;
-  }
+  if (ft_mark_axes(in, axes, count, x->rank, marked) < 0)
+    return -1;
   for (int i = 0; i < x->rank; i++)
     rank += keep || !marked[i];
   if (!ft_shape(in, y, rank))

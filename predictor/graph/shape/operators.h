@@ -119,7 +119,7 @@ struct ft_operator_descriptor {
   uint8_t view;                      /* enum ft_view */
   uint8_t gradient;                  /* enum ft_gradient */
   uint8_t gates;                     /* with FT_SAVES_GATES: tensors saved per output element */
-  int8_t learnt_inputs;              /* number of inputs, from the first on, that may need a
+  int8_t trainable_inputs;           /* number of inputs, from the first on, that may need a
                                         gradient; 0: all, -1: none */
 };
 
@@ -149,6 +149,30 @@ static inline bool ft_operator_has(const struct ft_operator *op, enum ft_operato
 static inline bool ft_operator_is_view(const struct ft_operator *op)
 {
   return op->kind && op->kind->view > FT_VIEW_ELEMENT;
+}
+
+/* Returns the index of OP's input I in the graph's tensors; 0: OP has none. */
+static inline uint32_t ft_input_of(const struct ft_operator *op, uint32_t i)
+{
+  return i < op->input_count ? op->inputs[i] : 0;
+}
+
+/* Returns OP's input I, a tensor of GRAPH; NULL: OP has none. */
+static inline struct ft_tensor *ft_input_tensor(const struct ft_graph *graph,
+                                                const struct ft_operator *op, uint32_t i)
+{
+  uint32_t tensor = ft_input_of(op, i);
+
+  return tensor ? &graph->tensors[tensor] : NULL;
+}
+
+/* Returns the operator of BLOCK that produces TENSOR, one of BLOCK's tensors; NULL: none. */
+static inline struct ft_operator *ft_block_producer(const struct ft_block *block,
+                                                    const struct ft_tensor *tensor)
+{
+  return tensor->producer && tensor->producer <= block->operator_count
+             ? &block->operators[tensor->producer - 1]
+             : NULL;
 }
 
 #endif

@@ -131,40 +131,40 @@ uint32_t ft_tracer_input(struct ft_tracer *l, const char *name, const struct ft_
 /* Follows the replacements to the last, with path halving. */
 uint32_t ft_tracer_now(struct ft_tracer *l, uint32_t tensor)
 {
-  while (tensor < l->instead_count && l->instead[tensor]) {
-    uint32_t next = l->instead[tensor];
+  while (tensor < l->replacement_count && l->replacement[tensor]) {
+    uint32_t next = l->replacement[tensor];
 
-    if (next < l->instead_count && l->instead[next])
-      l->instead[tensor] = next = l->instead[next];
+    if (next < l->replacement_count && l->replacement[next])
+      l->replacement[tensor] = next = l->replacement[next];
     tensor = next;
   }
   return tensor;
 }
 
-void ft_tracer_instead(struct ft_tracer *l, uint32_t x, uint32_t y)
+void ft_tracer_replace(struct ft_tracer *l, uint32_t x, uint32_t y)
 {
   uint32_t now = ft_tracer_now(l, x);
 
   if (!x || now >= y || ft_tracer_of(l, x)->block != l->serial)
     return;
-  while (l->instead_count <= now)
-    if (add_index(l, &l->instead, &l->instead_room, &l->instead_count, 0) < 0)
+  while (l->replacement_count <= now)
+    if (add_index(l, &l->replacement, &l->replacement_room, &l->replacement_count, 0) < 0)
       return;
-  l->instead[now] = y;
+  l->replacement[now] = y;
   if (now != x)
-    l->instead[x] = y;
+    l->replacement[x] = y;
 }
 
 int ft_tracer_output(struct ft_tracer *l, uint32_t tensor)
 {
   return add_index(l, &l->block->outputs, &l->output_room, &l->block->output_count,
-                   ft_tracer_whole(l, ft_tracer_now(l, tensor)));
+                   ft_tracer_flush(l, ft_tracer_now(l, tensor)));
 }
 
 int ft_tracer_add_kv_cache(struct ft_tracer *l, uint32_t tensor)
 {
   return add_index(l, &l->graph->kv_cache, &l->kv_cache_room, &l->graph->kv_cache_count,
-                   ft_tracer_whole(l, ft_tracer_now(l, tensor)));
+                   ft_tracer_flush(l, ft_tracer_now(l, tensor)));
 }
 
 int ft_tracer_loose_ends(struct ft_tracer *l)
@@ -341,7 +341,7 @@ static struct ft_operator *append_traced_operator(struct ft_tracer *l, uint32_t 
   struct ft_operator *ops;
 
   for (uint32_t i = 0; i < l->in_count; i++)
-    l->ins[i] = ft_tracer_whole(l, ft_tracer_now(l, l->ins[i]));
+    l->ins[i] = ft_tracer_flush(l, ft_tracer_now(l, l->ins[i]));
   ops = ft_tracer_grow(l, b->operators, &l->operator_room, b->operator_count, sizeof *ops);
   if (!ops)
     return NULL;
@@ -418,13 +418,11 @@ bool ft_tracer_reshape_weight(struct ft_tracer *l, struct ft_weight *w, const ft
 bool ft_tracer_add_bias(struct ft_tracer *l, uint32_t x, struct ft_weight *bias, ft_dim channels)
 {
   const struct ft_tensor *t = ft_tracer_of(l, x);
-  struct ft_operator *op;
+  struct ft_operator *op = ft_block_producer(l->block, t);
   uint32_t *in, w;
 
-  if (bias->tensor || !t->producer || t->block != l->serial ||
-      t->producer > l->block->operator_count || !ft_dim_is(channels, bias->declared.elements))
+  if (bias->tensor || !op || t->block != l->serial || !ft_dim_is(channels, bias->declared.elements))
     return false;
-  op = &l->block->operators[t->producer - 1];
   if (!ft_operator_has(op, FT_OPERATOR_TAKES_BIAS) || op->input_count != 2)
     return false;
   in = ft_tracer_take(l, 3 * sizeof *in);

@@ -46,10 +46,10 @@ struct ft_tracer {
   size_t tensor_room, operator_room, constant_room, input_room, output_room, in_room, kv_cache_room;
   uint32_t serial, serials, outer;
   uint32_t *ins;
-  uint32_t *instead; /* by tensor: the tensor that replaced it; 0: none */
-  size_t instead_room;
-  uint32_t instead_count;
-  uint32_t *part; /* by tensor: the pending write into a part of it; 0: none */
+  uint32_t *replacement; /* by tensor: the tensor that replaced it; 0: none */
+  size_t replacement_room;
+  uint32_t replacement_count;
+  uint32_t *part; /* by tensor: what a pending write stores in a part of it; 0: none */
   size_t part_room;
   uint32_t part_count, part_depth;
   uint32_t in_count, attribute_count;
@@ -84,15 +84,16 @@ int ft_tracer_loose_ends(struct ft_tracer *l);
 
 /* Makes later operators read Y instead of X, which was written in place. No effect if X is outside
  * the current block. */
-void ft_tracer_instead(struct ft_tracer *l, uint32_t x, uint32_t y);
+void ft_tracer_replace(struct ft_tracer *l, uint32_t x, uint32_t y);
 /* Returns the tensor that replaces TENSOR now; TENSOR if none does. */
 uint32_t ft_tracer_now(struct ft_tracer *l, uint32_t tensor);
 
 /* Writes PART into a part of X in place: a ScatterND is recorded before the next operator that
  * reads X. No effect if X is outside the current block. */
 void ft_tracer_scatter(struct ft_tracer *l, uint32_t x, uint32_t part);
-/* Returns TENSOR, which nothing replaces, with its pending writes recorded. For tracer.c. */
-uint32_t ft_tracer_whole(struct ft_tracer *l, uint32_t tensor);
+/* Records the pending writes to TENSOR, which nothing replaces, as operators. Returns the tensor
+ * with the writes applied; TENSOR if none is pending. For tracer.c. */
+uint32_t ft_tracer_flush(struct ft_tracer *l, uint32_t tensor);
 
 /* Returns WEIGHT's tensor, added at its first use. */
 uint32_t ft_tracer_weight(struct ft_tracer *l, struct ft_weight *weight);

@@ -30,13 +30,13 @@ void ft_tracer_scatter(struct ft_tracer *l, uint32_t x, uint32_t part)
     return;
   if (now < l->part_count && l->part[now] && ft_tracer_now(l, l->part[now]) == part)
     return; /* PART replaced the tensor of the pending write */
-  now = ft_tracer_now(l, ft_tracer_whole(l, now));
+  now = ft_tracer_now(l, ft_tracer_flush(l, now));
   if (reserve_parts(l, now) < 0)
     return;
   l->part[now] = part;
 }
 
-uint32_t ft_tracer_whole(struct ft_tracer *l, uint32_t tensor)
+uint32_t ft_tracer_flush(struct ft_tracer *l, uint32_t tensor)
 {
   uint32_t part = tensor < l->part_count ? l->part[tensor] : 0, whole;
   struct ft_tracer aside; /* the operator being composed, restored below */
@@ -65,7 +65,7 @@ uint32_t ft_tracer_whole(struct ft_tracer *l, uint32_t tensor)
     return tensor;
   }
   if (ft_tracer_of(l, tensor)->block == l->serial)
-    ft_tracer_instead(l, tensor, whole);
+    ft_tracer_replace(l, tensor, whole);
   else
     l->part[tensor] = part; /* the write is local to this subgraph */
   return whole;

@@ -34,3 +34,23 @@ int64_t ft_autograd_groups(const struct ft_operator *op, const struct ft_tensor 
   }
   return ft_dim_or(groups, 0);
 }
+
+unsigned ft_autograd_extras(const struct ft_operator *op, const struct ft_tensor *y, unsigned saves,
+                            int64_t batch, int64_t sizes[FT_AUTOGRAD_EXTRAS])
+{
+  int64_t elements;
+  unsigned count = 0;
+
+  if (!ft_dim_get(ft_tensor_elements(y), &elements))
+    return 0;
+  elements = ft_known_times(elements, batch);
+  if (saves & FT_SAVES_INDICES)
+    sizes[count++] = ft_known_times(8, elements);
+  if (saves & FT_SAVES_MASK)
+    sizes[count++] = elements;
+  if (saves & FT_SAVES_GATES)
+    sizes[count++] = ft_known_times(4 * op->kind->gates, elements);
+  for (int k = 0; saves & FT_SAVES_STATISTICS && k < 2; k++) /* mean and standard deviation */
+    sizes[count++] = ft_known_times(4, ft_autograd_groups(op, y, batch));
+  return count;
+}

@@ -24,4 +24,14 @@ struct ft_autograd_rule ft_autograd_rule_of(const struct ft_operator *op);
  */
 int64_t ft_autograd_groups(const struct ft_operator *op, const struct ft_tensor *y, int64_t batch);
 
+enum { FT_AUTOGRAD_EXTRAS = 5 }; /* maximum number of sizes from ft_autograd_extras */
+
+/*
+ * Writes into SIZES the bytes of each tensor that OP saves besides its inputs and outputs, by SAVES
+ * (FT_SAVES_*): indices of 64 bits, masks of 8, gates and statistics of 32. Y is OP's output; BATCH
+ * multiplies its number of samples. Returns their number; 0 also if Y's size is unknown.
+ */
+unsigned ft_autograd_extras(const struct ft_operator *op, const struct ft_tensor *y, unsigned saves,
+                            int64_t batch, int64_t sizes[FT_AUTOGRAD_EXTRAS]);
+
 #endif

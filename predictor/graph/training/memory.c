@@ -107,22 +107,15 @@ static int64_t save_tensor(struct liveness *f, uint32_t tensor)
 }
 
 /* Returns the bytes that OP saves besides its inputs and outputs, by SAVES (FT_SAVES_*). */
-static int64_t extra_saved_bytes(struct liveness *f, const struct ft_operator *op, unsigned saves)
+static int64_t extra_saved_bytes(const struct liveness *f, const struct ft_operator *op,
+                                 unsigned saves)
 {
-  const struct ft_tensor *tensors = f->graph->tensors;
-  const struct ft_tensor *y = &tensors[op->output_count ? op->outputs[0] : 0];
-  int64_t elements, bytes = 0;
+  const struct ft_tensor *y = &f->graph->tensors[op->output_count ? op->outputs[0] : 0];
+  int64_t sizes[FT_AUTOGRAD_EXTRAS], bytes = 0;
+  unsigned count = ft_autograd_extras(op, y, saves, 1, sizes);
 
-  if (!ft_dim_get(ft_tensor_elements(y), &elements))
-    return 0;
-  if (saves & FT_SAVES_INDICES)
-    bytes += 8 * elements;
-  if (saves & FT_SAVES_MASK)
-    bytes += elements;
-  if (saves & FT_SAVES_GATES)
-    bytes += 4 * elements * op->kind->gates;
-  if (saves & FT_SAVES_STATISTICS)
-    bytes = ft_known_plus(bytes, ft_known_times(2 * 4, ft_autograd_groups(op, y, 1)));
+  for (unsigned k = 0; k < count; k++)
+    bytes = ft_known_plus(bytes, sizes[k]);
   return bytes;
 }
 
@@ -131,13 +124,12 @@ static int64_t extra_saved_bytes(struct liveness *f, const struct ft_operator *o
 static int64_t probabilities_bytes(const struct liveness *f, const struct ft_block *block,
                                    const struct ft_operator *op)
 {
-  const struct ft_tensor *first = &f->graph->tensors[op->input_count ? op->inputs[0] : 0];
+  uint32_t first = ft_input_of(op, 0);
+  const struct ft_operator *from = ft_block_producer(block, &f->graph->tensors[first]);
 
-  if (!first->producer || first->producer > block->operator_count ||
-      !ft_operator_is(op, FT_OP_MatMul) ||
-      !ft_operator_is(&block->operators[first->producer - 1], FT_OP_Softmax))
+  if (!from || !ft_operator_is(op, FT_OP_MatMul) || !ft_operator_is(from, FT_OP_Softmax))
     return 0;
-  return f->storages[f->storages[op->inputs[0]].owner].bytes;
+  return f->storages[f->storages[first].owner].bytes;
 }
 
 /* Returns the bytes that OP saves for its backward pass and no earlier operator has saved. */
@@ -146,8 +138,7 @@ static int64_t newly_saved_bytes(struct liveness *f, const struct ft_operator *o
 {
   const struct ft_tensor *tensors = f->graph->tensors;
   unsigned saves = ft_autograd_rule_of(op).saves;
-  uint32_t first = op->input_count ? op->inputs[0] : 0;
-  uint32_t second = op->input_count > 1 ? op->inputs[1] : 0;
+  uint32_t first = ft_input_of(op, 0), second = ft_input_of(op, 1);
   struct ft_decomposed decomposed;
   int64_t bytes = 0;
 

@@ -15,24 +15,24 @@ static void plan_parameters(struct ft_plan *p)
   for (uint32_t t = 1; t < p->graph->tensor_count; t++) {
     const struct ft_tensor *x = ft_plan_tensor(p, t);
 
-    if (!p->cost->learnt[t] &&
+    if (!p->cost->trainable[t] &&
         !(x->constant && (ft_element_is_real(x->element) || p->cost->packed[t]) && x->rank > 0))
       continue;
-    if (p->cost->learnt[t]) {
-      p->out->learnt[p->out->learnt_count++] = ft_plan_bytes(p, t);
-      p->out->learnt_bytes = ft_known_plus(p->out->learnt_bytes, ft_plan_bytes(p, t));
-      if (ft_plan_bytes(p, t) > p->out->learnt_most)
-        p->out->learnt_most = ft_plan_bytes(p, t);
+    if (p->cost->trainable[t]) {
+      p->out->trainable_sizes[p->out->trainable_count++] = ft_plan_bytes(p, t);
+      p->out->trainable_bytes = ft_known_plus(p->out->trainable_bytes, ft_plan_bytes(p, t));
+      if (ft_plan_bytes(p, t) > p->out->trainable_max)
+        p->out->trainable_max = ft_plan_bytes(p, t);
     }
     if (p->cost->packed[t])
       p->out->packed_bytes = ft_known_plus(p->out->packed_bytes, ft_plan_bytes(p, t));
-    if (!p->cost->learnt[t]) {
-      (void)ft_plan_take(p, ft_plan_bytes(p, t));
+    if (!p->cost->trainable[t]) {
+      (void)ft_plan_allocate(p, ft_plan_bytes(p, t));
       continue;
     }
-    (void)ft_plan_take(p, ft_share(ft_plan_bytes(p, t), gpus));
+    (void)ft_plan_allocate(p, ft_share(ft_plan_bytes(p, t), gpus));
     if (p->options->keep_gradients && p->options->training && !ft_plan_views(p))
-      (void)ft_plan_take(p, ft_share(ft_plan_bytes(p, t), gpus));
+      (void)ft_plan_allocate(p, ft_share(ft_plan_bytes(p, t), gpus));
   }
   ft_plan_buckets(p);
   p->out->parameters = p->out->count;
@@ -119,7 +119,8 @@ static void pin_segment_input(struct ft_plan *p, uint32_t segment, uint32_t t)
   uint32_t owner = p->storages[t].owner, from = ft_plan_tensor(p, owner)->producer;
 
   if (owner && from && from <= segment_start(p, segment) && p->storages[owner].held)
-    ft_plan_keep(p, p->block->operator_count + segment, ft_plan_hold(p, p->storages[owner].buffer));
+    ft_plan_save(p, p->block->operator_count + segment,
+                 ft_plan_retain(p, p->storages[owner].buffer));
 }
 
 /* Saves the inputs of SEGMENT for its backward pass. */
@@ -153,7 +154,7 @@ static void release_held_tensor(struct ft_plan *p, uint32_t t)
   if (!p->storages[t].held)
     return;
   p->storages[t].held = false;
-  ft_plan_drop(p, p->storages[t].buffer);
+  ft_plan_release(p, p->storages[t].buffer);
 }
 
 /* Recomputes SEGMENT with saved tensors, except the last one, and adds its backward pass. */
@@ -172,7 +173,7 @@ static void replay_backward(struct ft_plan *p, uint32_t segment)
     ft_plan_backward(p, i);
     ft_plan_fsdp_reduce(p, i);
   }
-  ft_plan_forget(p, p->block->operator_count + segment);
+  ft_plan_release_saved(p, p->block->operator_count + segment);
 }
 
 /* ---- the whole pass ---- */
@@ -185,7 +186,7 @@ static void finish_forward(struct ft_plan *p)
     uint32_t t = p->block->outputs[i];
 
     if (p->options->training && p->storages[t].wanted)
-      p->storages[t].gradient = ft_plan_take(p, ft_plan_bytes(p, t));
+      p->storages[t].gradient = ft_plan_allocate(p, ft_plan_bytes(p, t));
     release_held_tensor(p, p->storages[t].owner);
   }
   for (uint32_t i = 0; i < p->graph->kv_cache_count; i++)
@@ -201,30 +202,30 @@ static void finish_forward(struct ft_plan *p)
  */
 static uint32_t plan_loss(struct ft_plan *p)
 {
-  uint32_t t = p->graph->logits, wide, kept;
+  uint32_t t = p->graph->logits, wide, saved;
   bool casts = t && p->storages[t].width < 4 &&
                (p->graph->logits_wide || p->options->precision == FT_PRECISION_AMP);
   int64_t bytes = t ? ft_known_times(ft_plan_bytes(p, t), casts ? 2 : 1) : 0;
 
   if (!p->options->training || !t)
     return 0;
-  wide = ft_plan_take(p, casts ? bytes : 0);
-  kept = ft_plan_take(p, bytes);
-  ft_plan_drop(p, wide);
+  wide = ft_plan_allocate(p, casts ? bytes : 0);
+  saved = ft_plan_allocate(p, bytes);
+  ft_plan_release(p, wide);
   if (casts && !p->graph->logits_wide) /* autocast's cast saves its input */
-    ft_plan_keep(p, p->graph->tensors[t].producer - 1, ft_plan_take(p, ft_plan_bytes(p, t)));
-  return kept;
+    ft_plan_save(p, p->graph->tensors[t].producer - 1, ft_plan_allocate(p, ft_plan_bytes(p, t)));
+  return saved;
 }
 
-/* Adds the backward pass of the loss, and drops KEPT, the buffer that plan_loss saved. */
-static void plan_loss_backward(struct ft_plan *p, uint32_t kept)
+/* Adds the backward pass of the loss, and releases SAVED, the buffer that plan_loss saved. */
+static void plan_loss_backward(struct ft_plan *p, uint32_t saved)
 {
-  uint32_t step = ft_plan_take(p, kept ? p->sizes[kept - 1] : 0),
-           gradient = ft_plan_take(p, kept ? p->sizes[kept - 1] : 0);
+  uint32_t step = ft_plan_allocate(p, saved ? p->sizes[saved - 1] : 0),
+           gradient = ft_plan_allocate(p, saved ? p->sizes[saved - 1] : 0);
 
-  ft_plan_drop(p, step);
-  ft_plan_drop(p, kept);
-  ft_plan_drop(p, gradient); /* finish_forward allocates the logits' gradient */
+  ft_plan_release(p, step);
+  ft_plan_release(p, saved);
+  ft_plan_release(p, gradient); /* finish_forward allocates the logits' gradient */
 }
 
 /* Adds the forward pass, the loss, the backward pass and the release of the gradients. */
@@ -235,7 +236,7 @@ static void plan_pass(struct ft_plan *p)
   int64_t before = p->live;
 
   for (uint32_t i = 0; i < p->block->input_count; i++)
-    p->out->fed_bytes = ft_known_plus(p->out->fed_bytes, ft_plan_bytes(p, p->block->inputs[i]));
+    p->out->input_bytes = ft_known_plus(p->out->input_bytes, ft_plan_bytes(p, p->block->inputs[i]));
   for (uint32_t k = 0; k < p->segments; k++) {
     if (k + 1 < p->segments)
       pin_inputs(p, k);
@@ -250,12 +251,12 @@ static void plan_pass(struct ft_plan *p)
   for (uint32_t k = p->options->training ? p->segments : 0; k-- > 0;)
     replay_backward(p, k);
   for (uint32_t i = 0; i < p->block->operator_count; i++)
-    ft_plan_forget(p, i);
+    ft_plan_release_saved(p, i);
   ft_plan_fsdp_end(p);
   p->out->backward = p->out->count;
-  ft_plan_fsdp_forget(p);
+  ft_plan_fsdp_free_shares(p);
   for (uint32_t t = 1; t < p->graph->tensor_count; t++)
-    ft_plan_drop(p, p->storages[t].gradient);
+    ft_plan_release(p, p->storages[t].gradient);
 }
 
 int ft_schedule_make(struct ft_graph *graph, const struct ft_cost *cost,
@@ -277,10 +278,12 @@ int ft_schedule_make(struct ft_graph *graph, const struct ft_cost *cost,
   p.uses = ft_arena_take(&graph->results, graph->tensor_count * sizeof *p.uses);
   p.users = ft_arena_take(&graph->results, graph->tensor_count * sizeof *p.users);
   p.inside = ft_arena_take(&graph->results, operators * sizeof *p.inside);
-  p.keeps = ft_arena_take(&graph->results, operators * sizeof *p.keeps);
-  schedule->learnt = ft_arena_take(&graph->results, graph->tensor_count * sizeof *schedule->learnt);
-  if (!p.fusions || !p.storages || !p.uses || !p.users || !p.keeps || !p.inside ||
-      !schedule->learnt || ft_fuse(graph, p.block, options->fused_attention, p.fusions) < 0)
+  p.saved_first = ft_arena_take(&graph->results, operators * sizeof *p.saved_first);
+  schedule->trainable_sizes =
+      ft_arena_take(&graph->results, graph->tensor_count * sizeof *schedule->trainable_sizes);
+  if (!p.fusions || !p.storages || !p.uses || !p.users || !p.saved_first || !p.inside ||
+      !schedule->trainable_sizes ||
+      ft_fuse(graph, p.block, options->fused_attention, p.fusions) < 0)
     p.failed = true;
   if (!p.failed) {
     for (size_t i = 0; i < cost->layer_count; i++)

@@ -75,11 +75,11 @@ struct ft_schedule {
   size_t forward;        /* end of the forward pass */
   size_t backward;       /* end of the backward pass; the rest frees the gradients */
   uint32_t buffers;      /* number of different buffers */
-  uint32_t learnt_count; /* trainable tensors */
-  int64_t *learnt;       /* bytes of each */
-  int64_t learnt_bytes, learnt_most; /* sum and maximum of learnt */
+  uint32_t trainable_count;               /* number of trainable tensors */
+  int64_t *trainable_sizes;               /* bytes of each */
+  int64_t trainable_bytes, trainable_max; /* sum and maximum of trainable_sizes */
   int64_t packed_bytes;              /* quantised weights, which are not trainable */
-  int64_t fed_bytes;                 /* network inputs; no event allocates them */
+  int64_t input_bytes;               /* network inputs; no event allocates them */
   int64_t saved_bytes;               /* live at the end of the forward pass, beyond parameters */
   int64_t offloaded_bytes;           /* copied to the host, and back in the backward pass */
   int64_t peak_bytes;                /* maximum of the live bytes, without rounding */

@@ -10,9 +10,9 @@ static void add_gradient(struct ft_plan *p, uint32_t t, uint32_t buffer)
 {
   uint32_t *gradient = &p->storages[t].gradient, sum;
 
-  if (p->cost->learnt[t] &&
+  if (p->cost->trainable[t] &&
       (ft_plan_views(p) || (p->options->keep_gradients && !ft_plan_shards(p)))) {
-    ft_plan_drop(p, buffer); /* accumulated into the existing gradient */
+    ft_plan_release(p, buffer); /* accumulated into the existing gradient */
     return;
   }
   if (!*gradient) {
@@ -21,11 +21,11 @@ static void add_gradient(struct ft_plan *p, uint32_t t, uint32_t buffer)
   }
   if (buffer && p->references[*gradient - 1] > 1) {
     /* shared with another gradient: the sum is not in place */
-    sum = ft_plan_take(p, ft_plan_bytes(p, t));
-    ft_plan_drop(p, *gradient);
+    sum = ft_plan_allocate(p, ft_plan_bytes(p, t));
+    ft_plan_release(p, *gradient);
     *gradient = sum;
   }
-  ft_plan_drop(p, buffer);
+  ft_plan_release(p, buffer);
 }
 
 /* Adds a gradient to T's, if T needs one: GRADIENT itself if HOW is FT_GRADIENT_PASSES, otherwise a
@@ -35,27 +35,27 @@ static void propagate_gradient(struct ft_plan *p, uint32_t t, uint32_t gradient,
   if (!t || !p->storages[t].wanted)
     return;
   if (how == FT_GRADIENT_PASSES && gradient)
-    add_gradient(p, t, ft_plan_hold(p, gradient));
+    add_gradient(p, t, ft_plan_retain(p, gradient));
   else
-    add_gradient(p, t, ft_plan_take(p, ft_plan_bytes(p, t)));
+    add_gradient(p, t, ft_plan_allocate(p, ft_plan_bytes(p, t)));
 }
 
 /* Adds the gradients of convolution OP's bias, input and weight, with their workspaces. */
 static void propagate_conv_gradients(struct ft_plan *p, const struct ft_operator *op)
 {
-  if (ft_plan_input(op, 2))
-    propagate_gradient(p, ft_plan_input(op, 2), 0, FT_GRADIENT_NEW);
-  if (p->storages[ft_plan_input(op, 0)].wanted) {
-    uint32_t gradient = ft_plan_take(p, ft_plan_bytes(p, ft_plan_input(op, 0)));
+  if (ft_input_of(op, 2))
+    propagate_gradient(p, ft_input_of(op, 2), 0, FT_GRADIENT_NEW);
+  if (p->storages[ft_input_of(op, 0)].wanted) {
+    uint32_t gradient = ft_plan_allocate(p, ft_plan_bytes(p, ft_input_of(op, 0)));
 
     ft_plan_work(p, op, 1);
-    add_gradient(p, ft_plan_input(op, 0), gradient);
+    add_gradient(p, ft_input_of(op, 0), gradient);
   }
-  if (p->storages[ft_plan_input(op, 1)].wanted) {
-    uint32_t gradient = ft_plan_take(p, ft_plan_bytes(p, ft_plan_input(op, 1)));
+  if (p->storages[ft_input_of(op, 1)].wanted) {
+    uint32_t gradient = ft_plan_allocate(p, ft_plan_bytes(p, ft_input_of(op, 1)));
 
     ft_plan_work(p, op, 2);
-    add_gradient(p, ft_plan_input(op, 1), gradient);
+    add_gradient(p, ft_input_of(op, 1), gradient);
   }
 }
 
@@ -69,18 +69,18 @@ static void propagate_gradients(struct ft_plan *p, uint32_t i, uint32_t gradient
   uint32_t decomposed[2]; /* gradients of attention's probabilities and scores */
 
   if (fusion->kind == FT_FUSED_ATTENTION) {
-    uint32_t delta = ft_plan_take(p, ft_known_times(4 * p->options->batch, fusion->groups));
+    uint32_t delta = ft_plan_allocate(p, ft_known_times(4 * p->options->batch, fusion->groups));
 
     propagate_gradient(p, fusion->input, 0, FT_GRADIENT_NEW);
     propagate_gradient(p, fusion->keys, 0, FT_GRADIENT_NEW);
     propagate_gradient(p, fusion->values, 0, FT_GRADIENT_NEW);
-    ft_plan_drop(p, delta);
+    ft_plan_release(p, delta);
     return;
   }
   if (fusion->kind == FT_FUSED_ACTIVATION || fusion->kind == FT_FUSED_NORM) {
     propagate_gradient(p, fusion->input, 0, FT_GRADIENT_NEW);
     for (uint32_t j = 0; fusion->kind == FT_FUSED_NORM && j < op->input_count; j++)
-      if (p->cost->learnt[op->inputs[j]])
+      if (p->cost->trainable[op->inputs[j]])
         propagate_gradient(p, op->inputs[j], 0, FT_GRADIENT_NEW);
     return;
   }
@@ -89,7 +89,7 @@ static void propagate_gradients(struct ft_plan *p, uint32_t i, uint32_t gradient
     return;
   }
   for (int k = 0; k < 2; k++)
-    decomposed[k] = ft_plan_take(p, ft_plan_scores(p, op));
+    decomposed[k] = ft_plan_allocate(p, ft_plan_scores(p, op));
   for (uint32_t j = 0; j < op->input_count; j++) {
     uint32_t t = op->inputs[j], full = 0;
     uint8_t how = ft_plan_pads_pool(p, op) ? FT_GRADIENT_PASSES : rule.gradient;
@@ -100,16 +100,16 @@ static void propagate_gradients(struct ft_plan *p, uint32_t i, uint32_t gradient
         !ft_operator_is(op, FT_OP_Pad) && ft_plan_bytes(p, t) != result)
       how = FT_GRADIENT_NEW; /* reduced over the broadcast dimensions */
     if (how == FT_GRADIENT_NEW && ft_operator_is(op, FT_OP_Mul) && ft_plan_bytes(p, t) < result)
-      full = ft_plan_take(p, result); /* the product before the reduction */
+      full = ft_plan_allocate(p, result); /* the product before the reduction */
     else
-      full = ft_plan_take(p, ft_plan_broadcast(p, op, t)); /* the same for a matrix product */
+      full = ft_plan_allocate(p, ft_plan_broadcast(p, op, t)); /* the same for a matrix product */
     if (ft_operator_is(op, FT_OP_Gather) && p->storages[t].gradient && ft_plan_selects(p, op))
       continue; /* unbind: one stack for all outputs */
     propagate_gradient(p, t, gradient, how);
-    ft_plan_drop(p, full);
+    ft_plan_release(p, full);
   }
   for (int k = 0; k < 2; k++)
-    ft_plan_drop(p, decomposed[k]);
+    ft_plan_release(p, decomposed[k]);
 }
 
 void ft_plan_backward(struct ft_plan *p, uint32_t i)
@@ -120,18 +120,18 @@ void ft_plan_backward(struct ft_plan *p, uint32_t i)
   if (!ft_plan_runs(p, op) || !op->output_count)
     return;
   if (p->options->offload)
-    ft_plan_fetch(p, i);
+    ft_plan_reload(p, i);
   for (uint32_t j = 0; j < op->output_count && !gradient; j++)
     gradient = op->outputs[j] ? p->storages[op->outputs[j]].gradient : 0;
   if (gradient && p->fusions[i].kind != FT_FUSED_INSIDE)
     propagate_gradients(p, i, gradient);
-  ft_plan_forget(p, i);
+  ft_plan_release_saved(p, i);
   for (uint32_t j = 0; j < op->output_count; j++) {
     uint32_t t = op->outputs[j];
 
-    if (!t || p->cost->learnt[t])
+    if (!t || p->cost->trainable[t])
       continue;
-    ft_plan_drop(p, p->storages[t].gradient);
+    ft_plan_release(p, p->storages[t].gradient);
     p->storages[t].gradient = 0;
   }
 }

@@ -19,9 +19,9 @@ static const struct ft_operator_hints *hints_of(const struct ft_operator *op)
 /* Returns the number of attention scores of OP for the whole batch; 0 if OP is no attention. */
 static int64_t score_elements(const struct ft_plan *p, const struct ft_operator *op)
 {
-  const struct ft_tensor *q = ft_plan_tensor(p, ft_plan_input(op, 0));
-  const struct ft_tensor *k = ft_plan_tensor(p, ft_plan_input(op, 1));
-  const struct ft_tensor *past = ft_plan_tensor(p, ft_plan_input(op, 4));
+  const struct ft_tensor *q = ft_plan_tensor(p, ft_input_of(op, 0));
+  const struct ft_tensor *k = ft_plan_tensor(p, ft_input_of(op, 1));
+  const struct ft_tensor *past = ft_plan_tensor(p, ft_input_of(op, 4));
   ft_dim rows, columns;
 
   if (!ft_operator_is(op, FT_OP_Attention) || q->rank < 3 || k->rank < 3)
@@ -30,7 +30,7 @@ static int64_t score_elements(const struct ft_plan *p, const struct ft_operator 
   if (q->rank == 3) /* the last dimension has all heads */
     rows = ft_dim_times(rows, ft_dim_of(ft_integer(op, "q_num_heads", 1)));
   columns = k->dims[k->rank - 2];
-  if (ft_plan_input(op, 4) && past->rank == 4)
+  if (ft_input_of(op, 4) && past->rank == 4)
     columns = ft_dim_plus(columns, past->dims[2]);
   return ft_known_times(ft_dim_or(ft_dim_times(rows, columns), 0), q->data ? p->options->batch : 1);
 }
@@ -38,8 +38,8 @@ static int64_t score_elements(const struct ft_plan *p, const struct ft_operator 
 /* Returns the number of query heads per KV head; 1: unknown or equal. */
 static int64_t queries_per_key(const struct ft_plan *p, const struct ft_operator *op)
 {
-  const struct ft_tensor *q = ft_plan_tensor(p, ft_plan_input(op, 0));
-  const struct ft_tensor *k = ft_plan_tensor(p, ft_plan_input(op, 1));
+  const struct ft_tensor *q = ft_plan_tensor(p, ft_input_of(op, 0));
+  const struct ft_tensor *k = ft_plan_tensor(p, ft_input_of(op, 1));
 
   int64_t queries = q->rank == 4 ? ft_dim_or(q->dims[1], 0) : 0;
   int64_t keys = k->rank == 4 ? ft_dim_or(k->dims[1], 0) : 0;
@@ -83,7 +83,7 @@ int64_t ft_plan_scores(const struct ft_plan *p, const struct ft_operator *op)
 /* Saves a new buffer of ELEMENTS of WIDTH bytes for operator I. */
 static void keep_elements(struct ft_plan *p, uint32_t i, int64_t elements, int64_t width)
 {
-  ft_plan_keep(p, i, ft_plan_take(p, ft_known_times(elements, width)));
+  ft_plan_save(p, i, ft_plan_allocate(p, ft_known_times(elements, width)));
 }
 
 /*
@@ -103,24 +103,24 @@ void ft_plan_decomposed_attention(struct ft_plan *p, uint32_t i, bool saves)
   if (!elements)
     return;
   for (uint32_t j = 0; !saves && j < 3; j++)
-    copies[j] = ft_plan_take(p, ft_plan_operand(p, op, ft_plan_input(op, j)));
+    copies[j] = ft_plan_allocate(p, ft_plan_operand(p, op, ft_input_of(op, j)));
   if (!saves && p->options->fused_attention && !hints_of(op)->plain) /* the scaled keys */
-    copies[3] = ft_plan_take(p, ft_plan_operand(p, op, ft_plan_input(op, 1)));
-  scores = ft_plan_take(p, ft_known_times(elements, width));
+    copies[3] = ft_plan_allocate(p, ft_plan_operand(p, op, ft_input_of(op, 1)));
+  scores = ft_plan_allocate(p, ft_known_times(elements, width));
   if (saves && p->storages[op->outputs[0]].wanted && hints_of(op)->softcap)
     /* tanh's result, or its sum with an fp32 mask, which autocast does not narrow */
     keep_elements(p, i, elements,
                   hints_of(op)->softcap > 1 && p->options->precision == FT_PRECISION_AMP ? 4
                                                                                          : width);
-  probabilities = ft_plan_take(p, ft_known_times(elements, wide ? 4 : width));
-  ft_plan_drop(p, scores);
+  probabilities = ft_plan_allocate(p, ft_known_times(elements, wide ? 4 : width));
+  ft_plan_release(p, scores);
   if (!saves || !p->storages[op->outputs[0]].wanted) {
-    ft_plan_drop(p, probabilities);
+    ft_plan_release(p, probabilities);
     for (int j = 0; j < 4; j++)
-      ft_plan_drop(p, copies[j]);
+      ft_plan_release(p, copies[j]);
     return;
   }
-  ft_plan_keep(p, i, probabilities);
+  ft_plan_save(p, i, probabilities);
   if (dropout)
     keep_elements(p, i, elements, 1);
   if (dropout || wide)
@@ -156,7 +156,7 @@ int64_t ft_plan_operand(const struct ft_plan *p, const struct ft_operator *op, u
   int64_t bytes = ft_plan_bytes(p, t), times = 1, width = storage->width;
 
   if ((!ft_plan_decomposes_attention(p, op) &&
-       (!is_masked(op) || !ft_operator_is(op, FT_OP_Attention) || t == ft_plan_input(op, 0) ||
+       (!is_masked(op) || !ft_operator_is(op, FT_OP_Attention) || t == ft_input_of(op, 0) ||
         kv_repetitions(p, op, t) < 2)) ||
       !width)
     return 0;
@@ -164,9 +164,9 @@ int64_t ft_plan_operand(const struct ft_plan *p, const struct ft_operator *op, u
     width = 2; /* the operands of autocast's products */
   else if (runs_in_32_bits(p, op))
     width = 4;
-  else if (t != ft_plan_input(op, 2) && hints_of(op)->upcast > 1)
+  else if (t != ft_input_of(op, 2) && hints_of(op)->upcast > 1)
     width = 4;
-  if (t != ft_plan_input(op, 0))
+  if (t != ft_input_of(op, 0))
     times = kv_repetitions(p, op, t);
   if (times < 2 && width == storage->width && ft_plan_bytes(p, storage->owner) <= bytes)
     return 0;
@@ -179,7 +179,7 @@ static void keep_fused_attention(struct ft_plan *p, uint32_t i)
 {
   const struct ft_operator *op = &p->block->operators[i];
   const struct ft_tensor *y = ft_plan_tensor(p, op->outputs[0]);
-  uint32_t bias = ft_plan_input(op, 3);
+  uint32_t bias = ft_input_of(op, 3);
   int64_t elements = ft_dim_or(ft_tensor_elements(y), 0);
   int64_t heads = y->rank > 1 ? ft_dim_or(y->dims[1], 0) : 0;
 
@@ -195,12 +195,12 @@ static void keep_fused_attention(struct ft_plan *p, uint32_t i)
 
 /* ---- decomposed operators ---- */
 
-bool ft_plan_keep_decomposed(struct ft_plan *p, uint32_t i, bool *input)
+bool ft_plan_save_decomposed(struct ft_plan *p, uint32_t i, bool *input)
 {
   const struct ft_operator *op = &p->block->operators[i];
   const struct ft_tensor *y = ft_plan_tensor(p, op->outputs[0]);
   int64_t elements = ft_known_times(ft_dim_or(ft_tensor_elements(y), 0), p->options->batch);
-  uint8_t width = p->storages[ft_plan_input(op, 0)].width;
+  uint8_t width = p->storages[ft_input_of(op, 0)].width;
   struct ft_decomposed decomposed;
 
   *input = false;

@@ -19,12 +19,12 @@ static bool is_cast(const struct ft_plan *p, const struct ft_operator *op, uint3
   return (op->kind->weight ||
           (ft_operator_is(op, FT_OP_Attention) && !ft_plan_decomposes_attention(p, op) &&
            !ft_plan_operand(p, op, t))) &&
-         (p->cost->learnt[t] || wide);
+         (p->cost->trainable[t] || wide);
 }
 
 /* Saves tensor T of the graph for the backward pass of OP, unless T is live during the whole pass
  * or OP saves a cast copy of T instead. */
-static void keep_tensor(struct ft_plan *p, uint32_t op, uint32_t t)
+static void save_graph_tensor(struct ft_plan *p, uint32_t op, uint32_t t)
 {
   struct ft_storage *storage = ft_plan_owner(p, t);
 
@@ -32,7 +32,7 @@ static void keep_tensor(struct ft_plan *p, uint32_t op, uint32_t t)
   if (!t || storage->fixed || !storage->buffer || is_cast(p, &p->block->operators[op], t) ||
       ft_plan_widened(p, op) == t)
     return;
-  ft_plan_keep(p, op, ft_plan_hold(p, storage->buffer));
+  ft_plan_save(p, op, ft_plan_retain(p, storage->buffer));
 }
 
 static bool wants_gradient(const struct ft_plan *p, uint32_t t)
@@ -40,26 +40,25 @@ static bool wants_gradient(const struct ft_plan *p, uint32_t t)
   return p->storages[t].wanted;
 }
 
+/* Allocates BYTES that operator I computes for its backward pass, and saves them. */
+static void save_new_buffer(struct ft_plan *p, uint32_t i, int64_t bytes)
+{
+  ft_plan_save(p, i, ft_plan_allocate(p, bytes));
+}
+
 /* Saves what operator I computes for its backward pass and is no tensor of the graph, by SAVES
  * (FT_SAVES_*). */
-static void keep_extras(struct ft_plan *p, uint32_t i, unsigned saves)
+static void save_extras(struct ft_plan *p, uint32_t i, unsigned saves)
 {
   const struct ft_operator *op = &p->block->operators[i];
   const struct ft_tensor *y = ft_plan_tensor(p, op->outputs[0]);
-  int64_t elements = ft_known_times(ft_dim_or(ft_tensor_elements(y), 0), p->options->batch);
+  int64_t sizes[FT_AUTOGRAD_EXTRAS];
+  unsigned count = ft_autograd_extras(op, y, saves, p->options->batch, sizes);
 
-  if (!elements)
+  if (ft_dim_is(ft_tensor_elements(y), 0))
     return;
-  if (saves & FT_SAVES_INDICES)
-    ft_plan_keep(p, i, ft_plan_take(p, ft_known_times(8, elements)));
-  if (saves & FT_SAVES_MASK)
-    ft_plan_keep(p, i, ft_plan_take(p, elements));
-  if (saves & FT_SAVES_GATES)
-    ft_plan_keep(p, i, ft_plan_take(p, ft_known_times(4 * op->kind->gates, elements)));
-  if (saves & FT_SAVES_STATISTICS)
-    for (int k = 0; k < 2; k++)
-      ft_plan_keep(
-          p, i, ft_plan_take(p, ft_known_times(4, ft_autograd_groups(op, y, p->options->batch))));
+  for (unsigned k = 0; k < count; k++)
+    save_new_buffer(p, i, sizes[k]);
 }
 
 int64_t ft_plan_broadcast(const struct ft_plan *p, const struct ft_operator *op, uint32_t t)
@@ -93,41 +92,39 @@ static uint32_t copy_of_operand(struct ft_plan *p, const struct ft_operator *op,
   if (x->rank < 3 || (kept == 2 && y->rank < 4) || other->rank < 2)
     return 0;
   if (broadcast)
-    return ft_plan_take(p, broadcast);
+    return ft_plan_allocate(p, broadcast);
   dims[0] = ft_dim_product(x->dims, x->rank - kept);
   for (int i = 0; i < kept; i++)
     dims[i + 1] = x->dims[x->rank - kept + i];
   from = ft_plan_strides(p, t);
   if (ft_strides_reshape(x, &from, dims, kept + 1, &strides))
     return 0;
-  return ft_plan_take(p, ft_plan_bytes(p, t));
+  return ft_plan_allocate(p, ft_plan_bytes(p, t));
 }
 
 /* Saves all activations of the subgraphs of operator I, in all iterations: an upper bound, as
  * subgraphs are not simulated. */
-static void keep_inside(struct ft_plan *p, uint32_t i)
+static void save_inside(struct ft_plan *p, uint32_t i)
 {
   int64_t width = p->options->precision > FT_PRECISION_AMP ? 2 : 4;
 
-  ft_plan_keep(
-      p, i,
-      ft_plan_take(p, ft_known_times(ft_known_times(width, p->inside[i]), p->options->batch)));
+  save_new_buffer(p, i, ft_known_times(ft_known_times(width, p->inside[i]), p->options->batch));
 }
 
 /* Saves operand J of attention, or the copy that attention makes of it. */
-static void keep_operand(struct ft_plan *p, uint32_t i, uint32_t j)
+static void save_operand(struct ft_plan *p, uint32_t i, uint32_t j)
 {
   const struct ft_operator *op = &p->block->operators[i];
-  int64_t copied = ft_plan_operand(p, op, ft_plan_input(op, j));
+  int64_t copied = ft_plan_operand(p, op, ft_input_of(op, j));
 
   if (copied)
-    ft_plan_keep(p, i, ft_plan_take(p, copied));
+    save_new_buffer(p, i, copied);
   else
-    keep_tensor(p, i, ft_plan_input(op, j));
+    save_graph_tensor(p, i, ft_input_of(op, j));
 }
 
 /* Saves what the backward pass of operator I reads, if its output needs a gradient. */
-static void keep_for_backward(struct ft_plan *p, uint32_t i)
+static void save_for_backward(struct ft_plan *p, uint32_t i)
 {
   const struct ft_operator *op = &p->block->operators[i];
   const struct ft_fusion *fusion = &p->fusions[i];
@@ -136,21 +133,21 @@ static void keep_for_backward(struct ft_plan *p, uint32_t i)
 
   if (!p->storages[op->outputs[0]].wanted)
     return;
-  keep_inside(p, i);
+  save_inside(p, i);
   if (fusion->kind == FT_FUSED_ACTIVATION || fusion->kind == FT_FUSED_NORM) {
-    keep_tensor(p, i, fusion->input);
+    save_graph_tensor(p, i, fusion->input);
     if (fusion->kind == FT_FUSED_NORM) {
-      ft_plan_keep(p, i, ft_plan_take(p, ft_known_times(4 * p->options->batch, fusion->groups)));
-      ft_plan_keep(p, i, ft_plan_take(p, ft_known_times(4 * p->options->batch, fusion->groups)));
+      save_new_buffer(p, i, ft_known_times(4 * p->options->batch, fusion->groups));
+      save_new_buffer(p, i, ft_known_times(4 * p->options->batch, fusion->groups));
     }
     return;
   }
   if (fusion->kind == FT_FUSED_ATTENTION) {
-    keep_tensor(p, i, fusion->input);
-    keep_tensor(p, i, fusion->keys);
-    keep_tensor(p, i, fusion->values);
-    keep_tensor(p, i, op->outputs[0]);
-    ft_plan_keep(p, i, ft_plan_take(p, ft_known_times(4 * p->options->batch, fusion->groups)));
+    save_graph_tensor(p, i, fusion->input);
+    save_graph_tensor(p, i, fusion->keys);
+    save_graph_tensor(p, i, fusion->values);
+    save_graph_tensor(p, i, op->outputs[0]);
+    save_new_buffer(p, i, ft_known_times(4 * p->options->batch, fusion->groups));
     return;
   }
   if (ft_operator_is(op, FT_OP_MatMul) && op->input_count == 2) {
@@ -158,11 +155,11 @@ static void keep_for_backward(struct ft_plan *p, uint32_t i)
       uint32_t copy = p->storages[op->inputs[j]].fixed ? 0 : copy_of_operand(p, op, op->inputs[j]);
 
       if (!wants_gradient(p, op->inputs[!j]))
-        ft_plan_drop(p, copy);
+        ft_plan_release(p, copy);
       else if (copy)
-        ft_plan_keep(p, i, copy);
+        ft_plan_save(p, i, copy);
       else
-        keep_tensor(p, i, op->inputs[j]);
+        save_graph_tensor(p, i, op->inputs[j]);
     }
     return;
   }
@@ -171,27 +168,27 @@ static void keep_for_backward(struct ft_plan *p, uint32_t i)
     saves = FT_SAVES_FIRST;
   if (ft_plan_decomposes_attention(p, op))
     saves &= ~(unsigned)FT_SAVES_RESULT; /* only the fused kernel's backward pass reads it */
-  if (ft_plan_keep_decomposed(p, i, &input)) {
+  if (ft_plan_save_decomposed(p, i, &input)) {
     if (input)
-      keep_tensor(p, i, ft_plan_input(op, 0));
+      save_graph_tensor(p, i, ft_input_of(op, 0));
     return;
   }
-  keep_extras(p, i, saves);
+  save_extras(p, i, saves);
   if (saves & FT_SAVES_FIRST)
-    keep_operand(p, i, 0);
+    save_operand(p, i, 0);
   if (saves & FT_SAVES_SECOND)
-    keep_operand(p, i, 1);
+    save_operand(p, i, 1);
   if (saves & FT_SAVES_THIRD)
-    keep_operand(p, i, 2);
+    save_operand(p, i, 2);
   if (saves & FT_SAVES_RESULT)
-    keep_tensor(p, i, op->outputs[0]);
+    save_graph_tensor(p, i, op->outputs[0]);
   if (saves & FT_SAVES_BOTH) {
-    if (wants_gradient(p, ft_plan_input(op, 1)))
-      keep_tensor(p, i, ft_plan_input(op, 0));
-    if (wants_gradient(p, ft_plan_input(op, 0)))
-      keep_tensor(p, i, ft_plan_input(op, 1));
-    if (ft_operator_is(op, FT_OP_Div) && wants_gradient(p, ft_plan_input(op, 1)))
-      keep_tensor(p, i, ft_plan_input(op, 1));
+    if (wants_gradient(p, ft_input_of(op, 1)))
+      save_graph_tensor(p, i, ft_input_of(op, 0));
+    if (wants_gradient(p, ft_input_of(op, 0)))
+      save_graph_tensor(p, i, ft_input_of(op, 1));
+    if (ft_operator_is(op, FT_OP_Div) && wants_gradient(p, ft_input_of(op, 1)))
+      save_graph_tensor(p, i, ft_input_of(op, 1));
   }
 }
 
@@ -236,7 +233,7 @@ static double workspace_part(const struct ft_workspace *w, const struct ft_tenso
 static int64_t workspace_bytes(const struct ft_plan *p, const struct ft_operator *op, int direction)
 {
   const struct ft_workspace *w = &p->options->workspace[direction];
-  const struct ft_tensor *kernel = ft_plan_tensor(p, ft_plan_input(op, 1));
+  const struct ft_tensor *kernel = ft_plan_tensor(p, ft_input_of(op, 1));
   int64_t group, both;
   double part;
 
@@ -249,12 +246,12 @@ static int64_t workspace_bytes(const struct ft_plan *p, const struct ft_operator
     part = 1;
   } else {
     part = workspace_part(w, kernel, group);
-    if (!has_aligned_channels(p, ft_plan_input(op, 0)) || !has_aligned_channels(p, op->outputs[0]))
+    if (!has_aligned_channels(p, ft_input_of(op, 0)) || !has_aligned_channels(p, op->outputs[0]))
       part += w->odd;
   }
-  both = ft_known_plus(ft_plan_bytes(p, ft_plan_input(op, 0)), ft_plan_bytes(p, op->outputs[0]));
+  both = ft_known_plus(ft_plan_bytes(p, ft_input_of(op, 0)), ft_plan_bytes(p, op->outputs[0]));
   return ft_known_plus(part_of_bytes(part, both),
-                       part_of_bytes(w->weight, ft_plan_bytes(p, ft_plan_input(op, 1))));
+                       part_of_bytes(w->weight, ft_plan_bytes(p, ft_input_of(op, 1))));
 }
 
 void ft_plan_work(struct ft_plan *p, const struct ft_operator *op, int direction)
@@ -264,11 +261,11 @@ void ft_plan_work(struct ft_plan *p, const struct ft_operator *op, int direction
 
   if (ft_operator_is(op, FT_OP_Conv))
     ft_plan_emit(p, FT_EVENT_TUNED, 0, 0);
-  buffer = ft_plan_take(p, bytes);
+  buffer = ft_plan_allocate(p, bytes);
   if (buffer && !p->failed)
     p->out->events[p->out->count - 1].kind = FT_EVENT_WORK;
   p->out->peak_no_workspace_bytes = peak;
-  ft_plan_drop(p, buffer);
+  ft_plan_release(p, buffer);
 }
 
 static void release_tensor(struct ft_plan *p, uint32_t t, uint32_t when)
@@ -278,7 +275,7 @@ static void release_tensor(struct ft_plan *p, uint32_t t, uint32_t when)
   if (!t || !storage->held || storage->referenced || storage->last > when)
     return;
   storage->held = false;
-  ft_plan_drop(p, storage->buffer);
+  ft_plan_release(p, storage->buffer);
 }
 
 /*
@@ -291,20 +288,20 @@ static void cast_inputs(struct ft_plan *p, uint32_t i)
   uint32_t wide = ft_plan_widened(p, i), copy;
 
   if (wide) {
-    copy = ft_plan_take(p, ft_known_times(2, ft_plan_bytes(p, wide)));
+    copy = ft_plan_allocate(p, ft_known_times(2, ft_plan_bytes(p, wide)));
     if (p->storages[op->outputs[0]].wanted &&
         (p->fusions[i].kind == FT_FUSED_NORM || ft_autograd_rule_of(op).saves & FT_SAVES_FIRST))
-      ft_plan_keep(p, i, copy);
+      ft_plan_save(p, i, copy);
     else
-      ft_plan_drop(p, copy);
+      ft_plan_release(p, copy);
     return;
   }
 
   for (uint32_t j = 0; j < op->input_count; j++)
     if (is_cast(p, op, op->inputs[j]) && !p->storages[op->inputs[j]].cast) {
-      ft_plan_keep(p, i, ft_plan_take(p, ft_plan_bytes(p, op->inputs[j]) / 2));
+      save_new_buffer(p, i, ft_plan_bytes(p, op->inputs[j]) / 2);
       /* autocast caches the copy of a weight for later readers */
-      p->storages[op->inputs[j]].cast = p->cost->learnt[op->inputs[j]] && p->segments < 2;
+      p->storages[op->inputs[j]].cast = p->cost->trainable[op->inputs[j]] && p->segments < 2;
     }
 }
 
@@ -321,18 +318,18 @@ void ft_plan_forward(struct ft_plan *p, uint32_t i, bool saves)
 
       if (!t || p->storages[t].owner != t || p->storages[t].held)
         continue;
-      p->storages[t].buffer = ft_plan_take(p, ft_plan_bytes(p, t));
+      p->storages[t].buffer = ft_plan_allocate(p, ft_plan_bytes(p, t));
       p->storages[t].held = p->storages[t].buffer != 0;
     }
     cast_inputs(p, i);
     ft_plan_work(p, op, 0);
     ft_plan_decomposed_attention(p, i, saves);
     if (saves)
-      keep_for_backward(p, i);
+      save_for_backward(p, i);
     else
-      ft_plan_forget(p, i);
+      ft_plan_release_saved(p, i);
     if (p->options->offload && p->options->training)
-      ft_plan_send(p, i);
+      ft_plan_offload(p, i);
   }
   for (uint32_t j = 0; j < op->input_count; j++)
     release_tensor(p, op->inputs[j], i + 1);

@@ -19,7 +19,7 @@
 enum { COMPARED = 1 << 24 };
 
 /* A trainable tensor, in the order of use. */
-struct learnt {
+struct trainable {
   uint32_t tensor, first, last; /* in the graph; its first and last reader */
   uint32_t next; /* index of the first tensor from this one on that may begin a unit */
   uint32_t unit; /* its unit; 0: the outermost module's */
@@ -29,7 +29,7 @@ struct learnt {
 
 struct unit_search {
   const struct ft_plan *plan;
-  struct learnt *all;
+  struct trainable *all;
   uint32_t count;
   int64_t left; /* pairs that may still be compared */
 };
@@ -38,7 +38,7 @@ struct unit_search {
 
 static int by_use(const void *a, const void *b)
 {
-  const struct learnt *x = a, *y = b;
+  const struct trainable *x = a, *y = b;
 
   if (x->first != y->first)
     return x->first < y->first ? -1 : 1;
@@ -46,19 +46,19 @@ static int by_use(const void *a, const void *b)
 }
 
 /* Records in USES that operator OP reads T, if T is trainable. */
-static void note_parameter_use(const struct ft_plan *p, struct learnt *uses, uint32_t t,
+static void note_parameter_use(const struct ft_plan *p, struct trainable *uses, uint32_t t,
                                uint32_t op)
 {
-  if (!p->cost->learnt[t])
+  if (!p->cost->trainable[t])
     return;
   if (!uses[t].tensor)
-    uses[t] = (struct learnt){ .tensor = t, .first = op };
+    uses[t] = (struct trainable){ .tensor = t, .first = op };
   uses[t].last = op;
 }
 
 /* Fills ALL, zeroed and with one entry per tensor, with the trainable tensors in the order of use.
  * Returns their number. */
-static uint32_t list_trainable(const struct ft_plan *p, struct learnt *all)
+static uint32_t list_trainable(const struct ft_plan *p, struct trainable *all)
 {
   uint32_t count = 0;
 
@@ -106,7 +106,7 @@ static void find_narrow_places(const struct ft_plan *p, uint32_t *passing)
 }
 
 /* Returns whether X is a weight of a matrix product or a convolution. */
-static bool is_product(const struct ft_plan *p, const struct learnt *x)
+static bool is_product(const struct ft_plan *p, const struct trainable *x)
 {
   const struct ft_operator *op = &p->block->operators[x->first];
 
@@ -254,7 +254,7 @@ static bool allocate_unit_search(struct ft_plan *p, struct unit_search *s, uint3
 }
 
 /* Appends X to unit U's parameters; USED is the number of entries of P->used. */
-static void add_unit_parameter(struct ft_plan *p, struct ft_fsdp_unit *u, const struct learnt *x,
+static void add_unit_parameter(struct ft_plan *p, struct ft_fsdp_unit *u, const struct trainable *x,
                                uint32_t *used)
 {
   int64_t bytes = ft_plan_bytes(p, x->tensor);

@@ -20,7 +20,7 @@ void ft_plan_emit(struct ft_plan *p, uint8_t kind, uint32_t buffer, int64_t byte
   events[p->out->count++] = (struct ft_event){ bytes, buffer, kind };
 }
 
-uint32_t ft_plan_take(struct ft_plan *p, int64_t bytes)
+uint32_t ft_plan_allocate(struct ft_plan *p, int64_t bytes)
 {
   uint32_t buffer = p->out->buffers, *references;
   int64_t *sizes;
@@ -50,14 +50,14 @@ uint32_t ft_plan_take(struct ft_plan *p, int64_t bytes)
   return buffer + 1;
 }
 
-uint32_t ft_plan_hold(struct ft_plan *p, uint32_t buffer)
+uint32_t ft_plan_retain(struct ft_plan *p, uint32_t buffer)
 {
   if (buffer)
     p->references[buffer - 1]++;
   return buffer;
 }
 
-void ft_plan_drop(struct ft_plan *p, uint32_t buffer)
+void ft_plan_release(struct ft_plan *p, uint32_t buffer)
 {
   if (!buffer || --p->references[buffer - 1])
     return;
@@ -65,36 +65,37 @@ void ft_plan_drop(struct ft_plan *p, uint32_t buffer)
   ft_plan_emit(p, FT_EVENT_FREE, buffer - 1, 0);
 }
 
-void ft_plan_keep(struct ft_plan *p, uint32_t op, uint32_t buffer)
+void ft_plan_save(struct ft_plan *p, uint32_t op, uint32_t buffer)
 {
-  struct ft_saved_buffer *kept;
+  struct ft_saved_buffer *saved;
 
   if (!buffer)
     return;
-  kept = ft_arena_grow(&p->graph->results, p->kept, &p->kept_room, p->kept_count, sizeof *kept);
-  if (!kept) {
+  saved =
+      ft_arena_grow(&p->graph->results, p->saved, &p->saved_room, p->saved_count, sizeof *saved);
+  if (!saved) {
     p->failed = true;
     return;
   }
-  p->kept = kept;
-  kept[p->kept_count++] = (struct ft_saved_buffer){ buffer, p->keeps[op] };
-  p->keeps[op] = (uint32_t)p->kept_count;
+  p->saved = saved;
+  saved[p->saved_count++] = (struct ft_saved_buffer){ buffer, p->saved_first[op] };
+  p->saved_first[op] = (uint32_t)p->saved_count;
 }
 
-void ft_plan_send(struct ft_plan *p, uint32_t op)
+void ft_plan_offload(struct ft_plan *p, uint32_t op)
 {
-  for (uint32_t k = p->keeps[op]; k && !p->failed; k = p->kept[k - 1].next) {
-    uint32_t buffer = p->kept[k - 1].buffer;
+  for (uint32_t k = p->saved_first[op]; k && !p->failed; k = p->saved[k - 1].next) {
+    uint32_t buffer = p->saved[k - 1].buffer;
 
     p->out->offloaded_bytes = ft_known_plus(p->out->offloaded_bytes, p->sizes[buffer - 1]);
-    ft_plan_drop(p, buffer);
+    ft_plan_release(p, buffer);
   }
 }
 
-void ft_plan_fetch(struct ft_plan *p, uint32_t op)
+void ft_plan_reload(struct ft_plan *p, uint32_t op)
 {
-  for (uint32_t k = p->keeps[op]; k && !p->failed; k = p->kept[k - 1].next)
-    p->kept[k - 1].buffer = ft_plan_take(p, p->sizes[p->kept[k - 1].buffer - 1]);
+  for (uint32_t k = p->saved_first[op]; k && !p->failed; k = p->saved[k - 1].next)
+    p->saved[k - 1].buffer = ft_plan_allocate(p, p->sizes[p->saved[k - 1].buffer - 1]);
 }
 
 /* ---- tensors ---- */
@@ -109,11 +110,11 @@ int64_t ft_plan_bytes(const struct ft_plan *p, uint32_t t)
   return ft_known_times(ft_dim_or(bytes, 0), x->data ? p->options->batch : 1);
 }
 
-void ft_plan_forget(struct ft_plan *p, uint32_t op)
+void ft_plan_release_saved(struct ft_plan *p, uint32_t op)
 {
-  for (uint32_t k = p->keeps[op]; k; k = p->kept[k - 1].next)
-    ft_plan_drop(p, p->kept[k - 1].buffer);
-  p->keeps[op] = 0;
+  for (uint32_t k = p->saved_first[op]; k; k = p->saved[k - 1].next)
+    ft_plan_release(p, p->saved[k - 1].buffer);
+  p->saved_first[op] = 0;
 }
 
 bool ft_plan_runs(const struct ft_plan *p, const struct ft_operator *op)
@@ -121,7 +122,7 @@ bool ft_plan_runs(const struct ft_plan *p, const struct ft_operator *op)
   bool wanted = false;
 
   for (uint32_t i = 0; i < op->output_count; i++) {
-    if (op->outputs[i] && p->cost->learnt[op->outputs[i]])
+    if (op->outputs[i] && p->cost->trainable[op->outputs[i]])
       return false; /* the exporter wrote a parameter as a copy of another */
     wanted = wanted || p->storages[op->outputs[i]].wanted;
   }

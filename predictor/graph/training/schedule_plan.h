@@ -62,10 +62,11 @@ struct ft_plan {
   int64_t *sizes;                   /* of each buffer, in bytes */
   struct ft_saved_buffer {
     uint32_t buffer, next; /* + 1; next 0: the last */
-  } * kept;                /* lists of saved buffers */
-  uint32_t *keeps; /* index + 1 in kept of the first, by operator, then by segment; 0: none */
+  } * saved;               /* lists of saved buffers */
+  uint32_t
+      *saved_first; /* index + 1 in saved of the first, by operator, then by segment; 0: none */
   int64_t *inside; /* of each operator: activation elements of its subgraphs in all iterations */
-  size_t event_room, reference_room, size_room, kept_room, kept_count;
+  size_t event_room, reference_room, size_room, saved_room, saved_count;
   uint32_t *cuts;    /* first operator of each checkpoint segment, then the number of operators */
   uint32_t segments; /* of activation checkpointing; 1: none */
   int64_t live;      /* bytes of all live buffers */
@@ -98,12 +99,6 @@ static inline bool ft_plan_real(const struct ft_plan *p, uint32_t t)
   return element == FT_ELEMENT_UNKNOWN || ft_element_is_real(element);
 }
 
-/* Returns input I of OP; 0: OP has none. */
-static inline uint32_t ft_plan_input(const struct ft_operator *op, uint32_t i)
-{
-  return i < op->input_count ? op->inputs[i] : 0;
-}
-
 /*
  * Tensors T are indices into p->graph->tensors, operators I indices into p->block->operators, and
  * buffers are numbered from 1; buffer 0 is none, and functions ignore it. A function that runs out
@@ -111,20 +106,21 @@ static inline uint32_t ft_plan_input(const struct ft_operator *op, uint32_t i)
  */
 
 /* Allocates a buffer of BYTES with one reference. Returns the buffer; 0 for 0 bytes or on error. */
-uint32_t ft_plan_take(struct ft_plan *p, int64_t bytes);
+uint32_t ft_plan_allocate(struct ft_plan *p, int64_t bytes);
 /* Adds a reference to BUFFER. Returns BUFFER. */
-uint32_t ft_plan_hold(struct ft_plan *p, uint32_t buffer);
+uint32_t ft_plan_retain(struct ft_plan *p, uint32_t buffer);
 /* Removes a reference to BUFFER, and frees BUFFER without references. */
-void ft_plan_drop(struct ft_plan *p, uint32_t buffer);
+void ft_plan_release(struct ft_plan *p, uint32_t buffer);
 /* Saves BUFFER for the backward pass of operator OP, which takes over the caller's reference. OP
- * may also be p->block->operator_count + a checkpoint segment, here and in ft_plan_forget. */
-void ft_plan_keep(struct ft_plan *p, uint32_t op, uint32_t buffer);
-/* Drops all buffers saved for OP. */
-void ft_plan_forget(struct ft_plan *p, uint32_t op);
+ * may also be p->block->operator_count + a checkpoint segment, here and in ft_plan_release_saved.
+ */
+void ft_plan_save(struct ft_plan *p, uint32_t op, uint32_t buffer);
+/* Releases the buffers saved for OP. */
+void ft_plan_release_saved(struct ft_plan *p, uint32_t op);
 /* Moves the buffers saved for operator OP to the host. */
-void ft_plan_send(struct ft_plan *p, uint32_t op);
-/* Copies them back into new buffers. */
-void ft_plan_fetch(struct ft_plan *p, uint32_t op);
+void ft_plan_offload(struct ft_plan *p, uint32_t op);
+/* Copies the offloaded buffers of OP back into new buffers. */
+void ft_plan_reload(struct ft_plan *p, uint32_t op);
 /* Appends an event: KIND (enum ft_event_kind), BUFFER numbered from 0, BYTES. */
 void ft_plan_emit(struct ft_plan *p, uint8_t kind, uint32_t buffer, int64_t bytes);
 
@@ -152,7 +148,8 @@ void ft_plan_mark_references(struct ft_plan *p);
 
 /* Adds the forward pass of operator I. SAVE: saves tensors for its backward pass. */
 void ft_plan_forward(struct ft_plan *p, uint32_t i, bool save);
-/* Adds the backward pass of operator I, and drops its saved tensors and its outputs' gradients. */
+/* Adds the backward pass of operator I, and releases its saved tensors and its outputs' gradients.
+ */
 void ft_plan_backward(struct ft_plan *p, uint32_t i);
 /* Returns the bytes of operand T of OP expanded to OP's batch dimensions; 0 if OP is no matrix
  * product or does not broadcast T. */
@@ -168,7 +165,7 @@ int64_t ft_plan_operand(const struct ft_plan *p, const struct ft_operator *op, u
 void ft_plan_decomposed_attention(struct ft_plan *p, uint32_t i, bool saves);
 /* Saves what a decomposed operator I (decomposed.h) or fused attention computes for its backward
  * pass. Sets *INPUT if the input is saved too. Returns false if I is not in decomposed.h. */
-bool ft_plan_keep_decomposed(struct ft_plan *p, uint32_t i, bool *input);
+bool ft_plan_save_decomposed(struct ft_plan *p, uint32_t i, bool *input);
 /* Allocates DistributedDataParallel's gradient buckets, if the run has them. */
 void ft_plan_buckets(struct ft_plan *p);
 /* Returns whether each GPU stores only a share of the parameters and gathers the rest. */
@@ -190,7 +187,7 @@ void ft_plan_fsdp_reduce(struct ft_plan *p, uint32_t i);
  */
 void ft_plan_fsdp_end(struct ft_plan *p);
 /* After the optimiser's step: frees this GPU's shares of the gradients. */
-void ft_plan_fsdp_forget(struct ft_plan *p);
+void ft_plan_fsdp_free_shares(struct ft_plan *p);
 /* Allocates and frees the workspace of OP, if a convolution. DIRECTION: 0 forward pass, 1 gradient
  * of the input, 2 of the weights. */
 void ft_plan_work(struct ft_plan *p, const struct ft_operator *op, int direction);

@@ -30,11 +30,11 @@ void ft_plan_buckets(struct ft_plan *p)
 
   if (!p->options->training || p->options->gpus < 2 || ft_plan_shards(p))
     return;
-  for (uint32_t k = p->out->learnt_count; k-- > 0;) {
-    filled = ft_known_plus(filled, p->out->learnt[k]);
+  for (uint32_t k = p->out->trainable_count; k-- > 0;) {
+    filled = ft_known_plus(filled, p->out->trainable_sizes[k]);
     if (filled < limit && k > 0)
       continue;
-    (void)ft_plan_take(p, filled);
+    (void)ft_plan_allocate(p, filled);
     filled = 0;
     limit = next;
   }
@@ -47,7 +47,7 @@ static void gather_unit(struct ft_plan *p, struct ft_fsdp_unit *u)
 {
   if (u->gathered)
     return;
-  u->gathered = ft_plan_take(p, u->bytes);
+  u->gathered = ft_plan_allocate(p, u->bytes);
   p->gathered_bytes = ft_known_plus(p->gathered_bytes, u->gathered ? u->bytes : 0);
 }
 
@@ -56,7 +56,7 @@ static void release_unit(struct ft_plan *p, struct ft_fsdp_unit *u)
 {
   if (!u->gathered)
     return;
-  ft_plan_drop(p, u->gathered);
+  ft_plan_release(p, u->gathered);
   p->gathered_bytes -= u->bytes;
   u->gathered = 0;
 }
@@ -114,16 +114,16 @@ static void reduce_gradients(struct ft_plan *p, struct ft_fsdp_unit *u)
 {
   uint32_t share;
 
-  ft_plan_drop(p, p->flat);
-  p->flat = ft_plan_take(p, u->bytes);
+  ft_plan_release(p, p->flat);
+  p->flat = ft_plan_allocate(p, u->bytes);
   release_unit(p, u);
   for (uint32_t k = u->from; k < u->end; k++) {
-    ft_plan_drop(p, p->storages[p->used[k]].gradient);
+    ft_plan_release(p, p->storages[p->used[k]].gradient);
     p->storages[p->used[k]].gradient = 0;
   }
-  share = ft_plan_take(p, u->share);
+  share = ft_plan_allocate(p, u->share);
   if (p->options->keep_gradients)
-    ft_plan_drop(p, share); /* accumulated into the existing share */
+    ft_plan_release(p, share); /* accumulated into the existing share */
   else
     u->reduced = share;
 }
@@ -143,12 +143,12 @@ void ft_plan_fsdp_end(struct ft_plan *p)
     reduce_gradients(p, &p->units[0]);
   for (uint32_t k = p->unit_count; k-- > 0;)
     release_unit(p, &p->units[k]);
-  ft_plan_drop(p, p->flat);
+  ft_plan_release(p, p->flat);
   p->flat = 0;
 }
 
-void ft_plan_fsdp_forget(struct ft_plan *p)
+void ft_plan_fsdp_free_shares(struct ft_plan *p)
 {
   for (uint32_t k = 0; k < p->unit_count; k++)
-    ft_plan_drop(p, p->units[k].reduced);
+    ft_plan_release(p, p->units[k].reduced);
 }

@@ -83,11 +83,11 @@ static bool find_view(const struct ft_plan *p, const struct ft_operator *op,
   return ft_strides_view(p->graph, op, &from, strides);
 }
 
-static const struct ft_operator *producer_of(const struct ft_plan *p, uint32_t t)
+/* Returns the operator that produces OP's first input; NULL: none. */
+static const struct ft_operator *first_producer(const struct ft_plan *p,
+                                                const struct ft_operator *op)
 {
-  uint32_t from = ft_plan_tensor(p, t)->producer;
-
-  return from && from <= p->block->operator_count ? &p->block->operators[from - 1] : NULL;
+  return ft_block_producer(p->block, ft_plan_tensor(p, ft_input_of(op, 0)));
 }
 
 /* Returns whether OP's output has the size of its first input, which is then not broadcast. */
@@ -102,18 +102,18 @@ static bool keeps_first_size(const struct ft_plan *p, const struct ft_operator *
 /* Returns whether OP adds a bias or a residual in place of its first operand. */
 static bool adds_in_place(const struct ft_plan *p, const struct ft_operator *op)
 {
-  const struct ft_operator *from = producer_of(p, ft_plan_input(op, 0));
+  const struct ft_operator *from = first_producer(p, op);
 
   if (!ft_operator_is(op, FT_OP_Add) || !from || p->uses[op->inputs[0]] != 1 ||
       !keeps_first_size(p, op))
     return false;
   return ft_operator_is(from, FT_OP_BatchNormalization) ||
-         (ft_operator_is(from, FT_OP_MatMul) && p->cost->learnt[ft_plan_input(op, 1)]);
+         (ft_operator_is(from, FT_OP_MatMul) && p->cost->trainable[ft_input_of(op, 1)]);
 }
 
 bool ft_plan_in_place(const struct ft_plan *p, const struct ft_operator *op)
 {
-  const struct ft_operator *from = producer_of(p, ft_plan_input(op, 0));
+  const struct ft_operator *from = first_producer(p, op);
 
   if (adds_in_place(p, op))
     return true;
@@ -210,7 +210,7 @@ static bool autocasts_to_fp32(const struct ft_operator *op, const struct ft_fusi
 uint32_t ft_plan_widened(const struct ft_plan *p, uint32_t i)
 {
   const struct ft_operator *op = &p->block->operators[i];
-  uint32_t t = p->fusions[i].input ? p->fusions[i].input : ft_plan_input(op, 0);
+  uint32_t t = p->fusions[i].input ? p->fusions[i].input : ft_input_of(op, 0);
   struct ft_decomposed decomposed;
 
   if (ft_decomposed_of(op, FT_DECOMPOSED_CAST, &decomposed))
@@ -262,9 +262,9 @@ void ft_plan_settle(struct ft_plan *p)
   count_uses(p);
   for (uint32_t t = 0; t < p->graph->tensor_count; t++) {
     p->storages[t].owner = t;
-    p->storages[t].wanted = p->cost->learnt[t];
+    p->storages[t].wanted = p->cost->trainable[t];
     p->storages[t].width = p->options->precision > FT_PRECISION_AMP ? 2 : 4;
-    p->storages[t].fixed = ft_plan_tensor(p, t)->constant || p->cost->learnt[t];
+    p->storages[t].fixed = ft_plan_tensor(p, t)->constant || p->cost->trainable[t];
   }
   for (uint32_t i = 0; i < p->block->input_count; i++)
     p->storages[p->block->inputs[i]].fixed = true;
