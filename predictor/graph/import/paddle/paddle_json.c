@@ -27,13 +27,13 @@ const char *ft_pir_name(struct ft_pir *r, struct ft_pir_value *v)
   if (v->name || !made)
     return v->name;
   v->made = NULL;
-  r->block = v->block; /* in the block where other readers find it too */
+  r->block = v->block; /* the block that defines it, which all its users can access */
   status = convert_operator(r, made);
   r->block = block;
   return status < 0 ? NULL : v->name;
 }
 
-/* The variables of operand ID, one or more, into LIST. Returns their number, -1 with the error. */
+/* Sets LIST to the variables of operand ID. Returns their number, at least 1; -1 on error. */
 static int operand_variables(struct ft_pir *r, json_int_t id, const char ***list)
 {
   struct ft_pir_value *v = ft_pir_value(r, id);

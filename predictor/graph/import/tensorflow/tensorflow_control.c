@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Functions, branches and loops: those that call functions (TensorFlow 2), and those of Enter,
- * Merge, Switch, NextIteration and Exit nodes (TensorFlow 1). */
+/* Functions, branches and loops. TensorFlow 2 writes a loop as a While node that calls functions,
+ * TensorFlow 1 as Enter, Merge, Switch, NextIteration and Exit nodes. */
 #include "config.h"
 
 #include <string.h>
@@ -83,7 +83,7 @@ int ft_tf_loop(struct ft_tf_run *r, struct ft_tf_call *c)
   return 0;
 }
 
-/* Inlines the branch that is taken; if that is unknown, records both. */
+/* Inlines the branch that the condition selects; if the condition is unknown, records both. */
 int ft_tf_if(struct ft_tf_run *r, struct ft_tf_call *c)
 {
   static const char *const names[] = { "then_branch", "else_branch" };
@@ -155,7 +155,7 @@ static int begin_iteration(struct ft_tf_loop *loop, const struct ft_operand *sta
   return 0;
 }
 
-/* The value of INPUT within an iteration. */
+/* Evaluates INPUT within an iteration. */
 static int iteration_value(struct ft_tf_run *r, struct merge_loop *t, const char *input,
                            struct ft_operand *value)
 {
