@@ -114,7 +114,7 @@ struct ft_hf {
   int upcast; /* 1: the softmax is in float32; 2: queries and keys too */
   bool eager_attention, loss_in_float32;
   bool math_kernel;           /* grouped heads in a kernel that does not support them */
-  int softcap; /* logit soft-capping saves scores: 1 before the mask is added, 2 after */
+  int softcap;                /* attention scores are saved: 1 before the mask is added, 2 after */
   bool fused_qkv, fused_gate; /* one matrix for queries, keys and values; for gate and up */
   bool kv_cache;              /* keys and values are copied into a cache */
   bool rope_in_float32; /* under autocast rotary embedding is in float32, and so is its result */

@@ -79,7 +79,7 @@ static int read_pd_variable(struct reader *r, const struct ft_proto_field *field
     else if (f.number == 2 && f.wire == FT_PROTO_BYTES)
       status = read_var_type(r, f.end, v);
     else if (f.number == 3 && f.wire == FT_PROTO_VARINT)
-      v->kept = f.value != 0;
+      v->persistable = f.value != 0;
   }
   return status < 0 || more < 0 ? -1 : 0;
 }

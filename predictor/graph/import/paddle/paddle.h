@@ -36,14 +36,14 @@ struct ft_pd_operator {
   struct ft_pd_slot *inputs, *outputs;
   struct ft_pd_attribute *attributes;
   size_t input_count, input_room, output_count, output_room, attribute_count, attribute_room;
-  uint64_t at; /* position in the file, for errors */
+  uint64_t at; /* byte offset, in JSON the operator's number; for errors */
 };
 
 struct ft_pd_variable {
   const char *name;
   struct ft_declared declared;
   int64_t kind; /* VarType.Type: 7 is a dense tensor */
-  bool kept;    /* persistable: a weight */
+  bool persistable; /* a weight */
 };
 
 struct ft_pd_block {

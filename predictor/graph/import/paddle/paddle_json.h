@@ -35,11 +35,13 @@ int ft_pir_fail(struct ft_pir *r, const char *what);
 
 /* The name after the dialect in "0.t_f32", "1.conv2d". */
 const char *ft_pir_without_dialect(const char *name);
-const char *ft_pir_same(struct ft_pir *r, const char *text);
+/* The interned copy of TEXT: equal names have the same address. */
+const char *ft_pir_intern(struct ft_pir *r, const char *text);
+/* The value number of an operand or result, 0 if it has none. */
 json_int_t ft_pir_id(const json_t *operand);
 /* A variable name "%12". */
 const char *ft_pir_number(struct ft_pir *r, json_int_t id);
-/* The value numbered ID; NULL with the error if no operator returns it. */
+/* The value numbered ID; NULL if no operator has defined it. */
 struct ft_pir_value *ft_pir_value(struct ft_pir *r, json_int_t id);
 /* Defines ID as a variable NAME. */
 struct ft_pir_value *ft_pir_define(struct ft_pir *r, json_int_t id, const char *name);

@@ -20,13 +20,13 @@ int ft_pir_parameter(struct ft_pir *r, const json_t *op)
   struct ft_pd_variable *list =
       ft_build_grow(r->build, b->variables, &b->variable_room, b->variable_count, sizeof *list);
 
-  name = ft_pir_same(r, name ? name : "");
+  name = ft_pir_intern(r, name ? name : "");
   if (!list || !name || !ft_pir_define(r, ft_pir_id(output), name))
     return -1;
   b->variables = list;
   list += b->variable_count++;
   *list = (struct ft_pd_variable){ .name = name, .kind = TENSOR };
-  list->kept = json_integer_value(json_array_get(flags, 0)) != 0;
+  list->persistable = json_integer_value(json_array_get(flags, 0)) != 0;
   list->declared.kept = json_integer_value(json_array_get(flags, 2)) == 0;
   return ft_pir_declare(r, json_object_get(output, "TT"), &list->declared);
 }

@@ -341,7 +341,7 @@ static int bind_weights(struct ft_pd_run *r, const struct ft_pd_block *block)
     const struct ft_pd_variable *v = &block->variables[i];
     struct ft_operand value = { .type = FT_VALUE_WEIGHT };
 
-    if (!v->kept || v->kind != TENSOR || v->declared.rank < 0)
+    if (!v->persistable || v->kind != TENSOR || v->declared.rank < 0)
       continue;
     for (int j = 0; j < v->declared.rank; j++)
       if (!ft_dim_known(v->declared.dims[j]))

@@ -119,7 +119,8 @@ static void sizes_after_iterations(struct ft_tf_loop *loop, const struct ft_oper
   }
 }
 
-/* Sets RESULT's sizes to those of FROM after N iterations; of a list, LENGTH is the first. */
+/* Sets RESULT's sizes to those of FROM after N iterations. LENGTH: of a list, its elements after
+ * the first iteration, and 0 else. */
 static int set_result_sizes(struct ft_tf_loop *loop, uint32_t result,
                             const struct ft_operand *state, uint32_t from, int64_t length,
                             int64_t n)
