@@ -99,8 +99,8 @@ uint32_t ft_hf_quantized_linear(struct ft_hf_run *r, uint32_t x, const char *nam
 /* Whether the current layer has a sliding window. */
 bool ft_hf_in_window(const struct ft_hf_run *r);
 bool ft_hf_generates(const struct ft_hf_run *r);
-/* Appends the keys or values X to the cache and returns the cache. GROWS: the cache grows with each
- * token, unlike that of an encoder's output. */
+/* Appends the keys or values X to the cache and returns the cache; X without a cache. GROWS: the
+ * cache grows with each token, unlike that of an encoder's output. */
 uint32_t ft_hf_cache(struct ft_hf_run *r, uint32_t x, bool grows);
 /* Records a recurrent state (BATCH, ROWS, COLUMNS) that is stored between tokens. WIDE: in 32 bits
  * at any precision. Returns 0 or -1. */

@@ -78,7 +78,7 @@ int ft_pir_parameter(struct ft_pir *r, const json_t *op);
 int ft_pir_input(struct ft_pir *r, const json_t *op);
 /* "full", "full_int_array": converted when an operator reads the tensor. */
 int ft_pir_constant(struct ft_pir *r, const json_t *op);
-/* "combine": a list; its members are converted when they are read. */
+/* "combine": a list; a member is converted when an operator reads it. */
 int ft_pir_combine(struct ft_pir *r, const json_t *op);
 /* "split" and "slice" of builtin: all members of a list, or the member at attribute index. */
 int ft_pir_split(struct ft_pir *r, const json_t *op);

@@ -62,7 +62,7 @@ struct ft_tf_program {
   size_t function_count, function_room;
   struct ft_symbol_table by_name;     /* functions */
   struct ft_symbol_table untrainable; /* variables that are not trainable */
-  const char **outputs;               /* of the signature: "node:0" */
+  const char **outputs;               /* results that the signature names: "node:0" */
   size_t output_count, output_room;
   uint64_t expansion;     /* number of traces so far */
   bool default_signature; /* the outputs are those of serving_default */
