@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* From a config.json to struct ft_hf: finds the family and checks what its reader gives. */
+/* Converts a config.json to struct ft_hf: finds the family's reader, calls it, checks the result.
+ */
 #include "config.h"
 
 #include <string.h>
@@ -80,7 +81,7 @@ static int read_config(struct ft_hf_config *c, struct ft_hf *m)
   return 0;
 }
 
-/* Copies strings of the JSON document, which is released, into the graph. */
+/* Copies M's strings into the graph, since the JSON document that holds them is freed. */
 static int copy_strings(struct ft_build *build, struct ft_hf *m)
 {
   const char *type = m->type ? m->type : "", *activation = m->activation ? m->activation : "";

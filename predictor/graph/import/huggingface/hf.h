@@ -10,7 +10,7 @@
 
 /*
  * Reads the config.json FD into BUILD's graph, whose program traces the network later. The caller
- * keeps FD. Returns 0, or -1 and fills BUILD's error.
+ * closes FD. Returns 0, or -1 and fills BUILD's error.
  */
 int ft_hf_read(struct ft_build *build, int fd);
 
@@ -62,12 +62,13 @@ struct ft_hf_quantized {
   size_t excluded_count;
 };
 
-/* A network as numbers; the builders (hf_run.h) know no family. 0 means "has none". */
+/* A network's configuration. The builders (hf_run.h) depend only on this struct, not on the model
+ * family. A field of 0: the network has no such thing. */
 struct ft_hf {
   const char *type;   /* model_type */
   uint8_t kind, norm; /* enum ft_hf_kind, enum ft_hf_norm */
   int64_t hidden, layers, heads, kv_heads, head_dim, inner, vocab, embedding;
-  int64_t positions, types; /* learnt position and token type embeddings */
+  int64_t positions, types; /* rows of the learnt position and token type embeddings */
   const char *activation;
   int norms; /* norms of a layer: 1, 2 or 4 */
   bool norm_after, norm_embedding, norm_final, parallel;
@@ -77,15 +78,15 @@ struct ft_hf {
   bool norm_qk_per_head; /* ... each head has gains of its own */
   bool l2_norm_qk;       /* ... by their L2 norm, without gains */
   bool bias_qkv, bias_out, bias_inner, no_key_bias, gated, rotary;
-  bool
-      bias_per_layer; /* every layer has relative positions of its own (umt5); a projector's bias */
+  bool bias_per_layer; /* each layer has its own relative position bias (umt5); a projector has a
+                          bias */
   bool sinks;         /* a learnt extra score for each head: gpt_oss */
   bool pooler, head_transform, head_bias, tied, with_head, causal;
   bool repeat_kv;     /* keys and values are copied for every query head */
   bool shared_layers; /* all layers share their weights: albert */
   bool masked;        /* attention gets an explicit mask */
   bool relative_norm, bias_conv;
-  bool guessed; /* an unknown family, read by hf_generic.c */
+  bool guessed; /* unknown family, configuration read by hf_generic.c */
   /* mixture of experts */
   int64_t experts, experts_per_token, expert_inner, shared_inner;
   int64_t dense_layers, dense_inner; /* layers without experts, and their intermediate size */
@@ -102,10 +103,10 @@ struct ft_hf {
   const struct ft_hf *vision; /* the vision encoder of clip or of a vision-language model */
   int64_t merge_size; /* patches per side that become one token; llava: 1 drops the class token */
   int64_t feature_layer; /* layer whose output the projector reads */
-  int64_t projector_dim; /* features that the projector gives */
+  int64_t projector_dim; /* output features of the projector */
   uint8_t projector;     /* enum ft_hf_projector */
   bool no_class_token, norm_first, pool_head;
-  bool any_size, several_images;    /* --input gives the image size; and the number of images */
+  bool any_size, several_images;    /* --input sets the image size; and the number of images */
   int64_t state, conv_kernel, rank; /* mamba */
   struct ft_hf_quantized quantized;
   /* training (hf_training.c): where dropout is, and how operations are implemented */
@@ -113,10 +114,10 @@ struct ft_hf {
   int upcast; /* 1: the softmax is in float32; 2: queries and keys too */
   bool eager_attention, loss_in_float32;
   bool math_kernel;           /* grouped heads in a kernel that does not support them */
-  int softcap;                /* scores are saved: 1 before the mask is added, 2 after */
+  int softcap;                /* attention scores are saved: 1 before the mask is added, 2 after */
   bool fused_qkv, fused_gate; /* one matrix for queries, keys and values; for gate and up */
   bool kv_cache;              /* keys and values are copied into a cache */
-  bool rope_in_float32;       /* autocast rotates in float32 and leaves the result so */
+  bool rope_in_float32; /* under autocast rotary embedding is in float32, and so is its result */
   bool copy_queries;          /* queries are made contiguous */
   int64_t rotary_dim;         /* features of a head that are rotated; 0: all */
   int64_t window;             /* tokens in a sliding window */

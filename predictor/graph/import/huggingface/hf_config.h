@@ -18,13 +18,15 @@ struct ft_hf_config {
 
 /* Reports "FILE: WHAT" unless an error is set already, and sets C->failed. */
 void ft_hf_refuse(struct ft_hf_config *c, const char *what);
-/* The first of KEYS, separated by "|", that holds an integer; else OTHERWISE. Sets C->failed if
- * none does and OTHERWISE is below 0, or if the value is not within 0 to 2^30. */
+/* Returns the value of the first of KEYS, separated by "|", that holds an integer; else OTHERWISE.
+ * Sets C->failed if no key does and OTHERWISE is negative, or if the value is not in 0 to 2^30. */
 int64_t ft_hf_int(struct ft_hf_config *c, const char *keys, int64_t otherwise);
+/* The value of KEY; OTHERWISE if KEY is absent or of another type. */
 bool ft_hf_bool(const struct ft_hf_config *c, const char *key, bool otherwise);
 const char *ft_hf_string(const struct ft_hf_config *c, const char *key, const char *otherwise);
 
-/* Sets how M behaves in training (hf_training.c). M's type and activation must be set. */
+/* Sets the training fields of M: dropout, decompositions (hf_training.c). M's type and activation
+ * must be set. */
 void ft_hf_training(struct ft_hf_config *c, struct ft_hf *m);
 
 /* Reads quantization_config into M (hf_quantized.c). Returns 0, or -1 with the error. */
@@ -33,8 +35,8 @@ int ft_hf_quantized(struct ft_hf_config *c, struct ft_hf *m);
 /* Sets M's sliding window and the layers that have it (hf_kv_cache.c). */
 void ft_hf_windows(struct ft_hf_config *c, struct ft_hf *m);
 
-/* Whether C has the fields by which an unknown family can be read as a decoder; reads it so
- * (hf_generic.c). */
+/* ft_hf_generic_applies returns whether C has the fields needed to read an unknown family as a
+ * llama-like decoder; ft_hf_generic reads C as one into M (hf_generic.c). */
 bool ft_hf_generic_applies(const struct ft_hf_config *c);
 void ft_hf_generic(struct ft_hf_config *c, struct ft_hf *m);
 
@@ -49,13 +51,13 @@ extern const struct ft_hf_family ft_hf_encoders[], ft_hf_decoders[], ft_hf_vlms[
 /* The reader of model_type TYPE in LIST, or NULL. */
 ft_hf_family_reader *ft_hf_find_family(const struct ft_hf_family *list, const char *type);
 
-/* The library's defaults for a part of a network (configuration_*.py); -1: the file must say. */
+/* The library's defaults for a part of a network (configuration_*.py); -1: required in the file. */
 struct ft_hf_defaults {
   const char *type;
   int64_t hidden, inner, layers, heads, kv_heads, head_dim,
       vocab; /* kv_heads, head_dim of 0 follow from the other fields */
 };
-/* Reads the fields that nearly all configurations have. USUAL: their defaults, or NULL. */
+/* Reads the fields common to nearly all configurations into M. USUAL: their defaults, or NULL. */
 void ft_hf_common(struct ft_hf_config *c, const struct ft_hf_defaults *usual, struct ft_hf *m);
 /* Reads the decoder C of a vision-language model into M, whose type is set. USUAL: its defaults, or
  * NULL. */
@@ -66,8 +68,8 @@ void ft_hf_image_config(struct ft_hf_config *c, int64_t image, int64_t patch, st
 /* The base of llama's descendants: RMSNorm, rotary positions, gated MLP. */
 void ft_hf_llama(struct ft_hf_config *c, struct ft_hf *m);
 
-/* Counts the layers without experts: of every STEP (a key) all but the last, and those in
- * mlp_only_layers. */
+/* Sets M's number of layers without experts: those in mlp_only_layers, and of each group of n
+ * layers all but the last, where n is the value of key STEP. */
 void ft_hf_dense_layers(struct ft_hf_config *c, const char *step, struct ft_hf *m);
 
 #endif

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Configurations of decoder families: each as what it changes of an earlier one. */
+/* Configurations of decoder families. A reader calls that of a similar family, then sets the fields
+ * that differ. */
 #include "config.h"
 
 #include <string.h>
@@ -295,7 +296,7 @@ static void read_llama4(struct ft_hf_config *c, struct ft_hf *m)
     m->dense_layers = m->layers - (int64_t)json_array_size(listed);
 }
 
-/* Experts of deepseek and its descendants; EXPERTS is the default of their number. */
+/* Reads the experts of deepseek and its descendants; EXPERTS is the default number. */
 static void read_routed_experts(struct ft_hf_config *c, int64_t experts, struct ft_hf *m)
 {
   m->experts = ft_hf_int(c, "n_routed_experts|num_local_experts|num_experts", experts);

@@ -131,7 +131,7 @@ static uint32_t audio_convolution(struct ft_hf_run *r, uint32_t x, const char *n
   return ft_hf_activate(r, ft_tracer_end(&r->live, 1));
 }
 
-/* Audio to token embeddings: (batch, mel_bins, time) to (batch, time / 2, features). */
+/* Embeds audio SOUND as tokens: (batch, mel_bins, time) to (batch, time / 2, features). */
 static uint32_t embed_audio(struct ft_hf_run *r, uint32_t sound)
 {
   static const int64_t order[] = { 0, 2, 1 };

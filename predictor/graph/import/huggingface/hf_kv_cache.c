@@ -25,8 +25,8 @@ static void set_layer_window(struct ft_hf *m, int64_t layer, bool yes)
                                                 : m->window_layers[layer / WINDOW_BITS] & ~bit;
 }
 
-/* The period of layers with full attention if the file has no layer_types: the last of every so
- * many layers has it, the first if the period is negative; 1: no layer has it. */
+/* Returns the period n of layers with full attention if the file has no layer_types: the last of
+ * each n layers has it; the first of each -n, if n is negative; 1: no layer has it. */
 static int64_t full_attention_period(struct ft_hf_config *c, const char *type)
 {
   static const struct {
@@ -44,7 +44,7 @@ static int64_t full_attention_period(struct ft_hf_config *c, const char *type)
   return 1;
 }
 
-/* qwen and relatives: no windows unless the file says so, and never in the first layers. */
+/* qwen and relatives: windows only if use_sliding_window is set, and never in the first layers. */
 static bool has_window_switch(const char *type)
 {
   static const char *const some[] = { "qwen2", "qwen3", "qwen2_moe", "qwen3_moe", "smollm3", NULL };
@@ -93,7 +93,7 @@ static int64_t cached_tokens(const struct ft_hf_run *r, int64_t length)
   return ft_hf_in_window(r) && r->m->window < length ? r->m->window : length;
 }
 
-/* A tensor of RANK dimensions DIMS that an earlier pass left. */
+/* A tensor of RANK dimensions DIMS that an earlier pass computed. */
 static uint32_t previous_tensor(struct ft_hf_run *r, unsigned element, int rank,
                                 const int64_t *dims)
 {

@@ -34,8 +34,8 @@ static uint32_t rotate_positions(struct ft_hf_run *r, uint32_t x)
   return part[0] && part[1] ? ft_tracer_concat(&r->live, part, 2, 3) : 0;
 }
 
-/* Queries, keys or values of X, by NAME. ALL (or 0): the output of a fused projection, in which
- * these heads begin at head FIRST. */
+/* Projects X to queries, keys or values with the weight NAME. ALL (or 0): output of a fused
+ * projection, in which the requested heads begin at head FIRST. */
 static uint32_t project_heads(struct ft_hf_run *r, uint32_t x, uint32_t all, const char *name,
                               int64_t first, int64_t heads)
 {

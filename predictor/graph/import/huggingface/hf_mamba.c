@@ -48,7 +48,7 @@ static uint32_t insert_axis(struct ft_hf_run *r, uint32_t x, int64_t axis)
   return ft_tracer_end(&r->live, 1);
 }
 
-/* Operator TYPE of A and B in float32, as the code casts them. */
+/* Operator TYPE of A and B in float32, to which transformers casts both. */
 static uint32_t record_float32(struct ft_hf_run *r, const char *type, uint32_t a, uint32_t b)
 {
   if (!a || (!b && type[0] != 'E'))

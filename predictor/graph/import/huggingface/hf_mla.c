@@ -10,7 +10,7 @@ static uint32_t slice_mla_axis(struct ft_hf_run *r, uint32_t x, int axis, int64_
   return x ? ft_tracer_slice(&r->live, x, axis, from, to, 1) : 0;
 }
 
-/* X with rotary position embedding of the features from STILL to ALL. */
+/* X with rotary position embedding of features STILL to ALL - 1. */
 static uint32_t rotate_tail(struct ft_hf_run *r, uint32_t x, int64_t still, int64_t all)
 {
   uint32_t both[2] = { slice_mla_axis(r, x, 3, 0, still), slice_mla_axis(r, x, 3, still, all) };

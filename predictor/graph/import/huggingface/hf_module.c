@@ -143,7 +143,7 @@ static uint32_t gather_embeddings(struct ft_hf_run *r, const char *name, uint32_
   return ft_hf_binary(r, "Gather", table, which);
 }
 
-/* Rows of the embedding table NAME for LENGTH tokens, by indices that are no input. */
+/* Rows of the embedding table NAME for LENGTH tokens; the indices are a constant, not an input. */
 static uint32_t constant_rows(struct ft_hf_run *r, const char *name, int64_t size, int64_t features,
                               int64_t length)
 {

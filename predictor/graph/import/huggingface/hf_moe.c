@@ -49,7 +49,7 @@ static uint32_t run_all_experts(struct ft_hf_run *r, uint32_t x, uint32_t router
   return ft_hf_reshape(r, y, dims, 3);
 }
 
-/* The router's choice of experts processes each token. */
+/* The experts that the router selects process each token. */
 static uint32_t run_chosen_experts(struct ft_hf_run *r, uint32_t x, uint32_t router)
 {
   const struct ft_hf *m = r->m;
@@ -88,7 +88,7 @@ static uint32_t run_chosen_experts(struct ft_hf_run *r, uint32_t x, uint32_t rou
     if (biases[i])
       ft_tracer_in(&r->live, biases[i]);
   if (packs)
-    ft_tracer_int(&r->live, "expert_weight_bits", 8); /* as many elements as weights */
+    ft_tracer_int(&r->live, "expert_weight_bits", 8); /* one element per weight */
   ft_tracer_int(&r->live, "k", m->experts_per_token);
   return ft_tracer_end(&r->live, 1);
 }

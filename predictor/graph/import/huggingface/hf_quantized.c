@@ -47,7 +47,7 @@ static void read_bitsandbytes(const json_t *q, struct ft_hf_quantized *out)
   out->experts = false;
 }
 
-/* compressed-tensors, config/quant_scheme.py; the first group counts. */
+/* compressed-tensors, config/quant_scheme.py; only the first group is read. */
 static void read_compressed_tensors(const json_t *q, struct ft_hf_quantized *out)
 {
   const json_t *groups = json_member(q, "config_groups"), *w = NULL;
@@ -238,8 +238,8 @@ bool ft_hf_is_quantized(struct ft_hf_run *r, const char *name)
 
 /* ---- sizes ---- */
 
-/* 16-bit numbers that hold scales, zero points and group indices of DEPTH matrices of ROWS x
- * COLUMNS. */
+/* Number of 16-bit elements that hold scales, zero points and group indices of DEPTH matrices of
+ * ROWS x COLUMNS. */
 static int64_t scale_elements(const struct ft_hf_quantized *q, int64_t rows, int64_t columns,
                               int64_t depth)
 {
@@ -287,7 +287,7 @@ uint32_t ft_hf_quantized_linear(struct ft_hf_run *r, uint32_t x, const char *nam
   ft_tracer_in(&r->live, x);
   ft_tracer_in(&r->live, w[0]);
   ft_tracer_in(&r->live, w[1]);
-  ft_tracer_int(&r->live, "bits", 8); /* as many elements as weights */
+  ft_tracer_int(&r->live, "bits", 8); /* one element per weight */
   ft_tracer_int(&r->live, "K", in);
   ft_tracer_int(&r->live, "N", out);
   return ft_tracer_end(&r->live, 1);

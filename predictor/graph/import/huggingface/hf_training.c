@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* How transformers' code of each family behaves in training: where it has dropout, and which
- * operations it decomposes (5.23.0, src/transformers/models/). */
+/* Training behaviour of each family in transformers 5.23.0 (src/transformers/models/): where it has
+ * dropout, and which operations it decomposes. */
 #include "config.h"
 
 #include <string.h>

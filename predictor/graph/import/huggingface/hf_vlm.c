@@ -95,7 +95,7 @@ static uint32_t project_image(struct ft_hf_run *r, uint32_t x)
   }
 }
 
-/* One layer. Windows of patches become separate rows; if the image has no whole number of them,
+/* One layer. Each window of patches becomes a row of the batch. If windows do not tile the image,
  * slightly larger windows are used. */
 static uint32_t windowed_layer(struct ft_hf_run *r, uint32_t x)
 {
@@ -126,7 +126,8 @@ static uint32_t attention_pool(struct ft_hf_run *r, uint32_t x)
   return ft_hf_binary(r, "Add", y, ft_hf_mlp(r, ft_hf_normalise(r, y, "norm"), r->m->inner));
 }
 
-/* The vision encoder of images. ALONE: its pooled output, else what the projector reads. */
+/* Encodes IMAGES with the vision encoder. Returns its pooled output if ALONE, else the projector's
+ * input. */
 static uint32_t encode_image(struct ft_hf_run *r, uint32_t images, bool alone)
 {
   const struct ft_hf *v = r->m;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /*
  * Configurations of vision-language models: a vision encoder, a projector and a decoder
- * (transformers 5.23, src/transformers/models/). Files often give only what differs from the
- * library's defaults (configuration_*.py), which stand here.
+ * (transformers 5.23, src/transformers/models/). Files often contain only the fields that differ
+ * from the library's defaults (configuration_*.py); the tables below hold these defaults.
  */
 #include "config.h"
 
@@ -41,7 +41,7 @@ static struct ft_hf_config config_part(const struct ft_hf_config *c, const char 
                                 .err = c->err };
 }
 
-/* Reads the decoder in text_config; OTHERWISE is its type if the file does not say. TIED: the
+/* Reads the decoder in text_config; OTHERWISE is its type if the file gives none. TIED: the
  * default of tie_word_embeddings. */
 static void read_text_config(struct ft_hf_config *c, const struct ft_hf_defaults *usual,
                              const char *otherwise, bool tied, struct ft_hf *m)

@@ -17,7 +17,7 @@ struct reader {
 
 /* ---- variables ---- */
 
-/* TensorDesc */
+/* Reads a TensorDesc up to END into D. */
 static int read_tensor_desc(struct reader *r, uint64_t end, struct ft_declared *d)
 {
   struct ft_proto_field f = { 0 };
@@ -38,7 +38,7 @@ static int read_tensor_desc(struct reader *r, uint64_t end, struct ft_declared *
   return ft_build_shape(r->build, end, r->integers, (int)rank, d);
 }
 
-/* VarType; a dense tensor (3) has a TensorDesc (1) */
+/* Reads a VarType up to END into V; field 3, a dense tensor, has a TensorDesc in field 1. */
 static int read_var_type(struct reader *r, uint64_t end, struct ft_pd_variable *v)
 {
   struct ft_proto_field f = { 0 }, t;
@@ -79,14 +79,14 @@ static int read_pd_variable(struct reader *r, const struct ft_proto_field *field
     else if (f.number == 2 && f.wire == FT_PROTO_BYTES)
       status = read_var_type(r, f.end, v);
     else if (f.number == 3 && f.wire == FT_PROTO_VARINT)
-      v->kept = f.value != 0;
+      v->persistable = f.value != 0;
   }
   return status < 0 || more < 0 ? -1 : 0;
 }
 
 /* ---- operators ---- */
 
-/* OpDesc.Var: a slot and the names of its variables */
+/* Reads an OpDesc.Var, a slot and the names of its variables, and appends it to SLOTS. */
 static int read_slot(struct reader *r, uint64_t end, struct ft_pd_slot **slots, size_t *room,
                      size_t *count)
 {

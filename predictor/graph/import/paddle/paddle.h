@@ -7,7 +7,8 @@
 #include "predictor/graph/aten/aten.h"
 #include "predictor/graph/import/build.h"
 
-/* Read FD into BUILD's graph. Return 0, or -1 and fill BUILD's error. */
+/* Read FD, a .pdmodel or a JSON file, into BUILD's graph. The caller closes FD. Return 0, or -1 and
+ * fill BUILD's error. */
 int ft_paddle_read(struct ft_build *build, int fd);
 int ft_paddle_read_json(struct ft_build *build, int fd);
 /* Whether a JSON file that begins with the LENGTH bytes of HEAD is a PaddlePaddle 3 program. */
@@ -35,14 +36,14 @@ struct ft_pd_operator {
   struct ft_pd_slot *inputs, *outputs;
   struct ft_pd_attribute *attributes;
   size_t input_count, input_room, output_count, output_room, attribute_count, attribute_room;
-  uint64_t at;
+  uint64_t at; /* byte offset, in JSON the operator's number; for errors */
 };
 
 struct ft_pd_variable {
   const char *name;
   struct ft_declared declared;
   int64_t kind; /* VarType.Type: 7 is a dense tensor */
-  bool kept;    /* persistable: a weight */
+  bool persistable; /* a weight */
 };
 
 struct ft_pd_block {
@@ -61,7 +62,7 @@ void ft_paddle_keep(struct ft_build *build, struct ft_pd_program *program);
 
 /* graph->expand: traces the program with the sizes of IN. Returns 0, or -1 with IN's error. */
 int ft_paddle_run(struct ft_infer *in);
-/* Our element type of VarType.Type. */
+/* The FT_ELEMENT_ type of VarType.Type (framework.proto). */
 unsigned ft_pd_element(int64_t type);
 
 /* Returns the name of the Ith known operator of PaddlePaddle 2 and sets TYPE to the operator of the

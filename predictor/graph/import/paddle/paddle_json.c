@@ -27,13 +27,13 @@ const char *ft_pir_name(struct ft_pir *r, struct ft_pir_value *v)
   if (v->name || !made)
     return v->name;
   v->made = NULL;
-  r->block = v->block; /* in the block where other readers find it too */
+  r->block = v->block; /* the block that defines it, which all its users can access */
   status = convert_operator(r, made);
   r->block = block;
   return status < 0 ? NULL : v->name;
 }
 
-/* The variables of operand ID, one or more, into LIST. Returns their number, -1 with the error. */
+/* Sets LIST to the variables of operand ID. Returns their number, at least 1; -1 on error. */
 static int operand_variables(struct ft_pir *r, json_int_t id, const char ***list)
 {
   struct ft_pir_value *v = ft_pir_value(r, id);
@@ -100,7 +100,7 @@ static int add_result(struct ft_pir *r, struct ft_pd_operator *op, const char *s
     char text[64];
 
     (void)snprintf(text, sizeof text, "%.40s.%zu", name, i);
-    v->list[i] = ft_pir_same(r, text);
+    v->list[i] = ft_pir_intern(r, text);
     if (!v->list[i])
       return -1;
   }
@@ -124,7 +124,7 @@ static int add_attributes(struct ft_pir *r, const struct ft_pir_operator *known,
 
     if (strcmp(name, "struct_name") == 0)
       continue;
-    name = ft_pir_same(r, name);
+    name = ft_pir_intern(r, name);
     if (!name || ft_pir_read_attribute(r, json_object_get(item, "AT"), &a) < 0)
       return -1;
     while (ft_text_until(&renamed, ',', &one_name))
@@ -145,7 +145,8 @@ static int convert_operator(struct ft_pir *r, const json_t *op)
   const struct ft_pir_operator *known = ft_pir_find(name);
   struct ft_text in = ft_text_from(known ? known->in : "X"), out, place;
   const json_t *operands = json_object_get(op, "I"), *outputs = json_object_get(op, "O"), *item;
-  struct ft_pd_operator made = { .type = ft_pir_same(r, known ? known->type : name), .at = r->at },
+  struct ft_pd_operator made = { .type = ft_pir_intern(r, known ? known->type : name),
+                                 .at = r->at },
                         *kept;
   size_t i;
 

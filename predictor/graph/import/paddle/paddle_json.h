@@ -8,9 +8,9 @@
 #include "predictor/graph/import/paddle/paddle.h"
 #include "predictor/graph/ir/symbol_table.h"
 
-/* What a value number stands for. */
+/* A value (operand or result), identified in the file by its number. */
 struct ft_pir_value {
-  const char *name;  /* of its variable; NULL: a list, or a constant without an operator so far */
+  const char *name;  /* of its variable; NULL: a list, or a constant not yet converted */
   const char **list; /* of a vector: the names of its members */
   size_t count;      /* of LIST */
   struct ft_pd_attribute set; /* of a constant: its value as an attribute */
@@ -21,7 +21,7 @@ struct ft_pir_value {
 struct ft_pir {
   struct ft_build *build;
   struct ft_pd_program *program;
-  size_t block; /* the current one */
+  size_t block; /* index of the current block */
   struct ft_symbol_table values;
   const json_t *op;
   size_t at; /* operators so far */
@@ -35,11 +35,13 @@ int ft_pir_fail(struct ft_pir *r, const char *what);
 
 /* The name after the dialect in "0.t_f32", "1.conv2d". */
 const char *ft_pir_without_dialect(const char *name);
-const char *ft_pir_same(struct ft_pir *r, const char *text);
+/* The interned copy of TEXT: equal names have the same address. */
+const char *ft_pir_intern(struct ft_pir *r, const char *text);
+/* The value number of an operand or result, 0 if it has none. */
 json_int_t ft_pir_id(const json_t *operand);
 /* A variable name "%12". */
 const char *ft_pir_number(struct ft_pir *r, json_int_t id);
-/* NULL: no operator gives it. */
+/* The value numbered ID; NULL if no operator has defined it. */
 struct ft_pir_value *ft_pir_value(struct ft_pir *r, json_int_t id);
 /* Defines ID as a variable NAME. */
 struct ft_pir_value *ft_pir_define(struct ft_pir *r, json_int_t id, const char *name);
@@ -61,10 +63,11 @@ int ft_pir_add_output(struct ft_pir *r, struct ft_pd_operator *op, const char *n
                       const char **variables, size_t count);
 int ft_pir_add_attribute(struct ft_pir *r, struct ft_pd_operator *op, const char *name,
                          const struct ft_pd_attribute *what);
-/* An array of the one NAME; NULL if NAME is NULL or memory is exhausted. */
+/* An array with NAME as its only element; NULL if NAME is NULL or memory is exhausted. */
 const char **ft_pir_name_list(struct ft_pir *r, const char *name);
-/* The name of V's variable. The operator of a constant is converted now. NULL with the error. */
+/* The name of V's variable; NULL on error. If V is a constant, converts its operator first. */
 const char *ft_pir_name(struct ft_pir *r, struct ft_pir_value *v);
+/* Converts the JSON array OPS into the current block. Returns 0 or -1. */
 int ft_pir_convert_all(struct ft_pir *r, const json_t *ops);
 
 /* ---- weights, inputs, constants, lists, regions (paddle_json_region.c) ---- */
@@ -75,9 +78,9 @@ int ft_pir_parameter(struct ft_pir *r, const json_t *op);
 int ft_pir_input(struct ft_pir *r, const json_t *op);
 /* "full", "full_int_array": converted when an operator reads the tensor. */
 int ft_pir_constant(struct ft_pir *r, const json_t *op);
-/* "combine": a list; its members are converted when they are read. */
+/* "combine": a list; a member is converted when an operator reads it. */
 int ft_pir_combine(struct ft_pir *r, const json_t *op);
-/* "split" and "slice" of builtin: all members of a list, or the one of attribute index. */
+/* "split" and "slice" of builtin: all members of a list, or the member at attribute index. */
 int ft_pir_split(struct ft_pir *r, const json_t *op);
 /* "if": both regions; "while": its body. */
 int ft_pir_control(struct ft_pir *r, const json_t *op, bool loop);

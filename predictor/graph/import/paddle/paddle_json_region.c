@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* What is no plain operator in a program of PaddlePaddle 3: weights, inputs, constants, lists,
+/* Operators of PaddlePaddle 3 without a ProgramDesc operator: weights, inputs, constants, lists,
  * regions. */
 #include "config.h"
 
@@ -10,7 +10,7 @@
 enum { REGIONS = 16 }; /* limit of nested regions, against hostile files */
 enum { TENSOR = 7 };   /* VarType.DENSE_TENSOR (framework.proto) */
 
-/* ---- operators of unknown kind ---- */
+/* ---- weights, inputs, constants, lists ---- */
 
 int ft_pir_parameter(struct ft_pir *r, const json_t *op)
 {
@@ -20,13 +20,13 @@ int ft_pir_parameter(struct ft_pir *r, const json_t *op)
   struct ft_pd_variable *list =
       ft_build_grow(r->build, b->variables, &b->variable_room, b->variable_count, sizeof *list);
 
-  name = ft_pir_same(r, name ? name : "");
+  name = ft_pir_intern(r, name ? name : "");
   if (!list || !name || !ft_pir_define(r, ft_pir_id(output), name))
     return -1;
   b->variables = list;
   list += b->variable_count++;
   *list = (struct ft_pd_variable){ .name = name, .kind = TENSOR };
-  list->kept = json_integer_value(json_array_get(flags, 0)) != 0;
+  list->persistable = json_integer_value(json_array_get(flags, 0)) != 0;
   list->declared.kept = json_integer_value(json_array_get(flags, 2)) == 0;
   return ft_pir_declare(r, json_object_get(output, "TT"), &list->declared);
 }
@@ -123,8 +123,8 @@ int ft_pir_split(struct ft_pir *r, const json_t *op)
 
 /* ---- regions ---- */
 
-/* Converts region WHICH of OP into a new block. Returns its number, -1 with the error. ARGS:
- * what the block's arguments stand for; YIELDS: the operands that it returns. */
+/* Converts region WHICH of OP into a new block. Returns the block's index, -1 on error.
+ * ARGS: the values of the block's arguments; YIELDS is set to the operands that it returns. */
 static int add_region(struct ft_pir *r, const json_t *op, size_t which, const json_t *args,
                       size_t first, const json_t **yields)
 {
@@ -160,8 +160,8 @@ static int add_region(struct ft_pir *r, const json_t *op, size_t which, const js
   return (int)number;
 }
 
-/* Binds OP's results to the operands that its region returns, from FIRST on; they are slot Out
- * of MADE, which replaces OP. */
+/* Binds OP's results to the operands from FIRST on that its region returns. The results become slot
+ * Out of MADE, OP's replacement. */
 static int end_region(struct ft_pir *r, const json_t *op, struct ft_pd_operator *made,
                       const json_t *yields, size_t first)
 {

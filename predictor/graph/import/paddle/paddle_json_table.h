@@ -3,7 +3,7 @@
  * Operators of PaddlePaddle 3 and their ProgramDesc equivalents. IN and OUT are slots in the
  * order of operands and results. "=axis" is an attribute if the operand is constant; else
  * "=shape/ShapeTensor/ShapeTensorList" names the slots for a tensor and for a list of tensors.
- * ATTRIBUTES are renamed.
+ * ATTRIBUTES lists the attributes whose names differ.
  */
 #ifndef FT_GRAPH_PADDLE_JSON_TABLE_H
 #define FT_GRAPH_PADDLE_JSON_TABLE_H

@@ -12,7 +12,7 @@ int ft_pir_fail(struct ft_pir *r, const char *what)
                       ft_graph_json_text(r->op, "#"), what);
 }
 
-const char *ft_pir_same(struct ft_pir *r, const char *text)
+const char *ft_pir_intern(struct ft_pir *r, const char *text)
 {
   return ft_build_same(r->build, text, strlen(text));
 }
@@ -24,7 +24,7 @@ const char *ft_pir_number(struct ft_pir *r, json_int_t id)
   char text[32];
 
   (void)snprintf(text, sizeof text, "%%%lld", (long long)id);
-  return ft_pir_same(r, text);
+  return ft_pir_intern(r, text);
 }
 
 struct ft_pir_value *ft_pir_value(struct ft_pir *r, json_int_t id)
@@ -148,7 +148,7 @@ int ft_pir_read_attribute(struct ft_pir *r, const json_t *what, struct ft_pd_att
   if (json_is_array(data))
     return strcmp(kind, "a_place") == 0 ? 0 : read_list_attribute(r, data, a);
   if (json_is_string(data)) {
-    a->text = ft_pir_same(r, json_string_value(data));
+    a->text = ft_pir_intern(r, json_string_value(data));
     a->integer = strcmp(kind, "a_dtype") == 0 ? legacy_type(json_string_value(data)) : 0;
     return a->text ? 0 : -1;
   }

@@ -8,7 +8,7 @@
 
 /* ---- layers ---- */
 
-/* Paddings of N dimensions. Different ones before and after (2 N numbers) are averaged. */
+/* Paddings of N dimensions. If the file gives 2 N numbers, those before and after are averaged. */
 static struct ft_operand padding_argument(struct ft_pd_run *r, size_t n)
 {
   const struct ft_pd_attribute *a = ft_pd_attribute(r, "paddings"),
@@ -171,8 +171,8 @@ int ft_pd_product(struct ft_pd_run *r)
   return ft_pd_call_and_give(r, "matmul", args, 2);
 }
 
-/* Whether the layer that gives X takes the weight B as its bias: its size is the channel
- * dimension, the last of a product, the second of a convolution. */
+/* Makes the weight B the bias of the layer that computes X if B's size is the channel dimension
+ * (last of a product, second of a convolution). Returns whether it did. */
 static bool fold_bias(struct ft_pd_run *r, uint32_t x, struct ft_weight *b)
 {
   const struct ft_tensor *t = ft_tracer_of(&r->live, x);
@@ -182,7 +182,7 @@ static bool fold_bias(struct ft_pd_run *r, uint32_t x, struct ft_weight *b)
          ft_tracer_add_bias(&r->live, x, b, t->dims[channels]);
 }
 
-/* Y's dimensions are those of X from attribute axis on. */
+/* Broadcasts Y, whose dimensions match X's from attribute axis on. */
 int ft_pd_elementwise(struct ft_pd_run *r, const char *name)
 {
   struct ft_operand args[] = { ft_pd_input(r, "X"), ft_pd_input(r, "Y") };

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Attributes, inputs and results of one operator: what the operators share. */
+/* Access to the attributes, inputs and results of one operator. */
 #include "config.h"
 
 #include <string.h>

@@ -7,12 +7,12 @@
 
 #include "predictor/graph/import/paddle/paddle_run.h"
 
-/* Limits against hostile files: nested blocks, operators traced. */
+/* Limits against hostile files: nested blocks, operators traced. Chosen by judgement. */
 enum { BLOCK_DEPTH = 16, MAX_OPERATORS = 1 << 20 };
 
 enum { TENSOR = 7 }; /* VarType.DENSE_TENSOR (framework.proto) */
 
-/* ---- by name ---- */
+/* ---- dispatch by operator name ---- */
 
 /* One input X, one result, at most one attribute. */
 static const struct simple {
@@ -159,7 +159,7 @@ const char *ft_pd_operator_at(size_t i, const char **type)
   return handlers[i].type;
 }
 
-/* Records an unknown operator with all its inputs and as many results. */
+/* Records an unknown operator with all its inputs and results. */
 static int record_unknown_operator(struct ft_pd_run *r)
 {
   uint32_t *in, y;
@@ -229,7 +229,7 @@ static int record_while(struct ft_pd_run *r, struct ft_block *body)
   return 0;
 }
 
-/* Runs the block that is taken; if that is unknown, records both. */
+/* Traces the block that the condition selects; if the condition is unknown, records both. */
 static int run_branch(struct ft_pd_run *r, const struct ft_pd_block *taken,
                       const struct ft_pd_block *otherwise)
 {
@@ -262,8 +262,8 @@ static int run_branch(struct ft_pd_run *r, const struct ft_pd_block *taken,
   return given.type == FT_VALUE_TUPLE ? ft_pd_give_list(r, "Out", &given) : -1;
 }
 
-/* Runs sub_block: a condition without an else block counts as true; a loop's body becomes a
- * subgraph of unknown trip count. */
+/* Traces sub_block. A condition without an else block is taken as true. A loop's body becomes a
+ * subgraph with unknown trip count. */
 static int run_sub_block(struct ft_pd_run *r)
 {
   const struct ft_pd_operator *op = r->op;
@@ -341,7 +341,7 @@ static int bind_weights(struct ft_pd_run *r, const struct ft_pd_block *block)
     const struct ft_pd_variable *v = &block->variables[i];
     struct ft_operand value = { .type = FT_VALUE_WEIGHT };
 
-    if (!v->kept || v->kind != TENSOR || v->declared.rank < 0)
+    if (!v->persistable || v->kind != TENSOR || v->declared.rank < 0)
       continue;
     for (int j = 0; j < v->declared.rank; j++)
       if (!ft_dim_known(v->declared.dims[j]))

@@ -13,18 +13,19 @@ struct ft_pd_run {
   const struct ft_pd_program *program;
   const struct ft_pd_operator *op;
   int depth;
-  size_t steps; /* operators so far; those of a block count each time */
+  size_t steps; /* operators traced so far; a block's count each time it is traced */
 };
 
 /* ---- attributes, inputs and results (paddle_operator.c) ---- */
 
 const struct ft_pd_attribute *ft_pd_attribute(const struct ft_pd_run *r, const char *name);
 int64_t ft_pd_integer(const struct ft_pd_run *r, const char *name, int64_t otherwise);
-/* Attribute NAME as a list of integers; empty if there is none. */
+/* Attribute NAME as a list of integers; empty if the operator has none. */
 struct ft_operand ft_pd_integers(struct ft_pd_run *r, const char *name);
 const struct ft_pd_slot *ft_pd_slot(const struct ft_pd_slot *slots, size_t count, const char *name);
 /* Binds the variable NAME to VALUE. Returns 0 or -1. */
 int ft_pd_bind(struct ft_pd_run *r, const char *name, struct ft_operand value);
+/* The value bound to the variable NAME. */
 struct ft_operand ft_pd_value(struct ft_pd_run *r, const char *name);
 struct ft_operand ft_pd_input_at(struct ft_pd_run *r, const char *name, size_t i);
 struct ft_operand ft_pd_input(struct ft_pd_run *r, const char *name);
@@ -33,12 +34,13 @@ struct ft_operand ft_pd_input_list(struct ft_pd_run *r, const char *name);
 struct ft_operand ft_pd_sizes(struct ft_pd_run *r, const char *tensors, const char *tensor,
                               const char *name);
 int ft_pd_give_at(struct ft_pd_run *r, const char *name, size_t i, struct ft_operand value);
-/* Gives VALUE as the result Out, Output or Y, whichever the operator has. */
+/* Binds VALUE to the result Out, Output or Y, whichever the operator has. Returns 0 or -1. */
 int ft_pd_give(struct ft_pd_run *r, struct ft_operand value);
 int ft_pd_give_list(struct ft_pd_run *r, const char *name, const struct ft_operand *value);
 /* Calls ATen's operator NAME. Returns 0 or -1. */
 int ft_pd_call(struct ft_pd_run *r, const char *name, const struct ft_operand *args, size_t count,
                struct ft_operand *result);
+/* Calls ATen's operator NAME and binds its result by ft_pd_give. Returns 0 or -1. */
 int ft_pd_call_and_give(struct ft_pd_run *r, const char *name, const struct ft_operand *args,
                         size_t count);
 

@@ -10,7 +10,7 @@
 
 /* ---- shapes ---- */
 
-/* A size of 0 keeps the input's own size. */
+/* Reshapes; a size of 0 means the input's size in that dimension. */
 int ft_pd_reshape(struct ft_pd_run *r)
 {
   struct ft_operand args[] = { ft_pd_input(r, "X"),
@@ -86,7 +86,8 @@ int ft_pd_fill(struct ft_pd_run *r)
   return ft_pd_give(r, result);
 }
 
-/* Values in the file: attribute "value" in version 3, else named after their type. */
+/* Records a constant from the file: attribute "value" in version 3; in version 2 the attribute is
+ * named after the element type. */
 int ft_pd_assign_value(struct ft_pd_run *r)
 {
   static const char *const names[] = { "value", "int64_values", "int32_values", "fp32_values",
@@ -196,7 +197,7 @@ int ft_pd_norm(struct ft_pd_run *r)
   return ft_pd_call_and_give(r, "norm", args, ft_pd_integer(r, "asvector", 0) ? 2 : 4);
 }
 
-/* x scale + bias, without the parts that are neutral */
+/* x scale + bias; omits a scale of 1 and a bias of 0 */
 int ft_pd_scale(struct ft_pd_run *r)
 {
   const struct ft_pd_attribute *by = ft_pd_attribute(r, "scale"),

@@ -18,7 +18,8 @@ static int append_string(struct ft_tf_reader *r, const struct ft_proto_field *f,
   return grown[(*count)++] ? 0 : -1;
 }
 
-/* A map entry: a message of key (1) and value (2). Returns 1, 0 without a value, or -1. */
+/* Reads the key (field 1) of a map entry up to its value (field 2). Returns 1; 0 if there is no
+ * value; -1 on error. */
 static int read_map_entry(struct ft_tf_reader *r, uint64_t end, const char **key,
                           struct ft_proto_field *value)
 {
@@ -89,7 +90,7 @@ static int read_function_name(struct ft_tf_reader *r, uint64_t end, struct ft_tf
   return more;
 }
 
-/* AttrValue */
+/* Reads an AttrValue up to END into A. */
 static int read_attribute_value(struct ft_tf_reader *r, uint64_t end, struct ft_tf_attribute *a)
 {
   struct ft_proto_field f = { 0 };
@@ -133,7 +134,7 @@ static int read_node_attribute(struct ft_tf_reader *r, uint64_t end, struct ft_t
   return read_attribute_value(r, value.end, list);
 }
 
-/* NodeDef */
+/* Reads a NodeDef. */
 static int read_graph_node(struct ft_tf_reader *r, const struct ft_proto_field *field,
                            struct ft_tf_function *into)
 {
@@ -172,7 +173,7 @@ static int read_graph_node(struct ft_tf_reader *r, const struct ft_proto_field *
 
 /* ---- functions ---- */
 
-/* ArgDef: its name */
+/* Reads an ArgDef up to END and appends its name to LIST. */
 static int read_argument_name(struct ft_tf_reader *r, uint64_t end, const char ***list,
                               size_t *room, size_t *count)
 {
@@ -185,7 +186,7 @@ static int read_argument_name(struct ft_tf_reader *r, uint64_t end, const char *
   return more;
 }
 
-/* OpDef */
+/* Reads an OpDef up to END: names of FN, its arguments and outputs. */
 static int read_signature(struct ft_tf_reader *r, uint64_t end, struct ft_tf_function *fn)
 {
   struct ft_proto_field f = { 0 };
@@ -225,7 +226,7 @@ static int read_result(struct ft_tf_reader *r, uint64_t end, struct ft_tf_functi
   return what ? 0 : -1;
 }
 
-/* FunctionDef; its signature comes first. */
+/* Reads a FunctionDef up to END; the signature precedes the nodes. */
 static int read_function_def(struct ft_tf_reader *r, uint64_t end, struct ft_tf_function *fn)
 {
   struct ft_proto_field f = { 0 };
@@ -322,7 +323,7 @@ static int read_signature_def(struct ft_tf_reader *r, uint64_t end)
   return more;
 }
 
-/* SavedVariable: its name, and whether it is trainable */
+/* Reads a SavedVariable up to END; a variable that is not trainable is entered in UNTRAINABLE. */
 static int read_saved_variable(struct ft_tf_reader *r, uint64_t end)
 {
   struct ft_proto_field f = { 0 };
@@ -346,7 +347,7 @@ static int read_saved_variable(struct ft_tf_reader *r, uint64_t end)
              : 0;
 }
 
-/* SavedObjectGraph: the variables among its objects */
+/* Reads the variables of a SavedObjectGraph up to END. */
 static int read_object_graph(struct ft_tf_reader *r, uint64_t end)
 {
   struct ft_proto_field f = { 0 }, o;

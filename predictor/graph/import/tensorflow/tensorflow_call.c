@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Attributes, inputs and results of one node: what the operators share. */
+/* Access to the attributes, inputs and results of one node, shared by all operators. */
 #include "config.h"
 
 #include <math.h>

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Functions, branches and loops: those that call functions (TensorFlow 2), and those of Enter,
- * Merge, Switch, NextIteration and Exit nodes (TensorFlow 1). */
+/* Functions, branches and loops. TensorFlow 2 writes a loop as a While node that calls functions,
+ * TensorFlow 1 as Enter, Merge, Switch, NextIteration and Exit nodes. */
 #include "config.h"
 
 #include <string.h>
@@ -83,7 +83,7 @@ int ft_tf_loop(struct ft_tf_run *r, struct ft_tf_call *c)
   return 0;
 }
 
-/* Inlines the branch that is taken; if that is unknown, records both. */
+/* Inlines the branch that the condition selects; if the condition is unknown, records both. */
 int ft_tf_if(struct ft_tf_run *r, struct ft_tf_call *c)
 {
   static const char *const names[] = { "then_branch", "else_branch" };
@@ -119,7 +119,7 @@ int ft_tf_if(struct ft_tf_run *r, struct ft_tf_call *c)
 struct merge_loop {
   const struct ft_tf_scope *outside;
   const struct ft_tf_node *condition, **merges;
-  const struct ft_operand *asked; /* the state for which INSIDE holds values */
+  const struct ft_operand *traced; /* the state for which INSIDE holds values */
   struct ft_tf_scope inside;
   uint8_t *seen;
   struct ft_tf_visit *stack;
@@ -133,7 +133,7 @@ static int begin_iteration(struct ft_tf_loop *loop, const struct ft_operand *sta
   struct ft_tf_run *r = loop->r;
   size_t n = s->function->node_count;
 
-  t->asked = state;
+  t->traced = state;
   r->steps += n / 8; /* counts the copies and look-ups below */
   if (r->steps > FT_TF_NODES)
     return ft_tracer_fail(&r->live, "more than %d nodes, loops unrolled", FT_TF_NODES);
@@ -155,7 +155,7 @@ static int begin_iteration(struct ft_tf_loop *loop, const struct ft_operand *sta
   return 0;
 }
 
-/* The value of INPUT within an iteration. */
+/* Evaluates INPUT within an iteration. */
 static int iteration_value(struct ft_tf_run *r, struct merge_loop *t, const char *input,
                            struct ft_operand *value)
 {
@@ -185,7 +185,7 @@ static int run_body_nodes(struct ft_tf_loop *loop, const struct ft_operand *stat
 {
   struct merge_loop *t = loop->data;
 
-  if (t->asked != state && begin_iteration(loop, state) < 0)
+  if (t->traced != state && begin_iteration(loop, state) < 0)
     return -1;
   for (size_t i = 0; i < loop->count; i++) {
     const struct ft_tf_node *again = ft_tf_input_node(&t->inside, t->merges[i], 1, "NextIteration");

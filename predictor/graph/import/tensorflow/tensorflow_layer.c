@@ -8,8 +8,8 @@
 
 /* ---- convolution and pooling ---- */
 
-/* Filters in our order of dimensions: ORDER[i] is the source of dimension i. An unused weight is
- * relabelled, another tensor is transposed. */
+/* Input I, a filter, with its dimensions permuted: ORDER[i] is the source of dimension i. A weight
+ * that no operator reads yet is relabelled; any other tensor is transposed. */
 static uint32_t ordered_filters(struct ft_tf_call *c, size_t i, const int64_t *order, int rank)
 {
   const struct ft_operand *v = ft_tf_operand(c, i);
@@ -85,8 +85,8 @@ int ft_tf_convolution(struct ft_tf_call *c)
   return ft_tf_give_tensor(c, ft_tracer_end(c->l, 1));
 }
 
-/* TensorFlow's filters are height, width, channels, multiplier; ours are channels x multiplier,
- * 1, height, width. */
+/* TensorFlow's filters are (height, width, channels, multiplier), the graph's
+ * (channels x multiplier, 1, height, width). */
 int ft_tf_depthwise(struct ft_tf_call *c)
 {
   static const int64_t order[] = { 2, 3, 0, 1 };
@@ -203,7 +203,7 @@ int ft_tf_product(struct ft_tf_call *c)
   return ft_tf_give_tensor(c, ft_tracer_end(c->l, 1));
 }
 
-/* X with its last two dimensions exchanged. */
+/* X with the last two dimensions swapped. */
 static uint32_t transpose_matrices(struct ft_tf_call *c, uint32_t x)
 {
   int64_t order[FT_GRAPH_RANK];

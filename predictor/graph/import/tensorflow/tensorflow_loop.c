@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /*
- * Loops of both kinds. The first iterations are unrolled, so that what each of them saves is
- * counted. If the rest would be too long, it becomes a subgraph whose trip count is found by
- * evaluating the condition ahead, or is unknown.
+ * Loops of TensorFlow 1 and 2. The first iterations are unrolled, so that the tensors which each
+ * saves for the backward pass are counted. If unrolling all would exceed a limit, the remaining
+ * iterations become a subgraph. Its trip count is determined by evaluating the condition for later
+ * iterations, or is unknown.
  */
 #include "config.h"
 
@@ -12,12 +13,12 @@
 #include "predictor/graph/import/tensorflow/tensorflow_run.h"
 
 enum {
-  UNROLLED_FIRST = 16,              /* iterations before the trip count is determined */
+  UNROLLED_FIRST = 16, /* iterations before the trip count is determined; by judgement */
   UNROLLED_NODES = FT_TF_NODES / 2, /* nodes in all unrolled iterations */
   UNROLLED_ITERATIONS = 1 << 16     /* unrolled iterations */
 };
 
-/* The value of V as a number; NAN if it is none or unknown. */
+/* The value of V; NAN if V is no number or unknown. */
 static double tracked_number(const struct ft_tf_loop *loop, const struct ft_operand *v)
 {
   const struct ft_tensor *t;
@@ -38,7 +39,8 @@ static struct ft_operand constant_like(struct ft_tf_loop *loop, const struct ft_
   return ft_value_tensor(ft_tracer_number(l, element, value));
 }
 
-/* The condition after N more iterations, each of which adds STEPS to the numbers in the state. */
+/* Evaluates the condition after N more iterations, if each adds STEPS to the numbers in the state.
+ */
 static int condition_after(struct ft_tf_loop *loop, const double *steps, double n)
 {
   struct ft_tracer *l = &loop->r->live;
@@ -58,9 +60,9 @@ static int condition_after(struct ft_tf_loop *loop, const double *steps, double 
 }
 
 /*
- * Remaining trip count, given that the condition is true now. BEFORE and LAST are the states one
- * and two iterations ago. Returns -1 if unknown, FT_TF_FAILED with the error. Doubles, then
- * bisects.
+ * Returns the remaining trip count, given that the condition holds for the current state; -1 if
+ * unknown; FT_TF_FAILED on error. BEFORE and LAST are the states one and two iterations ago. The
+ * count is doubled until the condition fails, then bisected.
  */
 static int64_t remaining_iterations(struct ft_tf_loop *loop, const struct ft_operand *before,
                                     const struct ft_operand *last)
@@ -98,8 +100,8 @@ static int64_t remaining_iterations(struct ft_tf_loop *loop, const struct ft_ope
 
 /* ---- state after the loop ---- */
 
-/* Sizes after N iterations, given that the first changed STATE to T; dimensions may grow
- * linearly. */
+/* Extrapolates sizes to N iterations from the first, which changed STATE to T; dimensions may
+ * grow linearly. */
 static void sizes_after_iterations(struct ft_tf_loop *loop, const struct ft_operand *state,
                                    const struct ft_tensor *t, int64_t n, ft_dim *dims)
 {
@@ -117,7 +119,8 @@ static void sizes_after_iterations(struct ft_tf_loop *loop, const struct ft_oper
   }
 }
 
-/* Gives RESULT the sizes of FROM after N iterations; for a list, with LENGTH steps first. */
+/* Sets RESULT's sizes to those of FROM after N iterations. LENGTH: of a list, its elements after
+ * the first iteration, and 0 else. */
 static int set_result_sizes(struct ft_tf_loop *loop, uint32_t result,
                             const struct ft_operand *state, uint32_t from, int64_t length,
                             int64_t n)
@@ -145,8 +148,8 @@ static size_t list_length(const struct ft_operand *v)
   return v->type == FT_VALUE_LIST ? v->list->count : 0;
 }
 
-/* The tensor in NEXT that the loop's subgraph returns: NEXT itself, or a list's new step; 0:
- * none. */
+/* The tensor that the loop's subgraph returns for NEXT: NEXT itself, or the element appended to a
+ * list; 0: none. */
 static uint32_t body_result(const struct ft_operand *next, bool longer)
 {
   const struct ft_operand *v = longer ? &next->list->items[next->list->count - 1] : next;
@@ -154,7 +157,8 @@ static uint32_t body_result(const struct ft_operand *next, bool longer)
   return v->type == FT_VALUE_TENSOR ? v->tensor : 0;
 }
 
-/* Sets STATE to what N iterations make of it; NEXT is after one, RESULT the loop's result. */
+/* Sets STATE to the state after N iterations. NEXT is the state after one, RESULT the loop's
+ * result. */
 static int set_final_state(struct ft_tf_loop *loop, struct ft_operand *state,
                            const struct ft_operand *next, bool longer, uint32_t result, int64_t n)
 {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Operators of one node. Each appends its results to the call and returns 0 or -1 with the
- * error; 1: it needs sizes that are unknown. */
+/* Functions that record one node. Each appends the node's results to C and returns 0; -1 on error,
+ * with the tracer's error set; 1 if the node depends on sizes that are unknown. */
 #ifndef FT_GRAPH_TENSORFLOW_NODE_H
 #define FT_GRAPH_TENSORFLOW_NODE_H
 
@@ -9,15 +9,18 @@
 /* ---- inputs and results (tensorflow_call.c) ---- */
 
 const struct ft_operand *ft_tf_operand(const struct ft_tf_call *c, size_t i);
-/* Input I as a tensor; 0 with the error. */
+/* Input I as a tensor index; 0 on error, with the tracer's error set. */
 uint32_t ft_tf_tensor(struct ft_tf_call *c, size_t i);
-/* Gives T as a result; -1 if it is 0. */
+/* Appends tensor T to C's results. Returns 0, or -1 if T is 0. */
 int ft_tf_give_tensor(struct ft_tf_call *c, uint32_t t);
+/* Appends the COUNT tensors from FIRST on. Returns 0 or -1. */
 int ft_tf_give_tensors(struct ft_tf_call *c, uint32_t first, uint32_t count);
+/* The tensor with index T. */
 struct ft_tensor *ft_tf_of(const struct ft_tf_call *c, uint32_t t);
-/* The integers of input I into OUT. Returns their number, -1 if unknown or more than ROOM. */
+/* Writes the integers of input I to OUT, which holds ROOM. Returns their number; -1 if they are
+ * unknown or more than ROOM. */
 int ft_tf_numbers(struct ft_tf_call *c, size_t i, int64_t *out, int room);
-/* Begins an operator TYPE with the inputs from FIRST to before LAST. Returns 0 or -1. */
+/* Begins an operator TYPE with C's inputs FIRST to LAST - 1. Returns 0 or -1. */
 int ft_tf_begin(struct ft_tf_call *c, const char *type, size_t first, size_t last);
 /* Returns whether the call is of operator OP. */
 bool ft_tf_is(const struct ft_tf_call *c, const char *op);
@@ -55,14 +58,15 @@ int ft_tf_transpose(struct ft_tf_call *c);
 int ft_tf_unpack(struct ft_tf_call *c);
 /* ArgMax and ArgMin. */
 int ft_tf_arg(struct ft_tf_call *c);
-/* Select, recorded as Where, Range and OneHot: the first three inputs, one result. */
+/* Select (recorded as Where), Range and OneHot: three inputs, one result. */
 int ft_tf_ternary(struct ft_tf_call *c);
 int ft_tf_space_batch(struct ft_tf_call *c);
-/* TYPE is the operator that is recorded. */
+/* Reductions; TYPE is the operator that is recorded. */
 int ft_tf_reduce(struct ft_tf_call *c, const char *type);
-/* TensorList operators, which loops use. */
+/* TensorList operators, in which loops collect the results of their iterations. */
 int ft_tf_list_operator(struct ft_tf_call *c);
-/* Makes an added weight the bias of the layer before. Returns false if it is none. */
+/* If C adds a weight to a layer's output, makes the weight that layer's bias. Returns whether it
+ * did. */
 bool ft_tf_fold_bias(struct ft_tf_call *c);
 
 #endif

@@ -9,8 +9,8 @@
 
 /* ---- names of inputs ---- */
 
-/* The node that INPUT ("^node", "node", "node:1", "node:output:1") names, and which of its
- * results. */
+/* The node that INPUT ("^node", "node", "node:1", "node:output:1") refers to; WHICH is set to the
+ * index of the node's result. */
 static const struct ft_tf_node *find_source(const struct ft_tf_function *fn, const char *input,
                                             uint32_t *which)
 {

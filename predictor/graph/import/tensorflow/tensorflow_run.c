@@ -25,7 +25,9 @@ static int record_decomposed_norm(struct ft_tf_run *r, struct ft_tf_scope *s, st
     if (!tensors[i] && in[i][0])
       return -1;
   }
-  own = !tensors[3] || ft_tracer_of(&r->live, tensors[3])->data; /* statistics of the data itself */
+  own =
+      !tensors[3] ||
+      ft_tracer_of(&r->live, tensors[3])->data; /* mean and variance are computed from the input */
   ft_tracer_op(&r->live, own ? "LayerNormalization" : "BatchNormalization");
   for (int i = 0; i < (own ? 3 : 5); i++)
     ft_tracer_in(&r->live, tensors[i]);
@@ -86,8 +88,8 @@ static int declare_placeholder(struct ft_tf_run *r, struct ft_tf_call *c)
   return tensor ? ft_tf_give(c, ft_value_tensor(tensor)) : -1;
 }
 
-/* Constants: real tensors are the weights of a frozen graph, sizes and scalars are not
- * trainable. */
+/* Records a constant. A floating-point tensor is a weight of a frozen graph; sizes and scalars are
+ * not trainable. */
 static int give_const_node(struct ft_tf_run *r, struct ft_tf_call *c)
 {
   const struct ft_tf_attribute *a = ft_tf_attribute(c->node, "value");
@@ -137,7 +139,7 @@ static bool calls_function(const struct ft_tf_run *r, const char *op)
   return ft_symbol_table_get(&r->program->by_name, op) != NULL;
 }
 
-/* Room for the inputs of N. Nodes that call no function share one buffer. */
+/* A buffer for the inputs of N. Nodes that call no function share one. */
 static struct ft_operand *input_buffer(struct ft_tf_run *r, const struct ft_tf_node *n)
 {
   size_t count = n->input_count + 1;
@@ -217,7 +219,8 @@ int ft_tf_run_nodes(struct ft_tf_run *r, struct ft_tf_scope *s, const size_t *or
   return 0;
 }
 
-/* The nodes that OUTPUTS need, in order. The order of a function's results is kept for loops. */
+/* The nodes that OUTPUTS depend on, in trace order. A function's order is cached, since loops call
+ * the function repeatedly. */
 static const size_t *order_nodes(struct ft_tf_run *r, struct ft_tf_scope *s,
                                  const char *const *outputs, size_t output_count, size_t *count)
 {
@@ -305,8 +308,8 @@ static const char **unread_results(struct ft_tf_run *r, size_t *count)
   return ends;
 }
 
-/* Declares the placeholders that the outputs need, before all else: ft_infer_inputs sets their
- * sizes together. */
+/* Declares the placeholders that the outputs depend on before any node is traced, because
+ * ft_infer_inputs sets the sizes of all inputs together. */
 static int declare_placeholders(struct ft_tf_run *r, struct ft_tf_scope *s,
                                 const char *const *outputs, size_t count)
 {

@@ -6,27 +6,29 @@
 
 #include "predictor/graph/import/tensorflow/tensorflow.h"
 
-/* Limit of traced nodes; those of a loop count in each iteration. */
+/* Limit of traced nodes, against hostile files; a loop's nodes count once per iteration. Chosen by
+ * judgement. */
 enum { FT_TF_NODES = 1 << 18 };
 
 struct ft_tf_run {
   struct ft_tracer live;
   struct ft_tf_program *program;
   int depth;
-  size_t steps;
+  size_t steps;              /* nodes traced so far */
   struct ft_operand *inputs; /* buffer for nodes that call no function */
   size_t input_room;
 };
 
-/* A function, or the graph, being traced: the results of its nodes. */
+/* The results of the nodes of the function, or of the graph, that is being traced. */
 struct ft_tf_scope {
   const struct ft_tf_function *function;
-  struct ft_operand **values; /* of each node */
-  size_t *counts;
+  struct ft_operand **values; /* results of each node */
+  size_t *counts;             /* number of results of each node */
   const struct ft_operand *arguments;
   size_t argument_count;
 };
 
+/* A stack entry of ft_tf_order's depth-first search: NEXT of the COUNT inputs LIST is next. */
 struct ft_tf_visit {
   size_t node, next, count;
   const char *const *list;
@@ -38,9 +40,11 @@ int ft_tf_fail(struct ft_tf_run *r, const struct ft_tf_node *n, const char *what
 
 /* ---- order (tensorflow_order.c) ---- */
 
-/* The node that INPUT names, NULL if it is an argument, and which of its results. */
+/* The node that INPUT refers to, or NULL if INPUT is an argument. Sets WHICH to the index of the
+ * node's result. */
 const struct ft_tf_node *ft_tf_source(const struct ft_tf_scope *s, const char *input,
                                       uint32_t *which);
+/* The value of INPUT in scope S. */
 struct ft_operand ft_tf_value(struct ft_tf_scope *s, const char *input);
 /* The node at input I of N if its operator begins with OP (NULL: any operator), else NULL. */
 const struct ft_tf_node *ft_tf_input_node(struct ft_tf_scope *s, const struct ft_tf_node *n,
@@ -54,10 +58,11 @@ bool ft_tf_is_normalisation(struct ft_tf_scope *s, const struct ft_tf_node *n, c
 /* The Merge node that the loop's EXIT reads through a Switch, and the loop's CONDITION; or NULL. */
 const struct ft_tf_node *ft_tf_merge(struct ft_tf_scope *s, const struct ft_tf_node *exit,
                                      const struct ft_tf_node **condition);
-/* Counts the Merge nodes of the loop with CONDITION, and puts them into LIST unless it is NULL. */
+/* Returns the number of Merge nodes of the loop with CONDITION, and writes them to LIST unless LIST
+ * is NULL. */
 size_t ft_tf_merges(struct ft_tf_scope *s, const struct ft_tf_node *condition,
                     const struct ft_tf_node **list);
-/* Appends the nodes that INPUT needs to ORDER, each after its own inputs. SEEN, per node: 1 in
+/* Appends the nodes that INPUT depends on to ORDER, each after its own inputs. SEEN, per node: 1 in
  * progress, 2 done. Returns 0, or -1 for a cycle. */
 int ft_tf_order(struct ft_tf_run *r, struct ft_tf_scope *s, const char *input, uint8_t *seen,
                 struct ft_tf_visit *stack, size_t *order, size_t *count);
@@ -80,19 +85,21 @@ struct ft_tf_loop {
   struct ft_tf_run *r;
   struct ft_operand *state; /* on entry the initial state, on return the final one */
   size_t count;
-  /* Evaluates the condition for STATE: 1, 0; -1: unknown, FT_TF_FAILED with the error. */
+  /* Evaluates the condition for STATE. Returns 1 or 0; -1 if unknown; FT_TF_FAILED on error. */
   int (*condition)(struct ft_tf_loop *loop, const struct ft_operand *state);
-  /* Runs one iteration from STATE; the new state goes into NEXT. Returns 0 or -1. */
+  /* Traces one iteration from STATE and writes the new state to NEXT. Returns 0 or -1. */
   int (*body)(struct ft_tf_loop *loop, const struct ft_operand *state, struct ft_operand *next);
   void *data;
 };
 
+/* Traces LOOP: unrolled, or its remaining iterations as a subgraph. Returns 0 or -1. */
 int ft_tf_run_loop(struct ft_tf_loop *loop);
 
 /* ---- nodes (tensorflow_run.c) ---- */
 
+/* Traces the COUNT nodes of S whose indices are in ORDER. Returns 0 or -1. */
 int ft_tf_run_nodes(struct ft_tf_run *r, struct ft_tf_scope *s, const size_t *order, size_t count);
-/* Traces FN and appends its OUTPUTS to INTO. Returns 0 or -1. */
+/* Traces FN with the arguments ARGS and appends its OUTPUTS to INTO's results. Returns 0 or -1. */
 int ft_tf_trace_function(struct ft_tf_run *r, const struct ft_tf_function *fn,
                          const char *const *outputs, size_t output_count,
                          const struct ft_operand *args, size_t arg_count, struct ft_tf_call *into);

@@ -119,7 +119,7 @@ int ft_tf_pack(struct ft_tf_call *c)
                            stack_values(c, c->in, c->in_count, ft_tf_integer(c->node, "axis", 0)));
 }
 
-/* Element AT of dimension AXIS, without the dimension: a view. */
+/* A view of X at index AT of dimension AXIS, which is removed. */
 static uint32_t select_element(struct ft_tf_call *c, uint32_t x, int64_t axis, int64_t at)
 {
   axis = axis < 0 ? axis + ft_tf_of(c, x)->rank : axis;
@@ -242,7 +242,7 @@ int ft_tf_gather(struct ft_tf_call *c)
   return ft_tf_give_tensor(c, ft_tracer_end(c->l, 1));
 }
 
-/* from pairs of before and after to all before, all after */
+/* reorders (before, after) pairs to all before, then all after */
 int ft_tf_pad(struct ft_tf_call *c)
 {
   int64_t given[2 * FT_GRAPH_RANK], pads[2 * FT_GRAPH_RANK];
@@ -280,7 +280,7 @@ int ft_tf_fill(struct ft_tf_call *c)
   for (int64_t i = 0; i < count && i < FT_GRAPH_VALUES; i++)
     values[i] = t->values ? t->values[0] : (double)NAN;
   x = ft_tracer_constant(c->l, t->element, n, dims, count <= FT_GRAPH_VALUES ? values : NULL);
-  if (x && n > 1) /* an initial state: as large as the input's batch */
+  if (x && n > 1) /* an initial state: its size is the input's batch size */
     ft_tf_of(c, x)->data = true;
   return ft_tf_give_tensor(c, x);
 }
@@ -367,7 +367,7 @@ int ft_tf_ternary(struct ft_tf_call *c)
              : ft_tf_give_tensor(c, ft_tracer_end(c->l, 1));
 }
 
-/* SpaceToBatchND and back: the older implementation of dilated convolutions. */
+/* SpaceToBatchND and BatchToSpaceND: the older implementation of dilated convolutions. */
 int ft_tf_space_batch(struct ft_tf_call *c)
 {
   bool to_batch = ft_tf_is(c, "SpaceToBatchND");
@@ -402,7 +402,7 @@ int ft_tf_space_batch(struct ft_tf_call *c)
   return ft_tf_give_tensor(c, x);
 }
 
-/* ---- lists of tensors, which loops collect steps in ---- */
+/* ---- lists of tensors, in which loops collect results ---- */
 
 int ft_tf_list_operator(struct ft_tf_call *c)
 {

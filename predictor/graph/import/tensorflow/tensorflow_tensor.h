@@ -6,7 +6,7 @@
 #include "predictor/graph/import/protobuf.h"
 #include "predictor/graph/import/tensorflow/tensorflow.h"
 
-/* A file being read. */
+/* State of the reader; INTEGERS and REALS are buffers for the values of an attribute or tensor. */
 struct ft_tf_reader {
   struct ft_build *build;
   struct ft_tf_program *program;
@@ -15,10 +15,11 @@ struct ft_tf_reader {
   double reals[FT_GRAPH_VALUES];
 };
 
-/* TensorShapeProto. Without dimensions it is a scalar, unless unknown_rank is set. Returns 0 or
- * -1. */
+/* Reads a TensorShapeProto up to offset END into D. A shape without dimensions is a scalar, unless
+ * unknown_rank is set. Returns 0 or -1. */
 int ft_tf_read_shape(struct ft_tf_reader *r, uint64_t end, struct ft_declared *d);
-/* TensorProto: its type and shape, and its values if they are few. Returns 0 or -1. */
+/* Reads a TensorProto up to offset END into *KEPT, which the graph owns: type, shape, and the
+ * values if they are few. Returns 0 or -1. */
 int ft_tf_read_tensor(struct ft_tf_reader *r, uint64_t end, struct ft_declared **kept);
 
 #endif
