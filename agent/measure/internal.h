@@ -129,6 +129,7 @@ struct ft_tree {
   size_t alive;          /* living members, including skipped ones */
   bool changed;          /* a member is or was new, changed, or is due for a detailed read */
   bool idle_grew;        /* a member with unchanged readings has grown */
+  double memory_changed; /* ft_io_monotonic of the last change of a member's size or RSS */
   double started;        /* ft_io_monotonic */
   double verified_bytes; /* maximum sum of RSS at a sample at which all members were read */
   struct ft_sample latest;

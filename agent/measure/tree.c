@@ -17,8 +17,12 @@
 
 /* Processes of one tree; Linux has at most 4 times as many pids (PID_MAX_LIMIT). By judgement. */
 #define MEMBERS_LIMIT (1 << 20)
-/* Interval of the checks whether a tree is stopped; Slurm's times are whole seconds. */
-#define STOP_SECONDS 1.0
+/* Interval of the checks whether a tree is stopped, as a fraction of the time since a process last
+ * changed its memory. At least STOP_MIN_SECONDS, as Slurm's times are whole seconds; at most
+ * STOP_MAX_SECONDS, so that no longer suspension is missed. Chosen by judgement. */
+#define STOP_FRACTION 0.25
+#define STOP_MIN_SECONDS 1.0
+#define STOP_MAX_SECONDS 10.0
 
 /*
  * Time until a process's first detailed read (read of the expensive files), and maximum time
@@ -30,14 +34,17 @@
 #define DETAILS_IDLE_SECONDS 32.0
 
 /*
- * After IDLE_READS equal readings of statm a process is read only at every twentieth sample (at
- * 10 Hz). As soon as it differs, its high water mark is read, which covers the time between. If one
- * has grown by GROWTH_FRACTION all are read, because the ranks of one program grow together, and
- * their sum follows from no high water mark.
+ * After IDLE_READS equal readings of statm a process is read only at one sample in IDLE_PERIOD,
+ * after REST_READS at one in REST_PERIOD (at 10 Hz every 2 s, after 20 s more every 10 s). As soon
+ * as it differs, its high water mark is read, which covers the time between. If one has grown by
+ * GROWTH_FRACTION all are read, because the ranks of one program grow together, and their sum
+ * follows from no high water mark.
  */
 #define IDLE_READS 10
 #define IDLE_PERIOD 20
-#define IDLE_PERIOD_SECONDS 2.0 /* maximum time between two reads */
+#define IDLE_PERIOD_SECONDS 2.0 /* maximum time between two reads of an idle process */
+#define REST_READS 20
+#define REST_PERIOD 100
 #define GROWTH_FRACTION (1.0 / 64)
 
 /* Returns the entry of PID if it is a member that has not ended; else NULL. */
@@ -259,13 +266,14 @@ static void take_statm(struct ft_tree *tree, size_t index, struct ft_text statm)
     return;
   if ((double)resident * page != member->rss_bytes || (double)size * page != member->size_bytes) {
     member->changed = tree->changed = true;
+    tree->memory_changed = tree->measure->now;
     if (poll->unchanged_reads >= IDLE_READS) {
       tree->idle_grew |= (double)resident * page > (1 + GROWTH_FRACTION) * member->rss_bytes;
       member->next_details =
           fmin(member->next_details, member->details_read_at + DETAILS_FIRST_SECONDS);
     }
     poll->unchanged_reads = 0;
-  } else if (poll->unchanged_reads < IDLE_READS) {
+  } else if (poll->unchanged_reads < REST_READS) {
     poll->unchanged_reads++;
   }
   /* a zombie has no memory, but its final totals */
@@ -303,6 +311,23 @@ static void schedule_details(double now, struct ft_member *member)
   member->next_details = now + member->details_interval;
 }
 
+/* Whether the process of member INDEX has not run since its last detailed read, by its CPU time and
+ * page faults. */
+static bool has_slept(struct ft_tree *tree, size_t index)
+{
+  struct ft_member *member = &tree->members[index];
+  struct ft_stat stat;
+
+  if (ft_stat_read(tree->measure, member->pid, &stat) < 0 || stat.start != member->start)
+    return false;
+  member->parent = stat.parent;
+  tree->polls[index].session = stat.session;
+  for (size_t i = FT_TOTAL_CPU_SECONDS; i <= FT_TOTAL_MAJOR_FAULTS; i++)
+    if (member->totals[i] != stat.children[i] + (member->skipped ? 0 : stat.own[i]))
+      return false;
+  return true;
+}
+
 /* Processes a statm that differs or could not be read (LENGTH negative), or a due detailed read. */
 static void take_into_tree(struct ft_tree *tree, size_t index, const char *text, ssize_t length)
 {
@@ -313,9 +338,12 @@ static void take_into_tree(struct ft_tree *tree, size_t index, const char *text,
   if (length >= 0)
     take_statm(tree, index, ft_text_of(text, (size_t)length));
   if (!member->gone && tree->measure->now >= details_due(member)) {
-    member->gone = !is_same(tree, index);
-    if (!member->gone)
+    if (tree->polls[index].unchanged_reads >= REST_READS && has_slept(tree, index))
+      member->next_details = tree->measure->now + DETAILS_LONGEST_SECONDS;
+    else if (is_same(tree, index))
       schedule_details(tree->measure->now, member);
+    else
+      member->gone = true;
   }
   tree->polls[index].details_due = (float)(details_due(member) - tree->started);
   tree->changed |= member->gone || member->read_details;
@@ -334,7 +362,7 @@ FT_HOT void ft_tree_look_at(struct ft_tree *tree, size_t index)
 
   poll->last_read = measure->sample_count;
   if (length >= 0 && hash == poll->statm_hash && measure->now - tree->started < poll->details_due) {
-    poll->unchanged_reads += poll->unchanged_reads < IDLE_READS;
+    poll->unchanged_reads += poll->unchanged_reads < REST_READS;
     return;
   }
   poll->statm_hash = hash;
@@ -354,7 +382,10 @@ static void look_whether_stopped(struct ft_tree *tree)
 {
   struct ft_stat stat;
 
-  tree->stop_due = tree->measure->now + STOP_SECONDS;
+  tree->stop_due =
+      tree->measure->now +
+      fmin(fmax(STOP_FRACTION * (tree->measure->now - tree->memory_changed), STOP_MIN_SECONDS),
+           STOP_MAX_SECONDS);
   for (size_t i = tree->count; i-- > 0 && !tree->stopped;) {
     const struct ft_member *member = &tree->members[i];
 
@@ -378,9 +409,10 @@ FT_HOT void ft_tree_look(struct ft_tree *tree)
   tree->idle_grew = false;
   for (size_t i = 0; i < tree->count; i++) {
     const struct ft_poll_state *poll = &tree->polls[i];
+    uint32_t period = poll->unchanged_reads < REST_READS ? IDLE_PERIOD : REST_PERIOD;
 
     if (!may_wait || poll->unchanged_reads < IDLE_READS ||
-        (measure->sample_count + (uint32_t)poll->pid) % IDLE_PERIOD == 0)
+        (measure->sample_count + (uint32_t)poll->pid) % period == 0)
       ft_tree_look_at(tree, i);
   }
   if (tree->idle_grew)

@@ -25,7 +25,7 @@
 #include "predictor/core/sort.h"
 #include "predictor/core/text.h"
 
-enum { STARTS = 50, SAMPLES = 100, SETTLING_SAMPLES = 60, TASK_PROCESSES = 4 };
+enum { STARTS = 50, SAMPLES = 100, SETTLING_SAMPLES = 400, TASK_PROCESSES = 4 };
 /* Seconds between samples: the agent's default (sample_hz = 10). */
 #define SAMPLE_SECONDS 0.1
 
