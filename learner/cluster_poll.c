@@ -8,13 +8,18 @@
 #include "daemon/log.h"
 #include "learner/cluster_poll.h"
 #include "learner/slurm_query.h"
+#include "predictor/core/hash.h"
 #include "predictor/core/io.h"
+#include "predictor/core/random.h"
 
 /* Generous, because no submission waits for it; chosen by judgement. */
 #define POLL_DEADLINE_SECONDS 60.0
 /* Time until the retry after a first failure: slurmctld may start just after the agent. Doubled
  * with each failure up to the usual interval. */
 #define FIRST_RETRY_SECONDS 2.0
+/* Fraction of the interval by which a poll is early at most: agents that started together, as after
+ * a power cut, do not ask slurmctld at the same time for ever. Chosen by judgement. */
+#define JITTER 0.2
 
 /* Limit of Slurm nodes on one host; more than one only in tests (slurmd -N). */
 #define MAX_LOCAL_NODES 64
@@ -34,6 +39,7 @@ struct ft_cluster_poll {
   size_t local_count;
   char program[PATH_MAX], host[64], platform[64];
   double seconds, retry_seconds; /* interval; delay after the next failure */
+  struct ft_random random;
   struct ft_timer timer;
   bool busy, warned; /* a poll is running; the current failure is logged */
   enum query query;
@@ -89,7 +95,7 @@ static void complete_poll(struct ft_cluster_poll *cluster, struct ft_text nodes)
     cluster->local_count = ft_scontrol_local_nodes(nodes, &host, cluster->local, MAX_LOCAL_NODES);
     for (size_t i = 0; i < count; i++)
       partitions[i].updated = ft_io_now();
-    end_poll(cluster, cluster->seconds);
+    end_poll(cluster, cluster->seconds * (1 - JITTER * ft_random_double(&cluster->random)));
     cluster->call(&cluster->config, partitions, count, cluster->data);
   }
   free(partitions);
@@ -209,6 +215,8 @@ void ft_cluster_poll_configure(struct ft_cluster_poll *cluster, const char *dire
   ft_slurm_query_program(directory, cluster->program, sizeof cluster->program);
   cluster->seconds = seconds;
   (void)ft_string_copy(host->name, cluster->host, sizeof cluster->host);
+  ft_random_seed(&cluster->random, ft_hash64(FT_HASH_SEED, host->name, strlen(host->name)) ^
+                                       (uint64_t)(1e6 * ft_io_now()));
   (void)ft_string_copy(host->platform, cluster->platform, sizeof cluster->platform);
   cluster->map = host->map;
 }
