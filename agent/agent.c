@@ -157,6 +157,7 @@ static void reload_config(struct ft_agent *agent)
   agent->config = *config;
   ft_jobs_set_apps(agent->jobs, agent->config.apps, agent->config.app_count);
   ft_learner_configure(agent->learner, &agent->config);
+  set_agent_rule(agent, ft_learner_site(agent->learner)->rule);
   ft_log(LOG_INFO, "configuration reloaded");
 out:
   free(config);
