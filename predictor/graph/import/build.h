@@ -7,12 +7,14 @@
 #include "predictor/graph/import/protobuf.h"
 #include "predictor/graph/ir/graph.h"
 
+/* A tensor's name and, unless NULL, what the file declares about it. */
 struct ft_named {
-  uint32_t name; /* of a tensor, from ft_build_name; 0 is "" */
+  uint32_t name; /* number of the name (ft_build_name); 0 is "" */
   struct ft_declared *declared;
 };
 
-/* An operator as read: its tensor indices are names. */
+/* A block as read: its operators, whose tensor indices are numbers of names, its inputs, outputs
+ * and constants, and shapes that the file declares for other tensors. */
 struct ft_draft {
   struct ft_operator *operators;
   struct ft_named *inputs, *outputs, *constants, *infos;
@@ -24,8 +26,8 @@ struct ft_build {
   struct ft_graph *graph;
   struct ft_error *err;
   struct ft_arena arena; /* freed by ft_build_free */
-  struct ft_build_name *names;
-  uint32_t *slots;
+  struct ft_build_name *names; /* by number */
+  uint32_t *slots;             /* hash table of the names' numbers */
   size_t name_count, name_room, slot_count, tensor_room, probes;
 };
 
@@ -34,13 +36,13 @@ void ft_build_init(struct ft_build *build, struct ft_graph *graph, struct ft_err
 /* Frees BUILD's own memory, not the graph. */
 void ft_build_free(struct ft_build *build);
 
-/* Returns the number of the name TEXT of LENGTH bytes, equal for equal bytes; UINT32_MAX with the
- * error if memory is exhausted. */
+/* Returns the number of the name TEXT of LENGTH bytes, the same for equal bytes; UINT32_MAX with
+ * the error if memory is exhausted. */
 uint32_t ft_build_name(struct ft_build *build, const char *text, size_t length);
 /* Returns the text of NAME; "" if there is none. */
 const char *ft_build_text(const struct ft_build *build, uint32_t name);
-/* Returns a copy of TEXT, one for equal bytes, that lives as long as the graph; NULL with the
- * error. */
+/* Returns a copy of TEXT that lives as long as the graph, the same address for equal bytes; NULL
+ * with the error. */
 const char *ft_build_same(struct ft_build *build, const char *text, size_t length);
 /* As ft_build_same, for the text of FIELD, such as a call stack; a text longer than FT_GRAPH_NAME
  * is cut. */
@@ -61,7 +63,8 @@ void *ft_build_grow(struct ft_build *build, void *data, size_t *room, size_t cou
 int ft_build_shape(struct ft_build *build, uint64_t at, const int64_t *sizes, int rank,
                    struct ft_declared *d);
 
-/* Keeps the names of DRAFT for BLOCK, which ft_build_finish fills. Returns 0 or -1. */
+/* Makes DRAFT the content of BLOCK; its arrays are not copied. ft_build_finish replaces the names by
+ * tensors. Returns 0 or -1. */
 int ft_build_block(struct ft_build *build, struct ft_block *block, const struct ft_draft *draft);
 
 /*

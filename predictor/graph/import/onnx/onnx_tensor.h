@@ -12,17 +12,19 @@ struct ft_onnx {
   int dirfd;                  /* the directory of external data */
   int depth;                  /* of nested graphs */
   struct ft_declared *tensor; /* the last result of ft_onnx_tensor */
-  char text[FT_GRAPH_NAME + 1];
-  int64_t integers[FT_GRAPH_VALUES];
+  char text[FT_GRAPH_NAME + 1];      /* of ft_onnx_string */
+  int64_t integers[FT_GRAPH_VALUES]; /* buffers for the values of a tensor or attribute */
   double reals[FT_GRAPH_VALUES];
   struct ft_proto proto;
 };
 
-/* Reads the string of FIELD into text. Returns 0; -1 past FT_GRAPH_NAME. */
+/* Reads the string of FIELD into O->text. Returns 0; -1 with the error if it is longer than
+ * FT_GRAPH_NAME. */
 int ft_onnx_string(struct ft_onnx *o, const struct ft_proto_field *field);
 
-/* Reads a tensor's header up to END, and its values if they may be sizes: up to FT_GRAPH_VALUES
- * integers, up to 64 others. NAME may be NULL. Returns 0 or -1. */
+/* Reads a TensorProto up to offset END: sets TENSOR to its element type, shape and, if they may be
+ * sizes, values (at most FT_GRAPH_VALUES integers or 64 others); the graph owns it. Sets NAME,
+ * unless it is NULL, to the tensor's name (ft_build_name). Returns 0 or -1. */
 int ft_onnx_tensor(struct ft_onnx *o, uint64_t end, const struct ft_declared **tensor,
                    uint32_t *name);
 
