@@ -232,7 +232,7 @@ static uint32_t define_tensor(struct ft_build *build, struct scope *scope, uint3
   return g->tensor_count++;
 }
 
-/* Returns NAME's tensor of this very scope; 0: none. */
+/* Returns NAME's tensor if SCOPE itself defines it; else 0. */
 static uint32_t own_tensor(const struct ft_build *build, const struct scope *scope, uint32_t name)
 {
   uint32_t tensor = build->names[name].tensor;

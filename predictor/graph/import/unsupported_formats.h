@@ -8,7 +8,7 @@
 #include "predictor/graph/import/archive.h"
 
 /* Checks the first LENGTH bytes, HEAD, of FILE, which has SIZE bytes. Returns 0; -1 if the format
- * is one of these, and fills ERR. */
+ * is unsupported, and fills ERR. */
 int ft_unsupported_head(const char *file, const char *head, size_t length, uint64_t size,
                         struct ft_error *err);
 

@@ -7,7 +7,7 @@
 
 #include "predictor/graph/import/onnx/onnx_function.h"
 
-/* Limits against hostile files: operators after inlining, nested calls. */
+/* Limits against hostile files: operators after inlining, nested calls. Chosen by judgement. */
 enum { OPERATORS = 1 << 20, DEPTH = 32 };
 
 struct inlining {
@@ -46,8 +46,8 @@ static int append_inlined(struct inlining *in, const struct ft_operator *op)
   return 0;
 }
 
-/* The name that NAME of F has in call number CALL: the caller's for inputs and outputs, else a
- * new one. */
+/* Returns the name by which call number CALL replaces NAME in the function F: the caller's name of
+ * an input or output, else a new name. */
 static int rename_one(struct inlining *in, const struct ft_onnx_function *f,
                       const struct ft_operator *caller, size_t call, uint32_t *name)
 {
@@ -97,7 +97,7 @@ static const struct ft_attribute *attribute_of(const struct ft_attribute *list, 
   return NULL;
 }
 
-/* Attributes that refer to the function's get the caller's value, or the function's default. */
+/* Gives each attribute that refers to an attribute of F the value in the call, or F's default. */
 static int bind_attributes(struct inlining *in, const struct ft_onnx_function *f,
                            const struct ft_operator *caller, struct ft_operator *op)
 {

@@ -11,7 +11,8 @@
 
 enum {
   REALS = 64
-}; /* real values read of a tensor: scales and limits are few, a bias is not needed */
+}; /* real values read of a tensor: scales and limits are few, a bias is not needed. By judgement.
+    */
 
 /* Location of a tensor's bytes. */
 struct place {

@@ -26,8 +26,8 @@ struct unmerge {
   uint32_t copies;
 };
 
-/* Length of the name of the module that holds NAME: "/cell/left" of "/cell/left/act/Relu"; 0:
- * none. */
+/* Returns the length of the name of the module that contains the operator NAME: that of
+ * "/cell/left" for "/cell/left/act/Relu"; 0 if there is none. */
 static size_t module_length(const char *name)
 {
   const char *slash = strrchr(name, '/');
@@ -38,7 +38,8 @@ static size_t module_length(const char *name)
   return length > 1 ? length - 1 : 0;
 }
 
-/* Length of the common components of NAME and MODULE (of LENGTH), and one more. */
+/* Returns the length of the components that NAME has in common with MODULE, of LENGTH bytes, and of
+ * NAME's next component. */
 static size_t sibling_length(const char *name, const char *module, size_t length)
 {
   size_t same = 0;
@@ -110,7 +111,7 @@ static int compare_uses(const void *left, const void *right)
   return order ? order : (a->user > b->user) - (a->user < b->user);
 }
 
-/* A tensor for the copy's result; 0 if memory is exhausted. */
+/* Creates a tensor for the result of the copy for USE. Returns it; 0 if memory is exhausted. */
 static uint32_t new_tensor(struct unmerge *p, const struct use *use)
 {
   struct ft_graph *g = p->build->graph;

@@ -11,7 +11,7 @@
 #include "predictor/graph/import/torch/pt2.h"
 #include "predictor/graph/ir/symbol_table.h"
 
-enum { DEPTH = 16 }; /* limit of nested graphs and arguments, against hostile files */
+enum { DEPTH = 16 }; /* limit of nested graphs and arguments, by judgement */
 
 struct trace {
   struct ft_tracer live;
@@ -45,7 +45,7 @@ static unsigned element_by_dtype(const json_t *dtype)
   return type == 13 ? 16 : type > 0 && type <= 12 ? ft_aten_element(type - 1) : FT_ELEMENT_UNKNOWN;
 }
 
-/* The name in "Symbol('s77', ...)"; NULL for any other expression. */
+/* Returns the name in "Symbol('s77', ...)"; NULL for any other expression. */
 static const char *symbol_name(struct trace *f, const json_t *expression)
 {
   const char *text = ft_graph_json_text(expression, "expr_str"), *end;
@@ -191,7 +191,7 @@ static int read_argument(struct trace *f, const json_t *arg, struct ft_operand *
 
 /* ---- nodes ---- */
 
-/* The name of a result; NULL: none. */
+/* Returns the name of the result OUTPUT; NULL: it has none. */
 static const char *result_name(const json_t *output)
 {
   static const char *const kinds[] = { "as_tensor", "as_sym_int", "as_sym_bool", "as_sym_float" };
@@ -242,7 +242,7 @@ static int bind_outputs(struct trace *f, const json_t *outputs, struct ft_operan
   return 0;
 }
 
-/* Number of tensors that OUTPUTS name, at least 1. */
+/* Returns the number of tensors that OUTPUTS name, at least 1. */
 static size_t result_count(const json_t *outputs)
 {
   size_t count = json_array_size(outputs);
@@ -252,7 +252,8 @@ static size_t result_count(const json_t *outputs)
   return count > 1 ? count : 1;
 }
 
-/* "torch.ops.aten.conv2d.default" -> "conv2d"; operators of other namespaces keep theirs. */
+/* Returns the operator of TARGET: "conv2d" for "torch.ops.aten.conv2d.default"; with its namespace
+ * if that is not aten. */
 static const char *operator_of_target(struct trace *f, const char *target)
 {
   const char *name = target, *dot;
@@ -271,7 +272,8 @@ static const char *operator_of_target(struct trace *f, const char *target)
   return dot ? ft_tracer_text(&f->live, name, (size_t)(dot - name)) : name;
 }
 
-/* The module in which a node was traced: the last "L__self__tr,tr,torch.nn.modules...". */
+/* Returns the module in which NODE was traced: the last entry of its nn_module_stack, such as
+ * "L__self__tr,tr,torch.nn.modules...". */
 static const char *module_scope(struct trace *f, const json_t *node)
 {
   const char *stack = ft_graph_json_text(json_object_get(node, "metadata"), "nn_module_stack");
@@ -336,7 +338,8 @@ static int trace_conditional(struct trace *f, const json_t *inputs, struct ft_op
   return result->type == FT_VALUE_TUPLE ? 0 : -1;
 }
 
-/* Operators that run graphs. Returns 1 for others. */
+/* Traces an operator whose arguments are graphs. Returns 0 or -1; 1 if TARGET is another operator.
+ */
 static int trace_higher_order(struct trace *f, const char *target, const json_t *inputs,
                               const json_t *outputs)
 {

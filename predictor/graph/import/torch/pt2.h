@@ -10,7 +10,7 @@
 #include "predictor/graph/import/archive.h"
 #include "predictor/graph/import/build.h"
 
-/* The member that holds the graph; ARCHIVE's count if there is none. */
+/* Returns the index of the member that holds the graph; ARCHIVE's count if there is none. */
 uint64_t ft_pt2_find(const struct ft_archive *archive);
 
 /* Reads MEMBER of ARCHIVE into BUILD's graph. Returns 0, or -1 and fills BUILD's error. */

@@ -10,7 +10,7 @@
 
 #include "predictor/graph/import/torch/torchscript_run.h"
 
-enum { LEVELS = 12 }; /* nested lists that are merged */
+enum { LEVELS = 12 }; /* nested lists that are merged; by judgement */
 
 /* ---- branches that depend on data ---- */
 
@@ -38,8 +38,8 @@ static bool operands_match(const struct ft_operand *a, const struct ft_operand *
   return a->type == b->type && a->known == b->known && a->integer == b->integer;
 }
 
-/* Pairs tensors A and B, which become one result. VALUE holds the pair's index, marked as
- * computed. */
+/* Appends the pair of the tensors A and B, which become one result, to R->pairs. Sets VALUE to the
+ * pair's index, marked as a computed tensor, until resolve_pairs. */
 static int pair_up(struct ft_script_run *r, uint32_t a, uint32_t b, struct ft_operand *value)
 {
   struct ft_script_pair *pairs =
@@ -85,8 +85,8 @@ static int merge_values(struct ft_script_run *r, const struct ft_operand *a,
   return r->live.failed ? -1 : 0;
 }
 
-/* Merges LIST, as the first side left it, with OTHER of COUNT values, as the second did. The
- * rest of the longer one belongs to one side only. */
+/* Merges LIST, the state after the first side, with the COUNT values OTHER after the second. The
+ * values by which one is longer belong to that side only. */
 static int merge_list(struct ft_script_run *r, struct ft_values *list,
                       const struct ft_operand *other, size_t count)
 {
@@ -121,8 +121,8 @@ static int merge_lists(struct ft_script_run *r, const struct fork forks[2])
   return 0;
 }
 
-/* Replaces pair indices by results, which begin at FIRST. Returns 0; -1 if lists are nested
- * without end. */
+/* Replaces the indices of pairs in V by the tensors of their results, which begin at FIRST. Returns
+ * 0; -1 with the error if lists contain themselves. */
 static int resolve_pairs(struct ft_script_run *r, struct ft_operand *value, uint32_t first,
                          int level)
 {
@@ -137,8 +137,7 @@ static int resolve_pairs(struct ft_script_run *r, struct ft_operand *value, uint
   return 0;
 }
 
-/* Replaces the numbers of pairs in lists that either side has changed by the results, tensors from
- * FIRST on. Returns 0 or -1. */
+/* As resolve_pairs, in the lists that either side has changed. */
 static int resolve_list_pairs(struct ft_script_run *r, const struct fork forks[2], uint32_t first)
 {
   for (int side = 0; side < 2; side++)
@@ -256,14 +255,14 @@ static bool clear_exception(struct ft_script_run *r)
   return raised;
 }
 
-/* A side that raises an exception for these inputs counts as not taken. */
+/* If one side raises an exception for these inputs, only the other is traced. */
 int ft_script_branch(struct ft_script_run *r, struct ft_script_frame *f,
                      const struct ft_script_statement *s, uint32_t condition)
 {
   struct ft_block *blocks[2];
   struct fork forks[2] = { { 0 }, { 0 } };
 
-  if (s->body->raises || s->otherwise->raises) /* an assertion: it is taken to hold */
+  if (s->body->raises || s->otherwise->raises) /* an assertion, assumed to hold */
     return s->body->raises && s->otherwise->raises
                ? FT_SCRIPT_GOES_ON
                : ft_script_run_body(r, f, s->body->raises ? s->otherwise : s->body);

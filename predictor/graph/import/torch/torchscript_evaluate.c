@@ -137,7 +137,7 @@ bool ft_script_named(const struct ft_script_node *n, const char *name)
   return n->path && strcmp(n->path, name) == 0;
 }
 
-/* Whether VALUE has the written type: 1, 0; -1: unknown. */
+/* Returns whether VALUE is of the type that the program names: 1 or 0; -1 if unknown. */
 static int is_instance(const struct ft_script_run *r, const struct ft_operand *value,
                        const struct ft_script_node *type)
 {
@@ -240,7 +240,7 @@ static bool is_buffer(const struct ft_script_run *r, const char *type, const cha
   return false;
 }
 
-/* The weight V if its storage in the archive is known, else NULL. */
+/* Returns the weight V if its storage in the archive is known, else NULL. */
 static struct ft_weight *stored_weight(const struct ft_operand *v)
 {
   return v->type == FT_VALUE_WEIGHT && v->weight->storage ? v->weight : NULL;

@@ -10,7 +10,7 @@
 
 /* ---- statements ---- */
 
-/* Indentation of the next line that is not empty; -1 at the end. */
+/* Returns the indentation of the next line that is not empty; -1 at the end of the file. */
 static int indentation(struct ft_script_text *p)
 {
   const char *line = p->at;
@@ -46,7 +46,7 @@ static int end_of_line(struct ft_script_text *p)
   return 0;
 }
 
-/* A type as written, up to "=", a comma, a bracket or the end of the line. */
+/* Reads a type up to "=", a comma, a bracket or the end of the line. Returns its text. */
 static const char *parse_type(struct ft_script_text *p)
 {
   const char *begin;
@@ -64,7 +64,7 @@ static const char *parse_type(struct ft_script_text *p)
   return ft_build_same(p->build, begin, (size_t)(p->at - begin));
 }
 
-/* ": type" after a name, if there is one. */
+/* Skips ": type" after a name, if there is one. */
 static int parse_annotation(struct ft_script_text *p)
 {
   ft_script_blanks(p, false);
@@ -286,7 +286,7 @@ static int parse_parameters(struct ft_script_text *p, struct ft_script_function 
   }
 }
 
-/* The rest of a definition after "def", indented by INDENT, in the class or module OWNER. */
+/* Reads a definition after its "def", indented by INDENT, in the class or module OWNER. */
 static int parse_function(struct ft_script_text *p, int indent, const char *owner)
 {
   struct ft_script_function *list, f = { .part = p->part };
@@ -436,7 +436,7 @@ static int parse_class(struct ft_script_text *p)
   return 0;
 }
 
-/* "code/__torch__/torch/nn.py" -> "__torch__.torch.nn" */
+/* Returns the module of P's file: "__torch__.torch.nn" for "code/__torch__/torch/nn.py". */
 static const char *code_module_name(struct ft_script_text *p)
 {
   const char *code = strstr(p->part, "code/"), *begin = code ? code + 5 : p->part;

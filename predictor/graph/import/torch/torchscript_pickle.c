@@ -7,7 +7,7 @@
 
 #include "predictor/graph/import/torch/torchscript.h"
 
-/* Limits against hostile files: values on the stack, opcodes. */
+/* Limits against hostile files: values on the stack, opcodes. Chosen by judgement. */
 enum { STACK = 1 << 20, STEPS = 1 << 24 };
 
 struct pickle {

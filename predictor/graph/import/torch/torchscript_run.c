@@ -9,7 +9,7 @@
 #include "predictor/core/text.h"
 #include "predictor/graph/import/torch/torchscript_run.h"
 
-/* Limits against hostile files. */
+/* Limits against hostile files. Chosen by judgement. */
 enum {
   CALLS = 150,      /* nested calls */
   STEPS = 1 << 22,  /* statements traced */
@@ -303,7 +303,7 @@ static int declare_forward_inputs(struct ft_script_run *r, const struct ft_scrip
   return ft_infer_inputs(r->live.in);
 }
 
-/* A list of images is given as one tensor. */
+/* Converts the argument for a list of images, a tensor of all images, to a list of tensors. */
 static int unbind_images(struct ft_script_run *r, struct ft_operand *arg)
 {
   struct ft_operand args[2] = { *arg, ft_value_int(0) };

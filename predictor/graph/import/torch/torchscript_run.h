@@ -6,7 +6,7 @@
 
 #include "predictor/graph/import/torch/torchscript.h"
 
-/* Limit of a loop's iterations. */
+/* Limit of a loop's iterations. Chosen by judgement. */
 enum { FT_SCRIPT_ITERATIONS = 100000 };
 
 /* Tensors A and B of the two sides of a branch, which become one result; 0: only the other side has
@@ -53,7 +53,7 @@ int ft_script_evaluate(struct ft_script_run *r, struct ft_script_frame *f,
 /* Evaluates the call N, of whose value EXPECTED results are unpacked. Returns 0 or -1. */
 int ft_script_apply(struct ft_script_run *r, struct ft_script_frame *f,
                     const struct ft_script_node *n, unsigned expected, struct ft_operand *value);
-/* Whether N is the single name NAME. */
+/* Returns whether N is the single name NAME. */
 bool ft_script_named(const struct ft_script_node *n, const char *name);
 
 /* ---- statements (torchscript_run.c) ---- */
