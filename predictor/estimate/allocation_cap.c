@@ -106,11 +106,12 @@ static bool depends_on_primary_only(const ft_evaluator *e)
   bool only = true;
 
   for (size_t i = 0; i < e->terms_count; i++) {
-    size_t column = e->terms[i].column;
+    const ft_term *t = &e->terms[i];
 
-    only &= !ft_point_prediction_uses(e, column) ||
-            (e->has_primary_column && column == e->primary_column);
+    only &= !ft_term_has_effect(t) || (e->has_primary_column && t->column == e->primary_column);
   }
+  for (size_t i = 0; e->by_equation && i < e->equation.columns_count; i++)
+    only &= e->has_primary_column && e->equation.columns[i] == e->primary_column;
   return only;
 }
 

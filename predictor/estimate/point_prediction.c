@@ -129,12 +129,14 @@ static double constant_feature_step(const ft_term *t, double x)
   return UNTRIED_POWER * fmin(step, 2);
 }
 
-/* Returns the contribution of T at the values X of COUNT columns. */
-static struct contribution evaluate_term(const ft_term *t, const float *x, size_t count)
+static struct contribution evaluate_term(const ft_term *t, double x)
 {
-  double value = t->column < count ? (double)x[t->column] : NAN;
+  return t->levels_count ? evaluate_category_term(t, x) : evaluate_numeric_term(t, x);
+}
 
-  return t->levels_count ? evaluate_category_term(t, value) : evaluate_numeric_term(t, value);
+double ft_term_contribution(const ft_term *t, double x)
+{
+  return evaluate_term(t, x).value;
 }
 
 /* Returns the standard deviation of the prediction, in the target's units, because the aliased term
@@ -146,8 +148,8 @@ static double alias_deviation(const ft_evaluator *e, const ft_term *t, const flo
 
     if (other->column == t->aliased_with && other->column < count && t->column < count &&
         !isnan(x[other->column]) && !isnan(x[t->column]))
-      return EITHER_TERM *
-             fabs(evaluate_term(t, x, count).value - evaluate_term(other, x, count).value);
+      return EITHER_TERM * fabs(ft_term_contribution(t, (double)x[t->column]) -
+                                ft_term_contribution(other, (double)x[other->column]));
   }
   return 0;
 }
@@ -201,14 +203,14 @@ void ft_predict_point(const ft_evaluator *e, const float *x, size_t count,
   *out = (struct ft_point_prediction){ 0 };
   for (size_t i = 0; i < e->terms_count; i++) {
     const ft_term *t = &e->terms[i];
-    double jump = constant_feature_step(t, t->column < count ? (double)x[t->column] : NAN);
+    double at = t->column < count ? (double)x[t->column] : NAN, jump = constant_feature_step(t, at);
     struct contribution part = { 0 };
 
     if (t->has_aliased_with) {
       part.deviation = alias_deviation(e, t, x, count);
       part.extrapolated = part.deviation > 0.01 * (e->log_target ? 1 : e->intercept);
     } else {
-      part = evaluate_term(t, x, count);
+      part = evaluate_term(t, at);
     }
     sum += part.value;
     variance += part.deviation * part.deviation;

@@ -39,6 +39,10 @@ struct ft_point_prediction {
 void ft_predict_point(const ft_evaluator *evaluator, const float *x, size_t count,
                       struct ft_point_prediction *out);
 
+/* Returns the contribution of TERM to the point prediction at the value X of its column, in the
+ * target's units; 0 if X is missing (NaN) or a category without runs. */
+double ft_term_contribution(const ft_term *term, double x);
+
 /* Returns whether TERM is part of the point prediction: a coefficient is not 0, and it is not
  * aliased. */
 bool ft_term_has_effect(const ft_term *term);

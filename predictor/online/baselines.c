@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "predictor/estimate/ensemble.h"
+#include "predictor/learn/regression/line.h"
 #include "predictor/online/baselines.h"
 #include "predictor/online/refit.h"
 
@@ -175,33 +176,7 @@ static void store_values(ft_baseline *baseline, struct sort_row *list, size_t co
   baseline->needs_count = baseline->runs.size = (pb_size_t)count;
 }
 
-/* A least-squares line over X, with the mean of X and the sum of squared deviations from it. */
-struct line {
-  double intercept, slope, mean_x, sum_squares;
-  size_t count;
-};
-
-static struct line fit_baseline_line(const double *x, const double *y, size_t count)
-{
-  struct line l = { .count = count };
-  double sum_x = 0, sum_y = 0, xy = 0, scale = 0;
-
-  for (size_t i = 0; i < count; i++) {
-    sum_x += x[i];
-    sum_y += y[i];
-    scale = fmax(scale, fabs(x[i]));
-  }
-  l.mean_x = sum_x / (double)count;
-  for (size_t i = 0; i < count; i++) {
-    l.sum_squares += (x[i] - l.mean_x) * (x[i] - l.mean_x);
-    xy += (x[i] - l.mean_x) * (y[i] - sum_y / (double)count);
-  }
-  l.slope = l.sum_squares > 1e-12 * scale * scale * (double)count ? xy / l.sum_squares : 0;
-  l.intercept = sum_y / (double)count - l.slope * l.mean_x;
-  return l;
-}
-
-static double leave_one_out_residual(const struct line *l, double x, double y)
+static double leave_one_out_residual(const struct ft_line *l, double x, double y)
 {
   double leverage = 1 / (double)l->count + (x - l->mean_x) * (x - l->mean_x) / l->sum_squares;
 
@@ -230,7 +205,7 @@ static void fit_baseline(ft_baseline *baseline, bool factor, const struct sort_r
 {
   double x[RUNS], y[RUNS], z[RUNS], smallest = INFINITY;
   struct sort_row list[RUNS];
-  struct line l;
+  struct ft_line l;
   size_t used = 0;
 
   *baseline = (ft_baseline){ .factor = factor };
@@ -247,7 +222,7 @@ static void fit_baseline(ft_baseline *baseline, bool factor, const struct sort_r
   }
   if (used < MIN_LINE_RUNS)
     return;
-  l = fit_baseline_line(x, z, used);
+  l = ft_line_fit(x, z, used);
   if (l.slope == 0)
     return;
   for (size_t i = 0; i < used; i++) {

@@ -7,15 +7,17 @@
  */
 #include "config.h"
 
+#include "predictor/estimate/point_prediction.h"
+#include "predictor/learn/regression/line.h"
 #include "predictor/online/refit_work.h"
 
 /* Two columns vary together if one implies the other's contribution with an error of at most this
  * fraction of the contribution's range. Chosen by judgement. */
 #define ALIAS_TOLERANCE 0.01
 
-/* Sets Y to the contribution of the fitted term T in each run; NaN where its value is missing.
- * Returns its range. */
-static double list_contributions(const struct ft_refit *r, const struct ft_additive_term *t,
+/* Sets Y to the contribution of T in each run; NaN where its value is missing. Returns its range.
+ */
+static double list_contributions(const struct ft_refit *r, const ft_term *t,
                                  double y[FT_REFIT_RUNS])
 {
   double low = INFINITY, high = -INFINITY;
@@ -23,33 +25,22 @@ static double list_contributions(const struct ft_refit *r, const struct ft_addit
   for (size_t i = 0; i < r->data.runs; i++) {
     double x = (double)r->data.x[t->column][i];
 
-    if (t->levels)
-      y[i] = x >= 0 && x < (double)t->levels ? t->level[(size_t)x] : NAN;
-    else
-      y[i] = ((t->log ? log1p(fabs(x)) : x) - t->mean) / t->scale * t->coefficient;
+    y[i] = isnan(x) || (t->levels_count && x < 0) ? NAN : ft_term_contribution(t, x);
     low = y[i] < low ? y[i] : low;
     high = y[i] > high ? y[i] : high;
   }
   return high - low;
 }
 
-/* Fits the coefficient of the numeric term T, by least squares, to the contributions Y of the RUNS
- * values X. Returns false if X is constant. */
+/* Fits the numeric term T to the contributions Y of the RUNS values X, which are logarithms if
+ * T->log. Returns false if X or Y is constant. */
 static bool fit_alias_line(const double *x, const double *y, size_t runs, ft_term *t)
 {
-  double mean_x = 0, mean_y = 0, xx = 0, xy = 0;
+  struct ft_line line = ft_line_fit(x, y, runs);
 
-  for (size_t i = 0; i < runs; i++) {
-    mean_x += x[i] / (double)runs;
-    mean_y += y[i] / (double)runs;
-  }
-  for (size_t i = 0; i < runs; i++) {
-    xx += (x[i] - mean_x) * (x[i] - mean_x);
-    xy += (x[i] - mean_x) * (y[i] - mean_y);
-  }
   t->scale = 1;
-  t->coefficient = xy / xx;
-  t->mean = mean_x - mean_y / t->coefficient;
+  t->coefficient = line.slope;
+  t->mean = -line.intercept / line.slope;
   return isfinite(t->coefficient) && isfinite(t->mean);
 }
 
@@ -70,38 +61,26 @@ static bool fit_alias_levels(const double *x, const double *y, size_t runs, ft_t
   return true;
 }
 
-/* Fits T, a copy of a term without effect, to the contributions Y of the term FITTED, whose range
- * is RANGE. Returns whether T's column varied only together with FITTED's. */
-static bool fit_alias(const struct ft_refit *r, const struct ft_additive_term *fitted,
-                      const double *y, double range, ft_term *t)
+/* Fits T, a copy of a term without effect, to the contributions Y of the term OTHER, whose range is
+ * RANGE. Returns whether T's column varied only together with OTHER's. */
+static bool fit_alias(const struct ft_refit *r, const ft_term *other, const double *y, double range,
+                      ft_term *t)
 {
+  const float *value = r->data.x[t->column];
   double x[FT_REFIT_RUNS];
   bool found;
 
-  t->log = !t->levels_count && fitted->log;
+  t->log = !t->levels_count && other->log;
   for (size_t i = 0; i < r->data.runs; i++) {
-    x[i] = (double)r->data.x[t->column][i];
-    if (isnan(x[i]) || isnan(y[i]))
+    if (isnan(value[i]) || isnan(y[i]))
       return false;
-    x[i] = t->log ? log1p(fabs(x[i])) : x[i];
+    x[i] = t->log ? log1p(fabs((double)value[i])) : (double)value[i];
   }
   found = t->levels_count ? fit_alias_levels(x, y, r->data.runs, t)
                           : fit_alias_line(x, y, r->data.runs, t);
-  for (size_t i = 0; i < r->data.runs && found; i++) {
-    double implied = t->levels_count ? t->levels[(size_t)x[i]] : (x[i] - t->mean) * t->coefficient;
-
-    found = fabs(implied - y[i]) <= ALIAS_TOLERANCE * range;
-  }
+  for (size_t i = 0; i < r->data.runs && found; i++)
+    found = fabs(ft_term_contribution(t, (double)value[i]) - y[i]) <= ALIAS_TOLERANCE * range;
   return found;
-}
-
-/* Returns whether the fit has a term of COLUMN. */
-static bool is_fitted(const struct ft_additive *fit, size_t column)
-{
-  for (size_t k = 0; k < fit->terms; k++)
-    if (fit->term[k].column == column)
-      return true;
-  return false;
 }
 
 void ft_refit_mark_aliases(ft_model *model, const struct ft_refit *r)
@@ -109,19 +88,18 @@ void ft_refit_mark_aliases(ft_model *model, const struct ft_refit *r)
   ft_evaluator *e = &model->evaluator;
   double y[FT_REFIT_RUNS];
 
-  for (size_t k = 0; k < r->fit.terms; k++) {
-    const struct ft_additive_term *fitted = &r->fit.term[k];
-    double range = list_contributions(r, fitted, y);
+  for (size_t k = 0; k < e->terms_count; k++) {
+    const ft_term *other = &e->terms[k];
+    double range = ft_term_has_effect(other) ? list_contributions(r, other, y) : 0;
 
     for (size_t i = 0; i < e->terms_count && range > 0; i++) {
-      ft_term term = e->terms[i];
+      ft_term t = e->terms[i];
 
-      if (term.has_aliased_with || is_fitted(&r->fit, term.column) ||
-          !fit_alias(r, fitted, y, range, &term))
+      if (t.has_aliased_with || ft_term_has_effect(&t) || !fit_alias(r, other, y, range, &t))
         continue;
-      term.has_aliased_with = true;
-      term.aliased_with = (uint32_t)fitted->column;
-      e->terms[i] = term;
+      t.has_aliased_with = true;
+      t.aliased_with = other->column;
+      e->terms[i] = t;
     }
   }
 }
