@@ -48,7 +48,7 @@ void ft_agent_set_job_callbacks(struct ft_agent *agent, struct ft_jobs_settings 
 
 /* Callbacks of the listener and of the learner; DATA is the agent. */
 ft_listener_callback ft_agent_announced;
-void ft_agent_slurm_reply(uint32_t job_id, const struct ft_slurm_job *record, void *data);
+ft_slurm_query_callback ft_agent_slurm_reply;
 
 /* Restores the running jobs from the journal. */
 void ft_agent_restore_jobs(struct ft_agent *agent);

@@ -21,4 +21,8 @@ struct ft_slurm_job {
   double suspended_seconds;  /* if final: time between start and end that is no run time; integer */
 };
 
+/* RECORD is Slurm's record of JOB_ID, valid during the call; NULL if the query failed. */
+typedef void ft_slurm_query_callback(uint32_t job_id, const struct ft_slurm_job *record,
+                                     void *data);
+
 #endif

@@ -169,13 +169,6 @@ static void cluster_polled(const struct ft_slurm_config *config, const ft_partit
                            learner->settings.data);
 }
 
-static void slurm_replied(uint32_t job_id, const struct ft_slurm_job *record, void *data)
-{
-  struct ft_learner *learner = data;
-
-  learner->settings.slurm_reply(job_id, record, learner->settings.data);
-}
-
 static void apply_config(struct ft_learner *learner)
 {
   const struct ft_config *config = learner->settings.config;
@@ -208,7 +201,7 @@ static int open_parts(struct ft_learner *learner, struct ft_error *err)
   const struct ft_learner_settings *s = &learner->settings;
   struct ft_error why;
 
-  learner->slurm_query = ft_slurm_query_open(s->loop, s->children, slurm_replied, learner);
+  learner->slurm_query = ft_slurm_query_open(s->loop, s->children, s->slurm_reply, s->data);
   learner->cluster = ft_cluster_poll_open(s->loop, s->children, cluster_polled, learner);
   learner->platforms = ft_platform_map_open();
   if (!learner->slurm_query || !learner->cluster || !learner->platforms)

@@ -24,8 +24,7 @@ struct ft_learner_settings {
    * SlurmdUser and SlurmUser.
    */
   void (*polled)(const ft_site *site, uid_t slurmd_uid, uid_t slurm_uid, void *data);
-  /* The result of ft_learner_query_slurm; RECORD is NULL if the query failed. */
-  void (*slurm_reply)(uint32_t job_id, const struct ft_slurm_job *record, void *data);
+  ft_slurm_query_callback *slurm_reply; /* gets the results of ft_learner_query_slurm */
   void *data;
 };
 

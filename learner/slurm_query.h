@@ -6,10 +6,6 @@
 #include "daemon/subprocess.h"
 #include "learner/scontrol.h"
 
-/* RECORD is Slurm's record of JOB_ID, valid during the call; NULL if the query failed. */
-typedef void ft_slurm_query_callback(uint32_t job_id, const struct ft_slurm_job *record,
-                                     void *data);
-
 struct ft_slurm_query;
 
 /* CALL receives the result of each query. Returns NULL out of memory. */
