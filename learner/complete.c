@@ -37,8 +37,10 @@ static void fill_user_name(ft_observation *o)
 void ft_complete_observation(const ft_site *site, int state_fd, const char *platform,
                              ft_observation *o)
 {
-  (void)ft_string_copy(site->cluster, o->cluster, sizeof o->cluster);
-  (void)ft_string_copy(site->slurm_version, o->slurm_version, sizeof o->slurm_version);
+  if (!o->cluster[0])
+    (void)ft_string_copy(site->cluster, o->cluster, sizeof o->cluster);
+  if (!o->slurm_version[0])
+    (void)ft_string_copy(site->slurm_version, o->slurm_version, sizeof o->slurm_version);
   if (platform)
     (void)ft_string_copy(platform, o->platform, sizeof o->platform);
   fill_user_name(o);

@@ -6,8 +6,9 @@
 #include "predictor/record/record.h"
 
 /*
- * Fills in OBSERVATION's cluster, Slurm's version, the default memory of its partition (read from a
- * file below STATE_FD), and its user name if it is empty. PLATFORM replaces the platform that the
+ * Fills in OBSERVATION's cluster, Slurm's version and user name if they are empty, as they are not
+ * in a spool of another release, and the default memory of its partition (read from a file below
+ * STATE_FD). PLATFORM replaces the platform that the
  * node states; NULL: it stays.
  */
 void ft_complete_observation(const ft_site *site, int state_fd, const char *platform,
