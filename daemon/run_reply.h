@@ -10,8 +10,8 @@
 #include "predictor/core/buf.h"
 
 /*
- * Determines whose runs QUERY, an ft_run_query, covers: of UID only, or of all users if *ONE_USER
- * is false. Returns 0; -1 and ERR, one line for the user, if it may not read them.
+ * Finds out which user's runs the ft_run_query in QUERY is about: those of UID, or of all users if
+ * *ONE_USER is false. Returns 0; -1 and ERR if the peer may not read them.
  */
 int ft_run_reply_user(const struct ft_query *query, bool *one_user, uint32_t *uid,
                       struct ft_error *err);

@@ -15,7 +15,7 @@
 #include "agent/measure/internal.h"
 #include "predictor/core/hash.h"
 
-/* Processes of one tree; Linux has at most 4 times as many pids (PID_MAX_LIMIT). By judgement. */
+/* Maximum number of processes of one tree: a quarter of PID_MAX_LIMIT. Chosen by judgement. */
 #define MEMBERS_LIMIT (1 << 20)
 /* Interval of the checks whether a tree is stopped, as a fraction of the time since a process last
  * changed its memory. At least STOP_MIN_SECONDS, as Slurm's times are whole seconds; at most

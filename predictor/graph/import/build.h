@@ -13,8 +13,8 @@ struct ft_named {
   struct ft_declared *declared;
 };
 
-/* A block as read: its operators, whose tensor indices are numbers of names, its inputs, outputs
- * and constants, and shapes that the file declares for other tensors. */
+/* A block as read. In place of tensors it has numbers of names. INFOS are the shapes that the file
+ * declares for tensors that are no inputs, outputs or constants. */
 struct ft_draft {
   struct ft_operator *operators;
   struct ft_named *inputs, *outputs, *constants, *infos;
