@@ -5,12 +5,13 @@
 
 #include "agent/agent.h"
 #include "agent/delivery.h"
+#include "agent/job_records.h"
 #include "agent/jobs.h"
 #include "agent/journal.h"
 #include "agent/listener.h"
 #include "agent/node_info.h"
+#include "agent/settings.h"
 #include "daemon/query_server.h"
-#include "learner/learner.h"
 #include "predictor/site/conf.h"
 
 struct ft_agent {
@@ -19,20 +20,18 @@ struct ft_agent {
   struct ft_node_info node;
   int state_fd, lock_fd, root_fd;
   struct ft_loop *loop;
-  struct ft_subprocesses *children;
-  struct ft_learner *learner;
+  struct ft_uplink *uplink;
   struct ft_delivery *delivery;
+  struct ft_job_records *records;
+  struct ft_node_settings *settings;
   struct ft_measure *measure;
   struct ft_jobs *jobs;
   struct ft_journal *journal;
   struct ft_listener *listener;    /* NULL until the rest is open */
   struct ft_query_server *queries; /* NULL: the socket could not be opened */
-  struct ft_timer sample, tick, retry;
+  struct ft_timer sample, tick;
   ft_observation finished; /* the observation being delivered: too large for the stack */
 };
-
-/* Time between two deliveries of spooled observations; chosen by judgement. */
-#define FT_AGENT_RETRY_SECONDS 5.0
 
 /* Returns the current time on both clocks. */
 struct ft_instant ft_agent_now(void);
@@ -46,15 +45,16 @@ void ft_agent_tick_soon(struct ft_agent *agent);
 /* Sets up the callbacks of SETTINGS, whose data is AGENT. */
 void ft_agent_set_job_callbacks(struct ft_agent *agent, struct ft_jobs_settings *settings);
 
-/* Callbacks of the listener and of the learner; DATA is the agent. */
+/* Callbacks of the listener and of the queries about jobs; DATA is the agent. */
 ft_listener_callback ft_agent_announced;
-ft_slurm_query_callback ft_agent_slurm_reply;
+ft_job_record_callback ft_agent_slurm_reply;
 
 /* Restores the running jobs from the journal. */
 void ft_agent_restore_jobs(struct ft_agent *agent);
 
-/* Whether a request to forget covers OBSERVATION's run; DATA is the agent. */
-bool ft_agent_is_forgotten(const ft_observation *observation, void *data);
+/* Callbacks of the settings about undelivered runs; DATA is the agent. */
+void ft_agent_each_run(void (*visit)(const ft_observation *run, void *to), void *to, void *data);
+void ft_agent_forget(const ft_observation *run, void *data);
 
 /* Opens the socket for users' queries. Logs a failure; the agent works without it. */
 void ft_agent_open_queries(struct ft_agent *agent);

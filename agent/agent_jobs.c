@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Connects the jobs of this node with the listener, the journal, Slurm and the recorder. */
+/* Connects the jobs of this node with the listener, the journal and the learner. */
 #include "config.h"
 
 #include <inttypes.h>
@@ -17,15 +17,13 @@ static void deliver_finished(const ft_observation *observation, void *data)
   agent->finished = *observation;
   ft_node_info_fill(&agent->node, agent->config.node_platform, &agent->finished);
   ft_delivery_add(agent->delivery, &agent->finished);
-  if (ft_delivery_is_waiting(agent->delivery) && !agent->retry.armed)
-    ft_loop_at(agent->loop, &agent->retry, ft_io_monotonic() + FT_AGENT_RETRY_SECONDS);
 }
 
 static void query_slurm_record(uint32_t job_id, void *data)
 {
   struct ft_agent *agent = data;
 
-  ft_learner_query_slurm(agent->learner, job_id);
+  ft_job_records_query(agent->records, job_id);
 }
 
 static void remove_job_journal(uint32_t job_id, void *data)
@@ -47,7 +45,7 @@ static bool save_partial_run(const ft_observation *observation, void *data)
   return false;
 }
 
-void ft_agent_slurm_reply(uint32_t job_id, const struct ft_slurm_job *record, void *data)
+void ft_agent_slurm_reply(uint32_t job_id, const ft_slurm_job *record, void *data)
 {
   struct ft_agent *agent = data;
 
@@ -95,11 +93,42 @@ static void restore_partial_run(const ft_observation *observation, void *data)
   ft_jobs_restore(agent->jobs, observation);
 }
 
-bool ft_agent_is_forgotten(const ft_observation *observation, void *data)
+/* ---- forgotten runs ---- */
+
+struct run_visit {
+  void (*visit)(const ft_observation *run, void *to);
+  void *to;
+};
+
+static bool visit_undelivered(const ft_observation *run, void *data)
+{
+  const struct run_visit *v = data;
+
+  v->visit(run, v->to);
+  return false;
+}
+
+void ft_agent_each_run(void (*visit)(const ft_observation *run, void *to), void *to, void *data)
+{
+  struct ft_agent *agent = data;
+  struct run_visit v = { visit, to };
+
+  ft_jobs_forget(agent->jobs, visit_undelivered, &v);
+}
+
+/* The key of a run changes when its submit time becomes known. */
+static bool is_same_run(const ft_observation *run, void *data)
+{
+  const ft_observation *forgotten = data;
+
+  return run->job_id == forgotten->job_id && run->restart_count == forgotten->restart_count;
+}
+
+void ft_agent_forget(const ft_observation *run, void *data)
 {
   struct ft_agent *agent = data;
 
-  return ft_learner_is_forgotten(agent->learner, observation);
+  ft_jobs_forget(agent->jobs, is_same_run, (void *)(uintptr_t)run);
 }
 
 void ft_agent_restore_jobs(struct ft_agent *agent)
@@ -108,8 +137,6 @@ void ft_agent_restore_jobs(struct ft_agent *agent)
   size_t trees;
 
   ft_journal_replay(agent->journal, &calls);
-  /* an earlier agent may have been killed after a request to forget */
-  ft_jobs_forget(agent->jobs, ft_agent_is_forgotten, agent);
   trees = ft_jobs_tree_count(agent->jobs);
   if (trees)
     ft_log(LOG_INFO, "%zu running job%s restored from the journal", trees, trees == 1 ? "" : "s");

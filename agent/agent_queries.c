@@ -1,37 +1,15 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Dispatches users' queries to their handlers. */
+/* Users' queries about running jobs. */
 #include "config.h"
 
 #include <stdio.h>
-#include <sys/stat.h>
 
 #include "agent/agent_internal.h"
 #include "agent/query_running.h"
 #include "daemon/log.h"
+#include "daemon/program.h"
+#include "predictor/core/text.h"
 #include "predictor/record/state_files.h"
-
-/* Whether Q is about this agent's state directory; sets REPLY's error if not. */
-static bool is_own_state(const struct ft_agent *agent, const ft_question *q, ft_reply *reply)
-{
-  struct stat st;
-
-  if (fstat(agent->state_fd, &st) == 0 && q->state_device == st.st_dev &&
-      q->state_inode == st.st_ino)
-    return true;
-  (void)snprintf(reply->error, sizeof reply->error,
-                 "the foretelld of this machine uses another state directory: %.160s",
-                 agent->config.state_directory);
-  return false;
-}
-
-/* A request to forget is accepted: removes matching jobs' journals and spooled runs. */
-static void forget_accepted(void *data)
-{
-  struct ft_agent *agent = data;
-
-  ft_jobs_forget(agent->jobs, ft_agent_is_forgotten, agent);
-  ft_delivery_forget(agent->delivery);
-}
 
 static bool is_about_running(const ft_question *q)
 {
@@ -42,21 +20,21 @@ static bool step_query(struct ft_query *query, ft_reply *reply, void *data)
 {
   struct ft_agent *agent = data;
 
-  if (!is_own_state(agent, query->question, reply))
+  if (!ft_daemon_is_own_state(agent->state_fd, "foretelld", agent->config.state_directory,
+                              query->question, reply))
     return true;
   if (is_about_running(query->question))
     return ft_query_running(query, agent->jobs, ft_agent_now(), reply);
-  return ft_learner_step_query(agent->learner, query, reply, forget_accepted, agent);
+  (void)ft_string_copy("unknown query: this foretelld is of another version", reply->error,
+                       sizeof reply->error);
+  return true;
 }
 
 static void end_query(struct ft_query *query, void *data)
 {
-  struct ft_agent *agent = data;
-
+  (void)data;
   if (is_about_running(query->question))
     ft_query_running_end(query);
-  else
-    ft_learner_end_query(agent->learner, query);
 }
 
 void ft_agent_open_queries(struct ft_agent *agent)

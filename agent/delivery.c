@@ -2,22 +2,46 @@
 #include "config.h"
 
 #include <inttypes.h>
+#include <math.h>
 #include <stdlib.h>
 
 #include "agent/delivery.h"
 #include "agent/spool.h"
 #include "daemon/log.h"
+#include "predictor/core/io.h"
 #include "predictor/core/units.h"
 
-struct ft_delivery {
-  struct ft_spool *spool;
-  ft_delivery_callback *deliver;
-  void *data;
-  bool warned;      /* that observations are not accepted */
-  bool skip_warned; /* that one spooled observation is refused, but others are accepted */
+/* Time until the next delivery of what was not accepted, at first and at most: it is doubled each
+ * time. A learner that replies again is noticed earlier (agent/settings.c). By judgement. */
+#define RETRY_SECONDS 5.0
+#define MAX_RETRY_SECONDS 60.0
+
+/* An observation of the request under way. */
+struct sent {
+  uint64_t key;
+  bool replaced; /* in the spool, by a later observation of the run */
 };
 
-struct ft_delivery *ft_delivery_open(int state_fd, ft_delivery_callback *deliver, void *data,
+struct ft_delivery {
+  struct ft_loop *loop;
+  struct ft_uplink *uplink;
+  struct ft_spool *spool;
+  struct ft_timer retry;
+  double retry_seconds;
+  bool sending;        /* a request is under way, with the first `count` of `sent` */
+  bool again;          /* the spool's pass may have missed an observation */
+  bool left;           /* the pass has left observations in the spool */
+  bool warned;         /* that observations are not accepted */
+  bool refusal_warned; /* that one of them is refused, but others are accepted */
+  uint64_t number;     /* of the observation added last when it was sent */
+  size_t count;
+  struct sent sent[FT_EXCHANGE_RUN_LIMIT];
+};
+
+static void begin_pass(struct ft_delivery *delivery);
+static void retry_due(void *data);
+
+struct ft_delivery *ft_delivery_open(struct ft_loop *loop, struct ft_uplink *uplink, int state_fd,
                                      struct ft_error *err)
 {
   struct ft_delivery *delivery = calloc(1, sizeof *delivery);
@@ -26,8 +50,10 @@ struct ft_delivery *ft_delivery_open(int state_fd, ft_delivery_callback *deliver
     ft_error_errno(err, "delivery");
     return NULL;
   }
-  delivery->deliver = deliver;
-  delivery->data = data;
+  delivery->loop = loop;
+  delivery->uplink = uplink;
+  delivery->retry_seconds = RETRY_SECONDS;
+  delivery->retry = (struct ft_timer){ .fire = retry_due, .data = delivery };
   delivery->spool = ft_spool_open(state_fd, err);
   if (delivery->spool)
     return delivery;
@@ -37,10 +63,151 @@ struct ft_delivery *ft_delivery_open(int state_fd, ft_delivery_callback *deliver
 
 void ft_delivery_close(struct ft_delivery *delivery)
 {
-  if (delivery)
-    ft_spool_close(delivery->spool);
+  if (!delivery)
+    return;
+  ft_loop_cancel(delivery->loop, &delivery->retry);
+  ft_spool_close(delivery->spool);
   free(delivery);
 }
+
+/* ---- a pass over the spool ---- */
+
+/* Ends the pass: the rest stays in the spool until the next one. */
+static void retry_later(struct ft_delivery *delivery)
+{
+  ft_loop_at(delivery->loop, &delivery->retry, ft_io_monotonic() + delivery->retry_seconds);
+}
+
+static void retry_due(void *data)
+{
+  struct ft_delivery *delivery = data;
+
+  delivery->retry_seconds = fmin(2 * delivery->retry_seconds, MAX_RETRY_SECONDS);
+  begin_pass(delivery);
+}
+
+/* The learner accepts nothing now. */
+static void pause_delivery(struct ft_delivery *delivery, const char *why)
+{
+  if (!delivery->warned)
+    ft_log(LOG_ERR, "%s; observations wait in the spool", why);
+  delivery->warned = true;
+  retry_later(delivery);
+}
+
+/* All observations of the pass were sent. */
+static void end_delivery_pass(struct ft_delivery *delivery)
+{
+  if (delivery->again) {
+    begin_pass(delivery);
+  } else if (delivery->left) {
+    retry_later(delivery);
+  } else {
+    if (delivery->warned || delivery->refusal_warned)
+      ft_log(LOG_INFO, "all spooled observations are stored");
+    delivery->warned = delivery->refusal_warned = false;
+    delivery->retry_seconds = RETRY_SECONDS;
+  }
+}
+
+/* Adds the next observations of the pass to LIST and to delivery->sent. Returns 0; -1 out of
+ * memory. */
+static int fill_request(struct ft_delivery *delivery, struct ft_buf *list)
+{
+  ft_observation *o = malloc(sizeof *o);
+  struct ft_error err;
+  uint64_t key;
+
+  delivery->count = 0;
+  if (!o)
+    return -1;
+  while (delivery->count < FT_EXCHANGE_RUN_LIMIT && ft_spool_next(delivery->spool, o, &key)) {
+    if (ft_exchange_add(list, o, &err) < 0) {
+      ft_spool_unread(delivery->spool);
+      break;
+    }
+    delivery->sent[delivery->count++] = (struct sent){ .key = key };
+  }
+  free(o);
+  return 0;
+}
+
+/* Applies the verdict of one observation, which the learner gave because of WHY. */
+static void apply_verdict(struct ft_delivery *delivery, const struct sent *sent, unsigned verdict,
+                          const char *why)
+{
+  if (verdict == FT_VERDICT_REFUSED) {
+    if (!delivery->refusal_warned)
+      ft_log(LOG_WARNING, "an observation remains in the spool: %s", why);
+    delivery->refusal_warned = delivery->left = true;
+  } else if (sent->replaced) {
+    delivery->again = true;
+  } else {
+    ft_spool_remove(delivery->spool, sent->key);
+  }
+}
+
+static void send_next(struct ft_delivery *delivery);
+
+static void runs_judged(const struct ft_uplink_reply *reply, void *data)
+{
+  struct ft_delivery *delivery = data;
+  struct ft_error err;
+  ft_verdicts v;
+  size_t i = 0;
+
+  delivery->sending = false;
+  if (!reply->body ||
+      ft_record_decode(FT_RECORD_VERDICTS, reply->body, reply->length, &v, &err) < 0) {
+    if (reply->synced)
+      ft_spool_synced(delivery->spool, delivery->number);
+    pause_delivery(delivery, reply->body ? err.text : reply->why);
+    return;
+  }
+  while (i < delivery->count && i < v.verdict.size && v.verdict.bytes[i] != FT_VERDICT_LATER) {
+    apply_verdict(delivery, &delivery->sent[i], v.verdict.bytes[i], v.why);
+    i++;
+  }
+  if (i < delivery->count)
+    pause_delivery(delivery, v.why[0] ? v.why : "incomplete reply of foretell-learnd");
+  else
+    send_next(delivery);
+}
+
+/* Sends the next observations of the pass. */
+static void send_next(struct ft_delivery *delivery)
+{
+  struct ft_buf list;
+  struct ft_error err = { "out of memory" };
+
+  ft_buf_init(&list, FT_EXCHANGE_BYTES);
+  if (fill_request(delivery, &list) < 0)
+    pause_delivery(delivery, err.text);
+  else if (!delivery->count)
+    end_delivery_pass(delivery);
+  else if (ft_uplink_send(delivery->uplink, FT_EXCHANGE_RUNS, list.data, list.length, runs_judged,
+                          delivery, &err) < 0)
+    pause_delivery(delivery, err.text);
+  else {
+    delivery->sending = true;
+    delivery->number = ft_spool_number(delivery->spool);
+  }
+  ft_buf_free(&list);
+}
+
+static void begin_pass(struct ft_delivery *delivery)
+{
+  if (delivery->sending) {
+    delivery->again = true;
+    return;
+  }
+  ft_loop_cancel(delivery->loop, &delivery->retry);
+  delivery->again = delivery->left = false;
+  ft_spool_begin(delivery->spool);
+  send_next(delivery);
+}
+
+/* ---- observations ---- */
 
 static void log_observation(const ft_observation *o)
 {
@@ -54,58 +221,27 @@ static void log_observation(const ft_observation *o)
 
 void ft_delivery_add(struct ft_delivery *delivery, const ft_observation *o)
 {
-  struct ft_error err, why;
-  int status;
+  uint64_t key = ft_observation_key(o);
+  struct ft_error err;
 
   log_observation(o);
-  if (delivery->deliver(o, delivery->data, &err) == 0)
+  if (ft_spool_put(delivery->spool, o, &err) < 0) {
+    ft_log(LOG_ERR, "job %" PRIu32 ": observation lost: %s", o->job_id, err.text);
     return;
-  status = ft_spool_put(delivery->spool, o, &why);
-  if (status < 0)
-    ft_log(LOG_ERR, "job %" PRIu32 ": observation lost: %s; %s", o->job_id, err.text, why.text);
-  else if (!delivery->warned)
-    ft_log(LOG_ERR, "%s; observations wait %s", err.text,
-           status == 0 ? "in the spool" : "in memory");
-  delivery->warned = true;
-}
-
-/* Callback of ft_spool_drain. */
-static int deliver_spooled(const ft_observation *o, void *data)
-{
-  struct ft_delivery *delivery = data;
-  struct ft_error err;
-  int status = delivery->deliver(o, delivery->data, &err);
-
-  if (status < 0) {
-    ft_log(LOG_DEBUG, "observations remain in the spool: %s", err.text);
-  } else if (status > 0) {
-    if (!delivery->skip_warned)
-      ft_log(LOG_WARNING, "job %" PRIu32 ": observation remains in the spool: %s", o->job_id,
-             err.text);
-    delivery->skip_warned = true;
   }
-  return status;
+  for (size_t i = 0; i < delivery->count; i++)
+    if (delivery->sent[i].key == key)
+      delivery->sent[i].replaced = true;
+  begin_pass(delivery);
 }
 
-bool ft_delivery_retry(struct ft_delivery *delivery)
+void ft_delivery_retry(struct ft_delivery *delivery)
 {
-  if (ft_spool_empty(delivery->spool))
-    return false;
-  if (ft_spool_drain(delivery->spool, deliver_spooled, delivery) > 0)
-    return true;
-  if (delivery->warned)
-    ft_log(LOG_INFO, "all spooled observations are stored");
-  delivery->warned = delivery->skip_warned = false;
-  return false;
+  begin_pass(delivery);
 }
 
 void ft_delivery_forget(struct ft_delivery *delivery)
 {
   ft_spool_remove_damaged(delivery->spool);
-  (void)ft_delivery_retry(delivery);
-}
-
-bool ft_delivery_is_waiting(const struct ft_delivery *delivery)
-{
-  return !ft_spool_empty(delivery->spool);
+  begin_pass(delivery);
 }

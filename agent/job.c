@@ -149,7 +149,7 @@ void ft_job_apply_announcement(struct job *job, const ft_announcement *a)
   set_once(a->account, o->account, sizeof o->account);
 }
 
-void ft_job_apply_record(struct job *job, const struct ft_slurm_job *answer)
+void ft_job_apply_record(struct job *job, const ft_slurm_job *answer)
 {
   ft_observation *o = job->o;
 
@@ -172,7 +172,7 @@ void ft_job_apply_record(struct job *job, const struct ft_slurm_job *answer)
 
 /* The delay until the agent noticed the end is a difference of UTC times. It is subtracted from the
  * monotonic run time, so that setting the UTC clock during the run changes no run time. */
-void ft_job_apply_end(struct job *job, const struct ft_slurm_job *answer)
+void ft_job_apply_end(struct job *job, const ft_slurm_job *answer)
 {
   double late = answer ? job->o->end_time - answer->end_time : 0;
 
@@ -182,7 +182,7 @@ void ft_job_apply_end(struct job *job, const struct ft_slurm_job *answer)
   job->o->runtime_seconds -= late;
 }
 
-bool ft_job_apply_suspension(struct job *job, const struct ft_slurm_job *answer)
+bool ft_job_apply_suspension(struct job *job, const ft_slurm_job *answer)
 {
   double seconds = answer->suspended_seconds;
 

@@ -81,16 +81,16 @@ void ft_job_apply_submission(struct job *job, const void *data, size_t length);
 void ft_job_apply_status(struct job *job, uint32_t step_id, int status);
 
 /* Copies the fields of Slurm's RECORD, if it describes this restart of the job. */
-void ft_job_apply_record(struct job *job, const struct ft_slurm_job *record);
+void ft_job_apply_record(struct job *job, const ft_slurm_job *record);
 
 /* Corrects the end time of a run whose end was not announced; RECORD may be NULL. */
-void ft_job_apply_end(struct job *job, const struct ft_slurm_job *record);
+void ft_job_apply_end(struct job *job, const ft_slurm_job *record);
 
 /*
  * Subtracts the time of suspension by Slurm's RECORD from the run time of JOB, which has ended.
  * Returns whether the run time changed; false after the first time.
  */
-bool ft_job_apply_suspension(struct job *job, const struct ft_slurm_job *record);
+bool ft_job_apply_suspension(struct job *job, const ft_slurm_job *record);
 
 /* Returns the running step ID; begin_step creates a missing one. NULL: none, or too many. */
 struct step *ft_job_find_step(struct job *job, uint32_t id);

@@ -8,7 +8,6 @@
 #define FT_AGENT_JOBS_H
 
 #include "agent/measure/measure.h"
-#include "daemon/slurm_job.h"
 #include "predictor/record/record.h"
 
 /* Limits, chosen by judgement. */
@@ -76,7 +75,7 @@ bool ft_jobs_announce(struct ft_jobs *jobs, const ft_announcement *announcement,
 void ft_jobs_restore(struct ft_jobs *jobs, const ft_observation *observation);
 
 /* Applies the result of query_slurm; RECORD is NULL if the query failed. */
-void ft_jobs_slurm_reply(struct ft_jobs *jobs, uint32_t job_id, const struct ft_slurm_job *record,
+void ft_jobs_slurm_reply(struct ft_jobs *jobs, uint32_t job_id, const ft_slurm_job *record,
                          struct ft_instant now);
 
 /*

@@ -118,8 +118,8 @@ static void query_again_later(struct job *job, struct ft_instant now)
 }
 
 /* Applies Slurm's record (NULL: none) to JOB, which has ended. */
-static void reply_after_end(struct ft_jobs *jobs, struct job *job,
-                            const struct ft_slurm_job *record, struct ft_instant now)
+static void reply_after_end(struct ft_jobs *jobs, struct job *job, const ft_slurm_job *record,
+                            struct ft_instant now)
 {
   struct ft_run_outcome outcome = job->outcome;
   bool shortened = record && ft_job_apply_suspension(job, record);
@@ -146,8 +146,8 @@ static void reply_after_end(struct ft_jobs *jobs, struct job *job,
 }
 
 /* Applies Slurm's record (NULL: none) to JOB, which may have ended unnoticed. */
-static void reply_while_running(struct ft_jobs *jobs, struct job *job,
-                                const struct ft_slurm_job *record, struct ft_instant now)
+static void reply_while_running(struct ft_jobs *jobs, struct job *job, const ft_slurm_job *record,
+                                struct ft_instant now)
 {
   bool is_idle = ft_jobs_is_idle(job);
   bool ended = record && (record->final || record->restart_count > job->restart_count);
@@ -185,8 +185,7 @@ static void reply_while_running(struct ft_jobs *jobs, struct job *job,
  * If JOB's count is larger, JOB is the run that Slurm knows: it gets Slurm's count, or is merged
  * with the run that has this count.
  */
-static void resolve_restart_claim(struct ft_jobs *jobs, struct job *job,
-                                  const struct ft_slurm_job *record)
+static void resolve_restart_claim(struct ft_jobs *jobs, struct job *job, const ft_slurm_job *record)
 {
   struct job *same;
 
@@ -216,7 +215,7 @@ static void resolve_restart_claim(struct ft_jobs *jobs, struct job *job,
 }
 
 static void resolve_restart_claims(struct ft_jobs *jobs, uint32_t job_id,
-                                   const struct ft_slurm_job *record)
+                                   const ft_slurm_job *record)
 {
   struct job *next;
 
@@ -227,7 +226,7 @@ static void resolve_restart_claims(struct ft_jobs *jobs, uint32_t job_id,
   }
 }
 
-void ft_jobs_slurm_reply(struct ft_jobs *jobs, uint32_t job_id, const struct ft_slurm_job *record,
+void ft_jobs_slurm_reply(struct ft_jobs *jobs, uint32_t job_id, const ft_slurm_job *record,
                          struct ft_instant now)
 {
   struct job *next;

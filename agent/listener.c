@@ -188,7 +188,7 @@ struct ft_listener *ft_listener_open(struct ft_loop *loop, const char *path,
   listener->extra_uid = (uid_t)-1;
   listener->list.next = listener->list.previous = &listener->list;
   listener->watch = (struct ft_watch){ -1, accept_announcer, listener };
-  listener->watch.fd = ft_socket_listen(path, 0600, err);
+  listener->watch.fd = ft_socket_listen(path, SOCK_SEQPACKET, 0600, err);
   if (listener->watch.fd >= 0) {
     (void)ft_string_copy(path, listener->path, sizeof listener->path);
     if (ft_loop_watch(loop, &listener->watch) == 0)

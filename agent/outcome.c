@@ -48,7 +48,7 @@ struct ft_run_outcome ft_outcome_from_node(const struct ft_exit_evidence *e)
 }
 
 struct ft_run_outcome ft_outcome_from_slurm(struct ft_run_outcome outcome, uint32_t restart_count,
-                                            const struct ft_slurm_job *record)
+                                            const ft_slurm_job *record)
 {
   bool by_kernel = outcome.final && outcome.outcome == FT_OUTCOME_OUT_OF_MEMORY;
 

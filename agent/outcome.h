@@ -5,7 +5,6 @@
 
 #include <stdbool.h>
 
-#include "daemon/slurm_job.h"
 #include "predictor/record/record.h"
 
 /* The node's evidence of how a run ended. */
@@ -40,7 +39,7 @@ struct ft_run_outcome ft_outcome_from_node(const struct ft_exit_evidence *eviden
  * completed.
  */
 struct ft_run_outcome ft_outcome_from_slurm(struct ft_run_outcome outcome, uint32_t restart_count,
-                                            const struct ft_slurm_job *record);
+                                            const ft_slurm_job *record);
 
 /* Returns the signal of STATUS, also one that a shell reported as 128 + signal; 0: none. */
 int ft_outcome_signal(int status);

@@ -16,13 +16,13 @@
 #include "daemon/log.h"
 #include "predictor/core/io.h"
 
-#define SPOOL_DIRECTORY "spool"
 #define SPOOL_SUFFIX ".obs"
 #define BAD_SUFFIX ".bad"
 
 /* An observation in memory, encoded: a fiftieth of the struct's size. */
 struct spooled {
-  uint64_t key;
+  uint64_t key, number;
+  bool in_file; /* too; known to be on the disk when it is removed from memory */
   struct ft_buf record;
   struct spooled *next;
 };
@@ -31,12 +31,17 @@ struct ft_spool {
   int state_fd;
   struct spooled *memory;
   unsigned in_memory;
-  bool has_files; /* true from the start if the directory exists */
+  uint64_t number; /* of the observation added last */
+  /* the pass: over the files of `directory` until it is NULL, then over `memory` */
+  DIR *directory;
+  struct spooled *next; /* in memory, to be read next */
+  uint64_t last;        /* key of the observation read last */
+  bool again;           /* read it again */
 };
 
-static void spool_file_name(const ft_observation *o, char out[32])
+static void spool_file_name(uint64_t key, char out[32])
 {
-  (void)snprintf(out, 32, "%016" PRIx64 SPOOL_SUFFIX, ft_observation_key(o));
+  (void)snprintf(out, 32, "%016" PRIx64 SPOOL_SUFFIX, key);
 }
 
 static bool has_file_suffix(const char *name, const char *suffix)
@@ -49,9 +54,10 @@ static bool has_file_suffix(const char *name, const char *suffix)
 /* Opens the directory, which CREATE creates if missing. Returns -1 with errno. */
 static int open_spool_directory(const struct ft_spool *spool, bool create)
 {
-  if (create && mkdirat(spool->state_fd, SPOOL_DIRECTORY, 0700) < 0 && errno != EEXIST)
+  if (create && mkdirat(spool->state_fd, FT_SPOOL_DIRECTORY, 0700) < 0 && errno != EEXIST)
     return -1;
-  return openat(spool->state_fd, SPOOL_DIRECTORY, O_RDONLY | O_DIRECTORY | O_CLOEXEC | O_NOFOLLOW);
+  return openat(spool->state_fd, FT_SPOOL_DIRECTORY,
+                O_RDONLY | O_DIRECTORY | O_CLOEXEC | O_NOFOLLOW);
 }
 
 struct ft_spool *ft_spool_open(int state_fd, struct ft_error *err)
@@ -65,7 +71,6 @@ struct ft_spool *ft_spool_open(int state_fd, struct ft_error *err)
   }
   spool->state_fd = state_fd;
   fd = open_spool_directory(spool, false);
-  spool->has_files = fd >= 0;
   if (fd >= 0) {
     ft_io_remove_stale(fd, -INFINITY);
     close(fd);
@@ -73,31 +78,26 @@ struct ft_spool *ft_spool_open(int state_fd, struct ft_error *err)
   return spool;
 }
 
-static int write_spool_file(struct ft_spool *spool, const ft_observation *o, struct ft_error *err)
+static int write_spool_file(struct ft_spool *spool, const ft_observation *o, bool sync,
+                            struct ft_error *err)
 {
   int fd = open_spool_directory(spool, true), status;
   char name[32];
 
   if (fd < 0)
-    return ft_error_errno(err, SPOOL_DIRECTORY);
-  spool_file_name(o, name);
-  status = ft_record_write(FT_RECORD_OBSERVATION, o, fd, name, 0600, err);
+    return ft_error_errno(err, FT_SPOOL_DIRECTORY);
+  spool_file_name(ft_observation_key(o), name);
+  status = (sync ? ft_record_write : ft_record_write_unsynced)(FT_RECORD_OBSERVATION, o, fd, name,
+                                                               0600, err);
   close(fd);
-  if (status == 0)
-    spool->has_files = true;
   return status;
 }
 
-/* Returns SPOOLED's observation, which the caller frees; NULL out of memory. */
-static ft_observation *decode_spooled(const struct spooled *spooled)
+static bool decode_spooled(const struct spooled *spooled, ft_observation *out)
 {
   const struct ft_buf *record = &spooled->record;
-  ft_observation *o = malloc(sizeof *o);
 
-  if (o && ft_record_decode(FT_RECORD_OBSERVATION, record->data, record->length, o, NULL) == 0)
-    return o;
-  free(o);
-  return NULL;
+  return ft_record_decode(FT_RECORD_OBSERVATION, record->data, record->length, out, NULL) == 0;
 }
 
 /* Removes and frees the list entry *AT. */
@@ -105,28 +105,40 @@ static void drop_spooled(struct ft_spool *spool, struct spooled **at)
 {
   struct spooled *k = *at;
 
+  if (spool->next == k)
+    spool->next = k->next;
   *at = k->next;
   ft_buf_free(&k->record);
   free(k);
   spool->in_memory--;
 }
 
+static void end_pass(struct ft_spool *spool)
+{
+  if (spool->directory)
+    closedir(spool->directory);
+  spool->directory = NULL;
+  spool->next = NULL;
+  spool->again = false;
+}
+
 void ft_spool_close(struct ft_spool *spool)
 {
+  ft_observation *o;
   struct ft_error err;
 
   if (!spool)
     return;
+  o = spool->memory ? malloc(sizeof *o) : NULL;
   while (spool->memory) {
-    ft_observation *o = decode_spooled(spool->memory);
-
-    if (!o)
+    if (!o || !decode_spooled(spool->memory, o))
       ft_log(LOG_ERR, "observation lost: out of memory");
-    else if (write_spool_file(spool, o, &err) < 0)
+    else if (write_spool_file(spool, o, true, &err) < 0)
       ft_log(LOG_ERR, "job %" PRIu32 ": observation lost: %s", o->job_id, err.text);
-    free(o);
     drop_spooled(spool, &spool->memory);
   }
+  free(o);
+  end_pass(spool);
   free(spool);
 }
 
@@ -139,18 +151,17 @@ static void remove_from_memory(struct ft_spool *spool, uint64_t key)
     }
 }
 
-int ft_spool_put(struct ft_spool *spool, const ft_observation *o, struct ft_error *err)
+/* Adds O, which IN_FILE says is in a file, to the memory. Returns 0; -1 and ERR if that is full. */
+static int keep_in_memory(struct ft_spool *spool, const ft_observation *o, bool in_file,
+                          struct ft_error *err)
 {
-  uint64_t key = ft_observation_key(o);
-  struct spooled *k;
+  struct spooled *k = spool->in_memory < FT_SPOOL_MAX_IN_MEMORY ? malloc(sizeof *k) : NULL;
 
-  remove_from_memory(spool, key);
-  if (write_spool_file(spool, o, err) == 0)
-    return 0;
-  k = spool->in_memory < FT_SPOOL_MAX_IN_MEMORY ? malloc(sizeof *k) : NULL;
   if (!k)
     return ft_error_set(err, "spool in memory is full (%u observations)", spool->in_memory);
-  *k = (struct spooled){ .key = key, .next = spool->memory };
+  *k = (struct spooled){
+    .key = ft_observation_key(o), .number = spool->number, .in_file = in_file, .next = spool->memory
+  };
   ft_buf_init(&k->record, FT_LIMIT_RECORD);
   if (ft_record_encode(FT_RECORD_OBSERVATION, o, &k->record, err) < 0) {
     ft_buf_free(&k->record);
@@ -159,104 +170,124 @@ int ft_spool_put(struct ft_spool *spool, const ft_observation *o, struct ft_erro
   }
   spool->memory = k;
   spool->in_memory++;
-  return 1;
+  return 0;
 }
 
-/* Passes the file NAME to TAKE. Returns 0 if the file needs no further attention, 1 if TAKE refused
- * it, -1 if the caller should stop. */
-static int drain_file(int directory, const char *name, int (*take)(const ft_observation *, void *),
-                      void *data)
+int ft_spool_put(struct ft_spool *spool, const ft_observation *o, struct ft_error *err)
 {
-  ft_observation *o = malloc(sizeof *o);
+  bool in_file = write_spool_file(spool, o, false, err) == 0;
+
+  spool->number++;
+  remove_from_memory(spool, ft_observation_key(o));
+  if (keep_in_memory(spool, o, in_file, err) < 0 && !in_file)
+    return -1;
+  return in_file ? 0 : 1;
+}
+
+/* Reads the file NAME of the pass. Renames it if it is damaged. */
+static bool read_spool_file(const struct ft_spool *spool, const char *name, ft_observation *out)
+{
+  int directory = dirfd(spool->directory);
   char bad[NAME_MAX + 1];
   struct ft_error err;
-  int status = -1;
 
-  if (!o)
-    return -1;
-  if (ft_record_read(FT_RECORD_OBSERVATION, directory, name, o, &err) == 0) {
-    status = take(o, data);
-    if (status == 0)
-      (void)unlinkat(directory, name, 0);
-  } else if (errno == EBADMSG || errno == EINVAL) {
-    ft_log(LOG_WARNING, SPOOL_DIRECTORY "/%s; renamed to *.bad", err.text);
+  if (ft_record_read(FT_RECORD_OBSERVATION, directory, name, out, &err) == 0)
+    return true;
+  if (errno == EBADMSG || errno == EINVAL) {
+    ft_log(LOG_WARNING, FT_SPOOL_DIRECTORY "/%s; renamed to *.bad", err.text);
     (void)snprintf(bad, sizeof bad, "%.240s" BAD_SUFFIX, name);
-    status = renameat(directory, name, directory, bad);
-  } else {
-    ft_log(LOG_WARNING, SPOOL_DIRECTORY "/%s", err.text);
-    status = 0; /* from a newer version, or a read error: the file remains for the next start */
+    (void)renameat(directory, name, directory, bad);
+  } else if (errno != ENOENT) {
+    /* from a newer version, or a read error: the file remains for the next start */
+    ft_log(LOG_WARNING, FT_SPOOL_DIRECTORY "/%s", err.text);
   }
-  free(o);
-  return status;
+  return false;
 }
 
-/* Passes files to TAKE until *SKIPS, the number of further refusals, is 0. Returns how many files
- * remain. */
-static size_t drain_files(struct ft_spool *spool, unsigned *skips,
-                          int (*take)(const ft_observation *, void *), void *data)
+/* Reads the next file of the pass. */
+static bool next_file(struct ft_spool *spool, ft_observation *out, uint64_t *key)
+{
+  struct dirent *entry;
+
+  while (spool->directory && (entry = readdir(spool->directory))) {
+    char *end;
+
+    *key = strtoull(entry->d_name, &end, 16);
+    if (strcmp(end, SPOOL_SUFFIX) == 0 && end - entry->d_name == 16 &&
+        read_spool_file(spool, entry->d_name, out))
+      return true;
+  }
+  if (spool->directory)
+    closedir(spool->directory);
+  spool->directory = NULL;
+  return false;
+}
+
+/* Reads the observation KEY of the pass once more. */
+static bool read_again(struct ft_spool *spool, uint64_t key, ft_observation *out)
+{
+  char name[32];
+
+  for (const struct spooled *k = spool->memory; k; k = k->next)
+    if (k->key == key)
+      return decode_spooled(k, out);
+  spool_file_name(key, name);
+  return spool->directory && read_spool_file(spool, name, out);
+}
+
+void ft_spool_begin(struct ft_spool *spool)
+{
+  end_pass(spool);
+  spool->directory = ft_io_open_directory(spool->state_fd, FT_SPOOL_DIRECTORY);
+  spool->next = spool->memory;
+}
+
+bool ft_spool_next(struct ft_spool *spool, ft_observation *out, uint64_t *key)
+{
+  bool again = spool->again;
+
+  spool->again = false;
+  *key = spool->last;
+  if (again && read_again(spool, spool->last, out))
+    return true;
+  if (next_file(spool, out, key)) {
+    spool->last = *key;
+    return true;
+  }
+  while (spool->next) {
+    const struct spooled *k = spool->next;
+
+    spool->next = k->next;
+    if (k->in_file)
+      continue;
+    spool->last = *key = k->key;
+    if (decode_spooled(k, out))
+      return true;
+  }
+  return false;
+}
+
+void ft_spool_unread(struct ft_spool *spool)
+{
+  spool->again = true;
+}
+
+void ft_spool_remove(struct ft_spool *spool, uint64_t key)
 {
   int fd = open_spool_directory(spool, false);
-  DIR *directory = fd < 0 ? NULL : fdopendir(fd);
-  struct dirent *entry;
-  size_t left = 0;
+  char name[32];
 
-  if (!directory) {
-    if (fd >= 0)
-      close(fd);
-    return 0;
-  }
-  while ((entry = readdir(directory))) {
-    int status;
-
-    if (!has_file_suffix(entry->d_name, SPOOL_SUFFIX))
-      continue;
-    status = *skips ? drain_file(dirfd(directory), entry->d_name, take, data) : 1;
-    if (status && *skips)
-      *skips = status < 0 ? 0 : *skips - 1;
-    left += status != 0;
-  }
-  closedir(directory);
-  return left;
-}
-
-/* Passes the list entry *AT to TAKE. Returns as drain_file. */
-static int drain_spooled(struct ft_spool *spool, struct spooled **at,
-                         int (*take)(const ft_observation *, void *), void *data)
-{
-  ft_observation *o = decode_spooled(*at);
-  int status = o ? take(o, data) : -1;
-
-  if (status == 0)
-    drop_spooled(spool, at);
-  free(o);
-  return status;
-}
-
-size_t ft_spool_drain(struct ft_spool *spool,
-                      int (*take)(const ft_observation *observation, void *data), void *data)
-{
-  unsigned skips = FT_SPOOL_MAX_SKIPS;
-  struct spooled **at = &spool->memory;
-  size_t left = 0;
-
-  if (spool->has_files) {
-    left = drain_files(spool, &skips, take, data);
-    spool->has_files = left > 0;
-  }
-  while (*at && skips) {
-    int status = drain_spooled(spool, at, take, data);
-
-    if (status)
-      skips = status < 0 ? 0 : skips - 1;
-    if (status > 0)
-      at = &(*at)->next;
-  }
-  return left + spool->in_memory;
+  remove_from_memory(spool, key);
+  spool_file_name(key, name);
+  if (fd < 0)
+    return;
+  (void)unlinkat(fd, name, 0);
+  close(fd);
 }
 
 void ft_spool_remove_damaged(struct ft_spool *spool)
 {
-  DIR *directory = ft_io_open_directory(spool->state_fd, SPOOL_DIRECTORY);
+  DIR *directory = ft_io_open_directory(spool->state_fd, FT_SPOOL_DIRECTORY);
   struct dirent *entry;
 
   while (directory && (entry = readdir(directory)))
@@ -266,7 +297,18 @@ void ft_spool_remove_damaged(struct ft_spool *spool)
     closedir(directory);
 }
 
-bool ft_spool_empty(const struct ft_spool *spool)
+uint64_t ft_spool_number(const struct ft_spool *spool)
 {
-  return !spool->has_files && !spool->memory;
+  return spool->number;
+}
+
+void ft_spool_synced(struct ft_spool *spool, uint64_t number)
+{
+  struct spooled **at = &spool->memory;
+
+  while (*at)
+    if ((*at)->in_file && (*at)->number <= number)
+      drop_spooled(spool, at);
+    else
+      at = &(*at)->next;
 }

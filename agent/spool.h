@@ -1,16 +1,20 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /*
- * Spool of finished observations that could not be stored: one file each in the state directory's
- * "spool"; in memory if a file cannot be written.
+ * Spool of finished observations until the learner has them: one file each in the state directory's
+ * "spool". In memory, too, until the file is known to be on the disk (ft_spool_synced), or if it
+ * cannot be written.
  */
 #ifndef FT_AGENT_SPOOL_H
 #define FT_AGENT_SPOOL_H
 
+#include <stdbool.h>
+
 #include "predictor/record/record.h"
 
+#define FT_SPOOL_DIRECTORY "spool" /* below the state directory */
+
 enum {
-  FT_SPOOL_MAX_IN_MEMORY = 512, /* observations in memory, encoded: at most 4 MiB */
-  FT_SPOOL_MAX_SKIPS = 64       /* refused observations per ft_spool_drain */
+  FT_SPOOL_MAX_IN_MEMORY = 512 /* observations in memory, encoded: at most 4 MiB */
 };
 
 struct ft_spool;
@@ -18,28 +22,39 @@ struct ft_spool;
 /* Opens the spool below the state directory STATE_FD. Returns NULL and ERR out of memory. */
 struct ft_spool *ft_spool_open(int state_fd, struct ft_error *err);
 
-/* Writes the observations in memory to files; logs those that are lost because that fails. */
+/* Writes the observations in memory to files on the disk; logs those that are lost because that
+ * fails. */
 void ft_spool_close(struct ft_spool *spool);
 
 /*
- * Adds OBSERVATION; replaces one of the same key. Returns 0 if it is in a file, 1 if only in
- * memory, -1 and ERR if memory is full as well.
+ * Adds OBSERVATION; replaces one of the same key. Does not wait for the disk. Returns 0 if it is in
+ * a file, 1 if only in memory, -1 and ERR if memory is full as well.
  */
 int ft_spool_put(struct ft_spool *spool, const ft_observation *observation, struct ft_error *err);
 
+/* Begins a pass over the observations; ends another one. */
+void ft_spool_begin(struct ft_spool *spool);
+
 /*
- * Passes each observation to TAKE, which returns 0 if it stored the observation (removed from the
- * spool), 1 if it cannot store this one, -1 if it cannot store any now. Stops at the first -1 or
- * after FT_SPOOL_MAX_SKIPS times 1. Renames damaged files to NAME.bad. Returns how many
- * observations remain.
+ * Reads the next observation of the pass into OUT; one that is added during the pass may be missed.
+ * Renames damaged files to NAME.bad. Returns whether there is one; then *KEY is its key
+ * (ft_observation_key of an earlier release may differ).
  */
-size_t ft_spool_drain(struct ft_spool *spool,
-                      int (*take)(const ft_observation *observation, void *data), void *data);
+bool ft_spool_next(struct ft_spool *spool, ft_observation *out, uint64_t *key);
+
+/* Makes ft_spool_next return the last observation again. */
+void ft_spool_unread(struct ft_spool *spool);
+
+/* Removes the observation KEY. */
+void ft_spool_remove(struct ft_spool *spool, uint64_t key);
+
+/* Returns a number that grows with each observation added. */
+uint64_t ft_spool_number(const struct ft_spool *spool);
+
+/* The files of the observations that were added up to NUMBER are on the disk. */
+void ft_spool_synced(struct ft_spool *spool, uint64_t number);
 
 /* Removes damaged files (NAME.bad), which may contain forgotten runs. */
 void ft_spool_remove_damaged(struct ft_spool *spool);
-
-/* Whether the spool has no observation, in files or in memory. */
-bool ft_spool_empty(const struct ft_spool *spool);
 
 #endif

@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-3.0-or-later
 # Demonstrates foretell in a minute or two on a bare Debian 12, as root: installs packages,
-# builds, starts a private one-node Slurm (munge, slurmctld, slurmd, foretelld) in a
+# builds, starts a private one-node Slurm (munge, slurmctld, slurmd, foretelld, foretell-learnd) in a
 # scratch directory, and shows foretell's main task with a real program. All processes
 # and files are removed at the end.
 #
@@ -99,6 +99,7 @@ FT_AGENT=$scratch/root/sbin/foretelld
 FT_STATE=$scratch/var/lib/foretell
 FT_AGENT_CONF=$scratch/etc/foretell/foretell.conf
 FT_AGENT_SOCKET=$scratch/run/foretell/agent.sock
+FT_LEARNER_SOCKET=$scratch/run/foretell/learner.sock
 FT_FORETELL_CONF='mode = "check"
 reject_probability = 0.5
 floor = "16M"
@@ -106,8 +107,8 @@ round = "1M"'
 cluster_start || fail "Slurm could not be started"
 export PATH=$scratch/root/bin:$PATH
 case $FT_ENFORCE in
-cgroup) print_line "  munge, slurmctld, slurmd and foretelld run; the kernel kills a job above its memory (task/cgroup)" ;;
-rss) print_line "  munge, slurmctld, slurmd and foretelld run; Slurm kills a job above its memory (OverMemoryKill)" ;;
+cgroup) print_line "  munge, slurmctld, slurmd, foretelld and foretell-learnd run; the kernel kills a job above its memory (task/cgroup)" ;;
+rss) print_line "  munge, slurmctld, slurmd, foretelld and foretell-learnd run; Slurm kills a job above its memory (OverMemoryKill)" ;;
 esac
 print_line "  foretell.conf: every job is checked; a job that will probably run out of memory is rejected"
 

@@ -11,18 +11,20 @@
 #include "predictor/core/io.h"
 
 static struct {
+  const char *program;
   bool to_syslog, verbose, journal, warnings;
-} log_;
+} log_ = { .program = "foretell" };
 
-void ft_log_open(bool to_syslog, bool verbose)
+void ft_log_open(const char *program, bool to_syslog, bool verbose)
 {
+  log_.program = program;
   log_.to_syslog = to_syslog;
   log_.verbose = verbose;
   /* systemd.exec(5): set if standard error is systemd's journal, which reads the priority prefixes
    * of sd-daemon(3) */
   log_.journal = getenv("JOURNAL_STREAM") && !isatty(STDERR_FILENO);
   if (to_syslog)
-    openlog("foretelld", LOG_PID, LOG_DAEMON);
+    openlog(program, LOG_PID, LOG_DAEMON);
 }
 
 void ft_log_warnings_only(void)
@@ -45,7 +47,7 @@ void ft_log(int priority, const char *format, ...)
   }
   if (log_.journal)
     length = snprintf(line, sizeof line, "<%d>", priority);
-  length += snprintf(line + length, sizeof line - (size_t)length, "foretelld: ");
+  length += snprintf(line + length, sizeof line - (size_t)length, "%s: ", log_.program);
   more = vsnprintf(line + length, sizeof line - (size_t)length - 1, format, ap);
   length += more < 0 ? 0 : more;
   if (length > (int)sizeof line - 2)

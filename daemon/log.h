@@ -1,15 +1,16 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Log of the agent, one line per event: standard error in the foreground, else syslog. */
+/* Log of a daemon, one line per event: standard error in the foreground, else syslog. */
 #ifndef FT_DAEMON_LOG_H
 #define FT_DAEMON_LOG_H
 
 #include <stdbool.h>
 #include <syslog.h>
 
-/* Selects syslog or standard error for all later lines. VERBOSE also logs LOG_DEBUG. */
-void ft_log_open(bool to_syslog, bool verbose);
+/* Selects syslog or standard error for all later lines, which begin with PROGRAM (borrowed).
+ * VERBOSE also logs LOG_DEBUG. */
+void ft_log_open(const char *program, bool to_syslog, bool verbose);
 
-/* Restricts the log to LOG_WARNING and worse, for commands that use the agent's code. */
+/* Restricts the log to LOG_WARNING and worse, for commands that use the daemons' code. */
 void ft_log_warnings_only(void);
 
 /* Logs one line, at most 1023 bytes. PRIORITY is LOG_ERR, LOG_WARNING, LOG_INFO or LOG_DEBUG. */

@@ -266,7 +266,8 @@ struct ft_query_server *ft_query_server_open(struct ft_loop *loop, const char *p
   q->handler = *handler;
   q->extra_uid = (uid_t)-1;
   q->timer = (struct ft_timer){ .fire = work_on_next, .data = q };
-  q->watch = (struct ft_watch){ ft_socket_listen(path, 0666, err), accept_query, q };
+  q->watch =
+      (struct ft_watch){ ft_socket_listen(path, SOCK_SEQPACKET, 0666, err), accept_query, q };
   if (q->watch.fd >= 0) {
     (void)ft_string_copy(path, q->path, sizeof q->path);
     if (ft_loop_watch(loop, &q->watch) == 0)

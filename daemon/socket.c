@@ -18,9 +18,9 @@
 #define BACKOFF_SECONDS 0.5
 
 /* Whether a process listens at ADDRESS. */
-static bool has_listener(const struct sockaddr_un *address)
+static bool has_listener(const struct sockaddr_un *address, int type)
 {
-  int fd = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+  int fd = socket(AF_UNIX, type | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
   bool yes;
 
   if (fd < 0)
@@ -42,7 +42,7 @@ static int make_socket_directory(const char *path, struct ft_error *err)
 }
 
 /* Removes a socket at ADDRESS on which no process listens. Returns 0; -1 and ERR if one does. */
-static int remove_dead_socket(const struct sockaddr_un *address, struct ft_error *err)
+static int remove_dead_socket(const struct sockaddr_un *address, int type, struct ft_error *err)
 {
   const char *path = address->sun_path;
   struct stat st;
@@ -51,13 +51,13 @@ static int remove_dead_socket(const struct sockaddr_un *address, struct ft_error
     return 0;
   if (!S_ISSOCK(st.st_mode))
     return ft_error_set(err, "%s: exists and is not a socket", path);
-  if (has_listener(address))
+  if (has_listener(address, type))
     return ft_error_set(err, "%s: another process listens on this socket", path);
   (void)unlink(path);
   return 0;
 }
 
-int ft_socket_listen(const char *path, mode_t mode, struct ft_error *err)
+int ft_socket_listen(const char *path, int type, mode_t mode, struct ft_error *err)
 {
   struct sockaddr_un address = { .sun_family = AF_UNIX };
   mode_t mask;
@@ -66,9 +66,9 @@ int ft_socket_listen(const char *path, mode_t mode, struct ft_error *err)
   if (!ft_string_copy(path, address.sun_path, sizeof address.sun_path))
     return ft_error_set(err, "%s: path of a socket is longer than %zu bytes", path,
                         sizeof address.sun_path - 1);
-  if (make_socket_directory(path, err) < 0 || remove_dead_socket(&address, err) < 0)
+  if (make_socket_directory(path, err) < 0 || remove_dead_socket(&address, type, err) < 0)
     return -1;
-  fd = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
+  fd = socket(AF_UNIX, type | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
   if (fd < 0)
     return ft_error_errno(err, "%s", path);
   mask = umask(~mode & 0777);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* The agent's Unix sockets: SOCK_SEQPACKET, bound to a path. */
+/* Unix sockets bound to a path. */
 #ifndef FT_DAEMON_SOCKET_H
 #define FT_DAEMON_SOCKET_H
 
@@ -9,11 +9,12 @@
 #include "predictor/core/error.h"
 
 /*
- * Binds a socket to PATH with permissions MODE and listens. Creates the directory (0755) if it is
- * missing. Replaces a socket on which no process listens. Returns a non-blocking descriptor; -1 and
- * ERR on failure. The caller that closes the descriptor also removes PATH.
+ * Binds a socket of TYPE (SOCK_SEQPACKET, SOCK_STREAM) to PATH with permissions MODE and listens.
+ * Creates the directory (0755) if it is missing. Replaces a socket on which no process listens.
+ * Returns a non-blocking descriptor; -1 and ERR on failure. The caller that closes the descriptor
+ * also removes PATH.
  */
-int ft_socket_listen(const char *path, mode_t mode, struct ft_error *err);
+int ft_socket_listen(const char *path, int type, mode_t mode, struct ft_error *err);
 
 /*
  * Pause of a listening socket after accept() failed for lack of descriptors or memory: the socket

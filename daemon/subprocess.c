@@ -4,6 +4,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <math.h>
+#include <sched.h>
 #include <signal.h>
 #include <spawn.h>
 #include <stdio.h>
@@ -302,10 +303,28 @@ static int close_all_but(int fd, int output)
   return close_range(4, ~0U, 0);
 }
 
-/* Limits the calling process: nice 19, CPU_SECONDS, no core file; it is killed if the agent
- * ends. */
+/* Limits the memory that the calling process may take in addition to what it has. */
+static void limit_memory(void)
+{
+  struct rlimit limit;
+  struct ft_buf text;
+  unsigned long pages; /* of data, by statm(5) */
+
+  ft_buf_init(&text, FT_LIMIT_PROC);
+  if (ft_io_read_file(AT_FDCWD, "/proc/self/statm", &text, NULL) == 0 &&
+      sscanf(ft_buf_text(&text), "%*u %*u %*u %*u %*u %lu", &pages) == 1) {
+    limit.rlim_cur = limit.rlim_max =
+        pages * (rlim_t)sysconf(_SC_PAGESIZE) + FT_SUBPROCESS_FORK_BYTES;
+    (void)setrlimit(RLIMIT_DATA, &limit);
+  }
+  ft_buf_free(&text);
+}
+
+/* Limits the calling process: it runs while a processor is idle, for CPU_SECONDS, with little
+ * memory, writes no core file, and is killed if the daemon ends. */
 static void limit_child(double cpu_seconds)
 {
+  const struct sched_param idle = { 0 };
   rlim_t seconds = (rlim_t)ceil(cpu_seconds);
   struct rlimit cpu = { seconds, seconds }, core = { 0, 0 };
   sigset_t none;
@@ -313,6 +332,8 @@ static void limit_child(double cpu_seconds)
   (void)prctl(PR_SET_PDEATHSIG, SIGKILL);
   (void)setpgid(0, 0);
   (void)setpriority(PRIO_PROCESS, 0, 19);
+  (void)sched_setscheduler(0, SCHED_IDLE, &idle);
+  limit_memory();
   (void)setrlimit(RLIMIT_CPU, &cpu);
   (void)setrlimit(RLIMIT_CORE, &core);
   (void)signal(SIGPIPE, SIG_DFL);

@@ -3,6 +3,8 @@
 #ifndef FT_DAEMON_SUBPROCESS_H
 #define FT_DAEMON_SUBPROCESS_H
 
+#include <sys/resource.h>
+
 #include "daemon/loop.h"
 #include "predictor/core/buf.h"
 
@@ -32,16 +34,19 @@ void ft_subprocesses_close(struct ft_subprocesses *children);
 int ft_subprocess_run(struct ft_subprocesses *children, const char *const *argv, double seconds,
                       ft_subprocess_callback *call, void *data, struct ft_error *err);
 
+/* By judgement. */
+#define FT_SUBPROCESS_FORK_BYTES ((rlim_t)1 << 30)
+
 /*
- * Function that a forked copy of the agent runs, with FD, a directory, and DATA. It prints its
+ * Function that a forked copy of the daemon runs, with FD, a directory, and DATA. It prints its
  * result on standard output and returns the exit status.
  */
 typedef int ft_subprocess_main(int fd, void *data);
 
 /*
- * As ft_subprocess_run, but runs ENTRY in a fork of the agent, at nice 19 and with at most
- * CPU_SECONDS of processor time. All descriptors except FD are closed in the fork. NAME stands in
- * messages.
+ * As ft_subprocess_run, but runs ENTRY in a fork of the daemon, which runs while a processor is
+ * idle (SCHED_IDLE), with at most CPU_SECONDS of processor time and FT_SUBPROCESS_FORK_BYTES more
+ * memory than the daemon. All descriptors except FD are closed in the fork. NAME stands in messages.
  */
 int ft_subprocess_fork(struct ft_subprocesses *children, const char *name,
                        ft_subprocess_main *entry, int fd, void *entry_data, double cpu_seconds,

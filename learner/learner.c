@@ -7,17 +7,17 @@
 #include <string.h>
 
 #include "daemon/log.h"
-#include "learner/cluster_poll.h"
+#include "learner/cluster/cluster_poll.h"
 #include "learner/complete.h"
 #include "learner/equation_worker.h"
 #include "learner/learner.h"
-#include "learner/platform_map.h"
+#include "learner/cluster/platform_map.h"
 #include "learner/platform_worker.h"
 #include "learner/publish.h"
 #include "learner/query_forget.h"
 #include "learner/query_runs.h"
 #include "learner/recorder.h"
-#include "learner/slurm_query.h"
+#include "learner/cluster/slurm_query.h"
 #include "predictor/core/io.h"
 #include "predictor/core/text.h"
 #include "predictor/record/state_files.h"
@@ -29,12 +29,12 @@
 /* Deadline of the child that overwrites removed runs, and minimum time until the next one. */
 #define SCRUB_SECONDS 3600.0
 #define SCRUB_PAUSE_SECONDS 60.0
-/* Pause between two steps of maintenance, about 2 ms each, while jobs run on this node. */
-#define MAINTAIN_PAUSE_SECONDS 0.008
 
 struct ft_learner {
   struct ft_learner_settings settings;
   ft_site site;
+  bool polled; /* the cluster, by this process; then the next two are known */
+  uint32_t slurmd_uid, slurm_uid;
   struct ft_slurm_query *slurm_query;
   struct ft_cluster_poll *cluster;
   struct ft_platform_map *platforms;
@@ -43,7 +43,6 @@ struct ft_learner {
   struct ft_platform_worker *platform_worker;
   struct ft_recorder *recorder;
   struct ft_timer maintain;
-  bool busy;               /* jobs run on this host */
   bool scrubbing;          /* a child overwrites removed runs in the store */
   double scrub_at;         /* monotonic; no scrub before */
   ft_observation complete; /* the observation being stored: too large for the stack */
@@ -91,8 +90,7 @@ static void maintain_store(void *data)
     pause =
         ft_recorder_is_forgetting(learner->recorder) ? MAINTAIN_FORGET_SECONDS : MAINTAIN_SECONDS;
     scrub_store(learner);
-  } else if (learner->busy)
-    pause = MAINTAIN_PAUSE_SECONDS;
+  }
   ft_loop_at(learner->settings.loop, &learner->maintain, ft_io_monotonic() + pause);
 }
 
@@ -124,6 +122,8 @@ static void publish_site_files(struct ft_learner *learner)
   ft_config_to_site(learner->settings.config, &learner->site, apps);
   (void)ft_string_copy(learner->settings.config->socket, learner->site.socket,
                        sizeof learner->site.socket);
+  (void)ft_string_copy(learner->settings.config->learner_socket, learner->site.learner_socket,
+                       sizeof learner->site.learner_socket);
   learner->site.updated = ft_io_now();
   if (ft_publish_site(learner->publisher, &learner->site, apps, &err) < 0)
     ft_log(LOG_ERR, "%s", err.text);
@@ -164,9 +164,11 @@ static void cluster_polled(const struct ft_slurm_config *config, const ft_partit
   ft_publish_remove_partitions(learner->publisher, partitions, count);
   publish_site_files(learner);
   ft_recorder_each_node(learner->recorder, observe_node, learner);
+  learner->polled = true;
+  learner->slurmd_uid = config->slurmd_uid;
+  learner->slurm_uid = config->slurm_uid;
   set_rule(learner);
-  learner->settings.polled(&learner->site, config->slurmd_uid, config->slurm_uid,
-                           learner->settings.data);
+  learner->settings.changed(false, learner->settings.data);
 }
 
 static void apply_config(struct ft_learner *learner)
@@ -192,6 +194,7 @@ void ft_learner_configure(struct ft_learner *learner, const struct ft_config *co
   learner->settings.config = config;
   apply_config(learner);
   ft_cluster_poll_now(learner->cluster);
+  learner->settings.changed(false, learner->settings.data);
 }
 
 /* ---- opening ---- */
@@ -266,9 +269,12 @@ void ft_learner_close(struct ft_learner *learner)
 
 /* ---- observations and queries ---- */
 
-const ft_site *ft_learner_site(const struct ft_learner *learner)
+void ft_learner_settings_of_nodes(const struct ft_learner *learner, ft_settings *settings)
 {
-  return &learner->site;
+  settings->rule = learner->site.rule;
+  settings->has_slurmd_uid = settings->has_slurm_uid = learner->polled;
+  settings->slurmd_uid = learner->slurmd_uid;
+  settings->slurm_uid = learner->slurm_uid;
 }
 
 int ft_learner_add(struct ft_learner *learner, const ft_observation *observation,
@@ -298,18 +304,7 @@ bool ft_learner_is_forgotten(struct ft_learner *learner, const ft_observation *o
   return ft_recorder_is_forgotten(learner->recorder, observation);
 }
 
-void ft_learner_set_busy(struct ft_learner *learner, bool busy)
-{
-  learner->busy = busy;
-}
-
-void ft_learner_release_cache(struct ft_learner *learner)
-{
-  ft_recorder_release_cache(learner->recorder);
-}
-
-bool ft_learner_step_query(struct ft_learner *learner, struct ft_query *query, ft_reply *reply,
-                           void (*forget)(void *data), void *data)
+bool ft_learner_step_query(struct ft_learner *learner, struct ft_query *query, ft_reply *reply)
 {
   bool known = query->data != NULL, done;
 
@@ -317,8 +312,8 @@ bool ft_learner_step_query(struct ft_learner *learner, struct ft_query *query, f
   case ft_question_forget_tag:
     done = ft_query_forget(learner->recorder, query, reply);
     if (!known && query->data) {
-      forget(data);
       ft_learner_maintain_soon(learner);
+      learner->settings.changed(true, learner->settings.data);
     }
     return done;
   case ft_question_run_query_tag:
@@ -326,7 +321,7 @@ bool ft_learner_step_query(struct ft_learner *learner, struct ft_query *query, f
   case ft_question_rejected_tag:
     return ft_query_count_rejection(query, learner->recorder, reply);
   default:
-    (void)ft_string_copy("unknown query: this foretelld is of another version", reply->error,
+    (void)ft_string_copy("unknown query: this foretell-learnd is of another version", reply->error,
                          sizeof reply->error);
     return true;
   }

@@ -7,8 +7,8 @@
 #define FT_LEARNER_LEARNER_H
 
 #include "daemon/query_server.h"
-#include "daemon/slurm_job.h"
 #include "daemon/subprocess.h"
+#include "learner/cluster/slurm_query.h"
 #include "predictor/site/conf.h"
 
 struct ft_learner;
@@ -19,11 +19,9 @@ struct ft_learner_settings {
   const struct ft_config *config; /* valid until ft_learner_configure sets another */
   int state_fd;                   /* the state directory */
   const char *host;               /* this host's name without domain; borrowed */
-  /*
-   * The cluster was polled. SITE has the result; SLURMD_UID and SLURM_UID are the uids of
-   * SlurmdUser and SlurmUser.
-   */
-  void (*polled)(const ft_site *site, uid_t slurmd_uid, uid_t slurm_uid, void *data);
+  /* What nodes must know has changed (ft_learner_settings_of_nodes); FORGET: what they must
+   * forget. */
+  void (*changed)(bool forget, void *data);
   ft_slurm_query_callback *slurm_reply; /* gets the results of ft_learner_query_slurm */
   void *data;
 };
@@ -36,8 +34,8 @@ void ft_learner_close(struct ft_learner *learner);
 /* Applies another configuration, except the state directory; borrowed. */
 void ft_learner_configure(struct ft_learner *learner, const struct ft_config *config);
 
-/* Returns what is known of the cluster: by the last poll, of this or of an earlier process. */
-const ft_site *ft_learner_site(const struct ft_learner *learner);
+/* Fills in the rule and, once the cluster was polled, Slurm's users; SETTINGS is zeroed before. */
+void ft_learner_settings_of_nodes(const struct ft_learner *learner, ft_settings *settings);
 
 /*
  * Adds what the node does not know to OBSERVATION, stores it and refines its app's models. Returns
@@ -52,21 +50,12 @@ void ft_learner_query_slurm(struct ft_learner *learner, uint32_t job_id);
 /* Whether a request to forget covers OBSERVATION; false also if the store cannot be read. */
 bool ft_learner_is_forgotten(struct ft_learner *learner, const ft_observation *observation);
 
-/* Slows down the maintenance of the store while BUSY: jobs run on this host. */
-void ft_learner_set_busy(struct ft_learner *learner, bool busy);
-
 /* Looks for stale models and runs to remove now. */
 void ft_learner_maintain_soon(struct ft_learner *learner);
 
-/* Releases caches; for idle times. */
-void ft_learner_release_cache(struct ft_learner *learner);
-
-/*
- * Answer queries about stored runs, requests to forget and reports of rejected submissions, as
- * struct ft_query_handler describes. FORGET is called when a request to forget is accepted.
- */
-bool ft_learner_step_query(struct ft_learner *learner, struct ft_query *query, ft_reply *reply,
-                           void (*forget)(void *data), void *data);
+/* Answer queries about stored runs, requests to forget and reports of rejected submissions, as
+ * struct ft_query_handler describes. */
+bool ft_learner_step_query(struct ft_learner *learner, struct ft_query *query, ft_reply *reply);
 void ft_learner_end_query(struct ft_learner *learner, struct ft_query *query);
 
 #endif

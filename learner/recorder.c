@@ -428,12 +428,6 @@ bool ft_recorder_is_forgotten(struct ft_recorder *recorder, const ft_observation
   return open_store(recorder, &err) && ft_store_is_forgotten(recorder->store, o, &err) > 0;
 }
 
-void ft_recorder_release_cache(struct ft_recorder *recorder)
-{
-  if (recorder->store)
-    ft_store_release_cache(recorder->store);
-}
-
 struct ft_store *ft_recorder_store(struct ft_recorder *recorder, struct ft_error *err)
 {
   return open_store(recorder, err) ? recorder->store : NULL;

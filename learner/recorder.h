@@ -98,9 +98,6 @@ void ft_recorder_each_node(struct ft_recorder *recorder,
                                        void *data),
                            void *data);
 
-/* Releases the store's caches; for idle times. */
-void ft_recorder_release_cache(struct ft_recorder *recorder);
-
 /*
  * Returns the store, for reading until the next call of the recorder; NULL and ERR if it cannot be
  * opened.

@@ -316,17 +316,17 @@ static int predict_for_site(struct prediction *w)
   return known && (!off || rejects) ? decide_memory(w) : 0;
 }
 
-/* Reports the rejection to the agent of this host, which counts rejections: no job will announce
- * it. Without an agent the rejection is not counted. */
+/* Reports the rejection to the learner on this host, which counts rejections: no job will announce
+ * it. Without a learner the rejection is not counted. */
 static void report_rejection(const struct prediction *w)
 {
   ft_question question = { .schema = FT_SCHEMA, .which_asked = ft_question_rejected_tag };
-  const char *socket = w->has_site && w->site.socket[0] ? w->site.socket : w->settings->socket;
   char path[sizeof((struct sockaddr_un *)0)->sun_path];
   struct stat st;
 
-  if (fstat(w->state_fd, &st) < 0 ||
-      snprintf(path, sizeof path, "%s" FT_STATE_QUERY_SUFFIX, socket) >= (int)sizeof path)
+  if (!w->has_site || !w->site.learner_socket[0] || fstat(w->state_fd, &st) < 0 ||
+      snprintf(path, sizeof path, "%s" FT_STATE_QUERY_SUFFIX, w->site.learner_socket) >=
+          (int)sizeof path)
     return;
   question.state_device = st.st_dev;
   question.state_inode = st.st_ino;

@@ -12,7 +12,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "agent/offline.h"
+#include "predictor/cli/forget_offline.h"
 #include "predictor/cli/cli.h"
 #include "predictor/cli/question.h"
 #include "predictor/cli/store_access.h"
@@ -95,17 +95,18 @@ static int forget_runs(struct forget_command *command, int state_fd, const struc
 {
   struct ft_error why;
 
-  if (owns_state_dir(state_fd) && !ft_agent_works(state_fd))
-    return ft_offline_forget(state_fd, config->state_directory, &command->question.asked.forget,
+  if (owns_state_dir(state_fd) && !ft_learner_works(state_fd))
+    return ft_forget_offline(state_fd, config->state_directory, &command->question.asked.forget,
                              &command->done, err);
-  if (ft_agent_ask(config->socket, state_fd, &command->question, receive_forget_reply, command,
-                   &why) == 0)
+  if (ft_daemon_ask(FT_DAEMON_LEARNER, config->learner_socket, state_fd, &command->question,
+                    receive_forget_reply, command, &why) == 0)
     return 0;
   if (errno == ENOENT || errno == ECONNREFUSED)
-    return ft_error_set(err,
-                        "%s: foretelld does not run on this machine; run this where it does, or "
-                        "ask root",
-                        why.text);
+    return ft_error_set(
+        err,
+        "%s: foretell-learnd does not run on this machine; run this where it does, or "
+        "ask root",
+        why.text);
   return ft_error_set(err, "%s", why.text);
 }
 

@@ -275,15 +275,15 @@ static int import_all(struct import_command *command, int count, char **paths)
                    command->skipped - MAX_PRINTED);
   if (status != FT_EXIT_DONE)
     return status;
-  works = ft_agent_works(command->records.state_fd);
+  works = ft_learner_works(command->records.state_fd);
   if (command->json)
     return ft_json_print(json_pack("{s:O, s:I, s:b}", "files", command->files, "apps",
                                    (json_int_t)command->apps.count, "agent_runs", works));
   printf("%zu app%s new runs%s\n", command->apps.count,
          command->apps.count == 1 ? " has" : "s have",
          !command->apps.count ? ""
-         : works ? "; foretelld is running and publishes their models within about a minute"
-                 : "; foretelld publishes their models when it starts");
+         : works ? "; foretell-learnd is running and publishes their models within about a minute"
+                 : "; foretell-learnd publishes their models when it starts");
   return ft_flush(command->name);
 }
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Sends a question to the agent and reads its reply. */
+/* Sends a question to a daemon and reads its reply. */
 #include "config.h"
 
 #include <errno.h>
@@ -16,12 +16,13 @@
 #include "predictor/record/state_files.h"
 
 /*
- * Timeout in seconds for one packet of the agent. Long enough for a slow disk; chosen by judgement.
+ * Timeout in seconds for one packet of the daemon. Long enough for a slow disk; chosen by
+ * judgement.
  */
 #define PATIENCE_SECONDS 60
 
-/* Returns a connection to the agent at PATH; -1 with ERR and errno. */
-static int connect_agent(const char *path, struct ft_error *err)
+/* Returns a connection to the daemon at PATH; -1 with ERR and errno. */
+static int connect_daemon(const char *path, struct ft_error *err)
 {
   const struct timeval patience = { .tv_sec = PATIENCE_SECONDS };
   struct sockaddr_un address = { .sun_family = AF_UNIX };
@@ -46,23 +47,24 @@ static int connect_agent(const char *path, struct ft_error *err)
 }
 
 /* Returns 0; -1 with ERR. */
-static int send_question(int fd, const ft_question *question, struct ft_error *err)
+static int send_question(int fd, const char *program, const ft_question *question,
+                         struct ft_error *err)
 {
   struct ft_buf packet;
   int status;
 
   ft_buf_init(&packet, FT_LIMIT_RECORD);
   status = ft_record_encode(FT_RECORD_QUESTION, question, &packet, err);
-  /* receive_packet() reports a connection that the agent has closed */
+  /* receive_packet() reports a connection that the daemon has closed */
   if (status == 0 && send(fd, packet.data, packet.length, MSG_NOSIGNAL) < 0 && errno != EPIPE)
-    status = ft_error_errno(err, "foretelld");
+    status = ft_error_errno(err, "%s", program);
   ft_buf_free(&packet);
   return status;
 }
 
-/* Reads a packet into REPLY. Returns 0; -1 with ERR and errno, which is 0 if the agent rejected the
- * question. */
-static int receive_packet(int fd, ft_reply *reply, struct ft_error *err)
+/* Reads a packet into REPLY. Returns 0; -1 with ERR and errno, which is 0 if the daemon rejected
+ * the question. */
+static int receive_packet(int fd, const char *program, ft_reply *reply, struct ft_error *err)
 {
   /* one byte larger than any packet, to detect a longer one */
   static unsigned char packet[ft_reply_size + 1];
@@ -72,11 +74,13 @@ static int receive_packet(int fd, ft_reply *reply, struct ft_error *err)
     got = recv(fd, packet, sizeof packet, MSG_TRUNC);
   while (got < 0 && errno == EINTR);
   if (got < 0 && errno == EAGAIN)
-    return ft_error_set(err, "foretelld does not answer");
+    return ft_error_set(err, "%s does not answer", program);
   if (got <= 0 || (size_t)got >= sizeof packet) {
     errno = got < 0 ? errno : ECONNRESET;
-    return ft_error_set(err, "foretelld closed the connection: too many queries at once, or it "
-                             "is stopping; try again");
+    return ft_error_set(err,
+                        "%s closed the connection: too many queries at once, or it is stopping; "
+                        "try again",
+                        program);
   }
   if (ft_record_decode(FT_RECORD_REPLY, packet, (size_t)got, reply, err) < 0)
     return -1;
@@ -87,42 +91,47 @@ static int receive_packet(int fd, ft_reply *reply, struct ft_error *err)
   return -1;
 }
 
-/* Returns a connection to the agent of the state directory STATE_FD; -1 with ERR and errno. */
-static int find_agent_socket(const char *socket, int state_fd, struct ft_error *err)
+/* Returns a connection to the DAEMON of the state directory STATE_FD; -1 with ERR and errno. */
+static int find_daemon_socket(enum ft_daemon daemon, const char *socket, int state_fd,
+                              struct ft_error *err)
 {
   ft_site *site = malloc(sizeof *site);
+  const char *published;
   int fd, saved;
 
   if (!site)
-    return ft_error_errno(err, "foretelld");
-  if (ft_state_read_site(state_fd, site, NULL) == 0 && site->socket[0])
-    socket = site->socket;
-  fd = connect_agent(socket, err);
+    return ft_error_errno(err, "site");
+  if (ft_state_read_site(state_fd, site, NULL) == 0) {
+    published = daemon == FT_DAEMON_AGENT ? site->socket : site->learner_socket;
+    socket = published[0] ? published : socket;
+  }
+  fd = connect_daemon(socket, err);
   saved = errno;
   free(site);
   errno = saved;
   return fd;
 }
 
-int ft_agent_ask(const char *socket, int state_fd, ft_question *question,
-                 bool (*take)(const ft_reply *reply, void *data), void *data, struct ft_error *err)
+int ft_daemon_ask(enum ft_daemon daemon, const char *socket, int state_fd, ft_question *question,
+                  bool (*take)(const ft_reply *reply, void *data), void *data, struct ft_error *err)
 {
+  const char *program = daemon == FT_DAEMON_AGENT ? "foretelld" : "foretell-learnd";
   ft_reply *reply = malloc(sizeof *reply);
   int fd = -1, status = -1, saved;
   struct stat st;
 
   if (!reply || fstat(state_fd, &st) < 0) {
-    ft_error_errno(err, "foretelld");
+    ft_error_errno(err, "%s", program);
     goto out;
   }
   question->schema = FT_SCHEMA;
   question->state_device = st.st_dev;
   question->state_inode = st.st_ino;
-  fd = find_agent_socket(socket, state_fd, err);
-  if (fd < 0 || send_question(fd, question, err) < 0)
+  fd = find_daemon_socket(daemon, socket, state_fd, err);
+  if (fd < 0 || send_question(fd, program, question, err) < 0)
     goto out;
   do
-    status = receive_packet(fd, reply, err);
+    status = receive_packet(fd, program, reply, err);
   while (status == 0 && take(reply, data) && !reply->last);
 out:
   saved = errno;

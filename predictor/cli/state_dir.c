@@ -66,17 +66,17 @@ int ft_read_site(const char *command, int state_fd, const struct ft_config *conf
   if (errno != ENOENT)
     return -1;
   ft_print_error(command, 0,
-                 "no site file in %s; using the defaults; check that foretelld is running",
+                 "no site file in %s; using the defaults; check that foretell-learnd is running",
                  config->state_directory);
   *site = (ft_site){ 0 };
   ft_config_to_site(config, site, apps);
   return 0;
 }
 
-bool ft_agent_works(int state_fd)
+bool ft_learner_works(int state_fd)
 {
   struct flock lock = { .l_type = F_WRLCK, .l_whence = SEEK_SET };
-  int fd = openat(state_fd, FT_STATE_LOCK, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
+  int fd = openat(state_fd, FT_STATE_LEARNER_LOCK, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
   bool works = fd >= 0 && fcntl(fd, F_OFD_GETLK, &lock) == 0 && lock.l_type != F_UNLCK;
 
   if (fd >= 0)

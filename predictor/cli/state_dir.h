@@ -35,6 +35,6 @@ int ft_read_site(const char *command, int state_fd, const struct ft_config *conf
                  ft_apps *apps, struct ft_error *err);
 
 /* True if an agent serves the state directory STATE_FD. */
-bool ft_agent_works(int state_fd);
+bool ft_learner_works(int state_fd);
 
 #endif

@@ -43,14 +43,14 @@ int ft_store_access_ask(struct ft_store_access *records, const char *state,
   if (records->state_fd < 0 || access(records->path, R_OK) == 0 || errno != EACCES)
     return -1;
   records->runs =
-      ft_store_access_asked_open(records->config.socket, records->state_fd, wanted, &why);
+      ft_store_access_asked_open(records->config.learner_socket, records->state_fd, wanted, &why);
   if (records->runs)
     return 0;
   records->refused = errno == 0;
   if (records->refused)
     return ft_error_set(err, "%s", why.text);
-  return ft_error_set(err, "%s: not readable, and foretelld did not answer: %s", records->path,
-                      why.text);
+  return ft_error_set(err, "%s: not readable, and foretell-learnd did not answer: %s",
+                      records->path, why.text);
 }
 
 int ft_store_access_each(struct ft_store_access *records, const struct ft_store_filter *filter,
@@ -80,8 +80,8 @@ int ft_store_access_rejections(struct ft_store_access *records,
   int status;
 
   if (records->runs)
-    return ft_store_access_asked_rejections(records->config.socket, records->state_fd, filter,
-                                            visit, data, err);
+    return ft_store_access_asked_rejections(records->config.learner_socket, records->state_fd,
+                                            filter, visit, data, err);
   while ((status = ft_store_next_rejections(records->store, filter->by_uid, filter->since, &row,
                                             err)) > 0)
     if ((!filter->app || strcmp(filter->app, row.app) == 0) && !visit(&row, data))

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Observations queried from the agent. */
+/* Observations queried from the daemons. */
 #include "config.h"
 
 #include <errno.h>
@@ -53,7 +53,7 @@ static bool receive_reply(const ft_reply *reply, void *data)
       length |= (size_t)at[i] << 8 * i;
     at += HEAD;
     if (length > (size_t)(end - at)) {
-      h->failed = ft_error_set(&h->err, "foretelld: incomplete run in the reply") < 0;
+      h->failed = ft_error_set(&h->err, "incomplete run in the reply") < 0;
       break;
     }
     h->failed = h->take(at, length, reply, h) < 0;
@@ -89,7 +89,8 @@ static int query_agent(const char *socket, int state_fd, const struct ft_store_f
   if (make_store_question(wanted, &question, err) < 0)
     return -1;
   question.asked.run_query.live = live;
-  if (ft_agent_ask(socket, state_fd, &question, receive_reply, h, err) < 0)
+  if (ft_daemon_ask(live ? FT_DAEMON_AGENT : FT_DAEMON_LEARNER, socket, state_fd, &question,
+                    receive_reply, h, err) < 0)
     return -1;
   if (!h->failed)
     return 0;
@@ -317,5 +318,6 @@ int ft_store_access_asked_rejections(const char *socket, int state_fd,
   if (make_store_question(wanted, &question, err) < 0)
     return -1;
   question.asked.run_query.rejections = true;
-  return ft_agent_ask(socket, state_fd, &question, receive_rejections, &rejections, err);
+  return ft_daemon_ask(FT_DAEMON_LEARNER, socket, state_fd, &question, receive_rejections,
+                       &rejections, err);
 }

@@ -86,8 +86,8 @@ int ft_io_write_all(int fd, const void *data, size_t length)
   return 0;
 }
 
-int ft_io_write_file(int dirfd, const char *name, const void *data, size_t length, mode_t mode,
-                     struct ft_error *err)
+static int replace_file(int dirfd, const char *name, const void *data, size_t length, mode_t mode,
+                        bool sync, struct ft_error *err)
 {
   char temporary[NAME_MAX + 1];
   int fd, saved;
@@ -101,7 +101,7 @@ int ft_io_write_file(int dirfd, const char *name, const void *data, size_t lengt
   fd = openat(dirfd, temporary, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, mode);
   if (fd < 0)
     return ft_error_errno(err, "%s", name);
-  if (fchmod(fd, mode) < 0 || ft_io_write_all(fd, data, length) < 0 || fdatasync(fd) < 0)
+  if (fchmod(fd, mode) < 0 || ft_io_write_all(fd, data, length) < 0 || (sync && fdatasync(fd) < 0))
     goto fail;
   if (close(fd) < 0) {
     fd = -1;
@@ -118,6 +118,18 @@ fail:
   (void)unlinkat(dirfd, temporary, 0);
   errno = saved;
   return ft_error_errno(err, "%s", name);
+}
+
+int ft_io_write_file(int dirfd, const char *name, const void *data, size_t length, mode_t mode,
+                     struct ft_error *err)
+{
+  return replace_file(dirfd, name, data, length, mode, true, err);
+}
+
+int ft_io_write_file_unsynced(int dirfd, const char *name, const void *data, size_t length,
+                              mode_t mode, struct ft_error *err)
+{
+  return replace_file(dirfd, name, data, length, mode, false, err);
 }
 
 /* Returns whether NAME has the form ".FILE.PID" of ft_io_write_file's temporary files. */

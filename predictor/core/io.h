@@ -37,6 +37,11 @@ int ft_io_read_fd(int fd, struct ft_buf *buf, struct ft_error *err);
 int ft_io_write_file(int dirfd, const char *name, const void *data, size_t length, mode_t mode,
                      struct ft_error *err);
 
+/* The same without fdatasync(2): the file survives the process, but not a loss of power within the
+ * next 30 s or so. */
+int ft_io_write_file_unsynced(int dirfd, const char *name, const void *data, size_t length,
+                              mode_t mode, struct ft_error *err);
+
 /* Opens the directory NAME under DIRFD. The caller closes it with closedir(). Returns NULL on error
  * with errno. */
 DIR *ft_io_open_directory(int dirfd, const char *name);

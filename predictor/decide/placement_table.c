@@ -321,8 +321,9 @@ void ft_placement_table(const struct ft_placement_query *q, const struct ft_plac
   int width[COLUMNS];
 
   if (!e->count) {
-    print_text_line(print, data,
-                    "no partition data in the state directory; check that foretelld is running");
+    print_text_line(
+        print, data,
+        "no partition data in the state directory; check that foretell-learnd is running");
     return;
   }
   fill_cells(q, e, cell);

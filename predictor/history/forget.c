@@ -292,3 +292,16 @@ void ft_forget_pass_free(struct ft_forget_pass *pass)
   pass->apps = NULL;
   pass->app_count = pass->app_capacity = 0;
 }
+
+int ft_store_scrub_file(const char *path, int milliseconds, struct ft_error *err)
+{
+  struct ft_store *store = ft_store_open(path, true, err);
+  int status = -1;
+
+  if (store) {
+    ft_store_set_wait(store, milliseconds);
+    status = ft_store_scrub(store, UINT64_MAX, err);
+  }
+  ft_store_close(store);
+  return status;
+}

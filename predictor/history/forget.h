@@ -95,6 +95,10 @@ void ft_forget_pass_free(struct ft_forget_pass *pass);
  */
 int ft_store_scrub(struct ft_store *store, uint64_t max_bytes, struct ft_error *err);
 
+/* The same for the store PATH of any size; waits up to MILLISECONDS for other processes' locks.
+ * Returns 0; -1 and ERR. */
+int ft_store_scrub_file(const char *path, int milliseconds, struct ft_error *err);
+
 /*
  * Returns 1 if a tombstone covers OBSERVATION of a job that still runs, else 0; -1 on error and
  * fills ERR. A covered run gets a tombstone of its own, like a removed run.

@@ -229,7 +229,7 @@ static int prepare_connection(sqlite3 *db, const char *path, bool create, struct
     return -1;
   if (!create && version < FT_STORE_SCHEMA)
     return ft_error_set(err, "%s: open: %s", path,
-                        version ? "older schema; foretelld or foretell import upgrades it"
+                        version ? "older schema; foretell-learnd or foretell import upgrades it"
                                 : "empty file");
   if (!create)
     return 0;

@@ -64,11 +64,6 @@ void ft_store_set_cache(struct ft_store *store, int kib)
   (void)sqlite3_exec(store->db, sql, NULL, NULL, NULL);
 }
 
-void ft_store_release_cache(struct ft_store *store)
-{
-  (void)sqlite3_db_release_memory(store->db);
-}
-
 int ft_store_set_error(struct ft_store *store, const char *action, struct ft_error *err)
 {
   return ft_schema_error(err, store->db, store->path, action);

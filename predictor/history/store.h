@@ -28,9 +28,6 @@ void ft_store_set_wait(struct ft_store *store, int milliseconds);
 /* Sets the page cache's limit, initially SQLite's 2000 KiB. */
 void ft_store_set_cache(struct ft_store *store, int kib);
 
-/* Releases the page cache. */
-void ft_store_release_cache(struct ft_store *store);
-
 /*
  * Stores OBSERVATION, or completes the stored run of the same key (merge.h): a field of the new
  * record replaces the stored one, an absent field does not. An unknown outcome never replaces a

@@ -388,7 +388,8 @@ static int check_policy(const ft_policy *p, struct ft_error *err)
 static int check_site_record(const ft_site *s, struct ft_error *err)
 {
   if ((unsigned)s->rule > _ft_rule_MAX || !isfinite(s->updated) || !printable(s->cluster) ||
-      !printable(s->keep_arguments) || !printable(s->drop_arguments) || !printable(s->socket))
+      !printable(s->keep_arguments) || !printable(s->drop_arguments) || !printable(s->socket) ||
+      !printable(s->learner_socket))
     return bad(err, "site");
   for (size_t i = 0; i < s->overrides_count; i++)
     if (check_policy(&s->overrides[i].policy, err) < 0)
@@ -506,6 +507,33 @@ static int check_reply(const ft_reply *r, struct ft_error *err)
   return printable(r->rejections.app) ? 0 : bad(err, "rejections");
 }
 
+static int check_verdicts(const ft_verdicts *v, struct ft_error *err)
+{
+  for (pb_size_t i = 0; i < v->verdict.size; i++)
+    if (v->verdict.bytes[i] > _ft_verdict_MAX)
+      return bad(err, "verdict");
+  return printable(v->why) ? 0 : bad(err, "why");
+}
+
+static int check_jobs_reply(const ft_jobs_reply *r, struct ft_error *err)
+{
+  for (pb_size_t i = 0; i < r->job_count; i++) {
+    const ft_slurm_job *j = &r->job[i];
+
+    if ((unsigned)j->outcome > _ft_outcome_MAX || !isfinite(j->submit_time) ||
+        !isfinite(j->end_time) || !isfinite(j->time_limit_seconds) ||
+        !isfinite(j->suspended_seconds) || !printable(j->user) || !printable(j->account) ||
+        !printable(j->partition) || !printable(j->name))
+      return bad(err, "job");
+  }
+  return 0;
+}
+
+static int check_settings(const ft_settings *s, struct ft_error *err)
+{
+  return (unsigned)s->rule > _ft_rule_MAX ? bad(err, "rule") : 0;
+}
+
 int ft_record_check(enum ft_record record, const void *message, struct ft_error *err)
 {
   switch (record) {
@@ -539,6 +567,15 @@ int ft_record_check(enum ft_record record, const void *message, struct ft_error 
     return check_question(message, err);
   case FT_RECORD_REPLY:
     return check_reply(message, err);
+  case FT_RECORD_VERDICTS:
+    return check_verdicts(message, err);
+  case FT_RECORD_JOBS_REPLY:
+    return check_jobs_reply(message, err);
+  case FT_RECORD_SETTINGS:
+    return check_settings(message, err);
+  case FT_RECORD_JOBS_QUERY:
+  case FT_RECORD_SETTINGS_QUERY:
+    return 0;
   }
   return 0;
 }

@@ -45,7 +45,15 @@ static const struct record_type {
   [FT_RECORD_PRIOR] = { "prior", ft_prior_fields, offsetof(ft_prior, schema) },
   [FT_RECORD_GPUS] = { "gpus", ft_gpus_fields, offsetof(ft_gpus, schema) },
   [FT_RECORD_QUESTION] = { "question", ft_question_fields, offsetof(ft_question, schema) },
-  [FT_RECORD_REPLY] = { "reply", ft_reply_fields, offsetof(ft_reply, schema) }
+  [FT_RECORD_REPLY] = { "reply", ft_reply_fields, offsetof(ft_reply, schema) },
+  [FT_RECORD_VERDICTS] = { "verdicts", ft_verdicts_fields, offsetof(ft_verdicts, schema) },
+  [FT_RECORD_JOBS_QUERY] = { "query of jobs", ft_jobs_query_fields,
+                             offsetof(ft_jobs_query, schema) },
+  [FT_RECORD_JOBS_REPLY] = { "records of jobs", ft_jobs_reply_fields,
+                             offsetof(ft_jobs_reply, schema) },
+  [FT_RECORD_SETTINGS_QUERY] = { "query of settings", ft_settings_query_fields,
+                                 offsetof(ft_settings_query, schema) },
+  [FT_RECORD_SETTINGS] = { "settings", ft_settings_fields, offsetof(ft_settings, schema) }
 };
 
 static bool write_to_buf(pb_ostream_t *stream, const pb_byte_t *data, size_t length)
@@ -282,6 +290,22 @@ int ft_record_write_head(enum ft_record record, const void *message, int dirfd, 
                          mode_t mode, struct ft_error *err)
 {
   return encode_and_write_file(record, message, false, dirfd, name, mode, err);
+}
+
+int ft_record_write_unsynced(enum ft_record record, const void *message, int dirfd,
+                             const char *name, mode_t mode, struct ft_error *err)
+{
+  struct ft_error why;
+  struct ft_buf buf;
+  int status;
+
+  ft_buf_init(&buf, FT_LIMIT_RECORD);
+  if (encode_file(record, message, true, &buf, &why) < 0)
+    status = ft_error_set(err, "%s: %s", name, why.text);
+  else
+    status = ft_io_write_file_unsynced(dirfd, name, buf.data, buf.length, mode, err);
+  ft_buf_free(&buf);
+  return status;
 }
 
 static int reject_file(struct ft_error *err, const char *name, const char *what)

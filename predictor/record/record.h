@@ -33,7 +33,12 @@ enum ft_record {
   FT_RECORD_PRIOR,
   FT_RECORD_GPUS,
   FT_RECORD_QUESTION,
-  FT_RECORD_REPLY
+  FT_RECORD_REPLY,
+  FT_RECORD_VERDICTS,
+  FT_RECORD_JOBS_QUERY,
+  FT_RECORD_JOBS_REPLY,
+  FT_RECORD_SETTINGS_QUERY,
+  FT_RECORD_SETTINGS
 };
 
 /* Appends the encoded MESSAGE, a struct of type RECORD, to OUT. Returns 0; -1 over OUT's limit and
@@ -62,7 +67,11 @@ int ft_record_decode(enum ft_record record, const void *data, size_t length, voi
 int ft_record_write(enum ft_record record, const void *message, int dirfd, const char *name,
                     mode_t mode, struct ft_error *err);
 
-/* The same without the tail: a reader finds an empty history. */
+/* The same without fdatasync(2) (ft_io_write_file_unsynced). */
+int ft_record_write_unsynced(enum ft_record record, const void *message, int dirfd,
+                             const char *name, mode_t mode, struct ft_error *err);
+
+/* As ft_record_write without the tail: a reader finds an empty history. */
 int ft_record_write_head(enum ft_record record, const void *message, int dirfd, const char *name,
                          mode_t mode, struct ft_error *err);
 

@@ -10,14 +10,15 @@
  *   models/UID/KEY.kin        a user's apps with the same similarity key
  *   models/UID/NAME.perf      run times of an app, per platform
  *   models/site/NAME.model    declared apps, pooled over users, without history
- *   models/4294967295/...     the same with history, for the agent to learn on
+ *   models/4294967295/...     the same with history, for the learner
  *   relative.model            the cross-platform model (estimate/relative.h)
  *   prior                     the anonymous site-wide prior
- *   prior.apps                its data with a hash of each app: only for the agent
+ *   prior.apps                its data with a hash of each app: only for the learner
  *   gpus                      anonymous measured memory of networks on the cluster's GPUs
  *   mig.conf                  MIG profiles of the site (estimate/gpu/mig.h); optional
- *   store.db                  observations of the agent
- *   agent.lock                locked (fcntl) while an agent uses the directory
+ *   store.db                  observations
+ *   learner.lock              locked (fcntl) while a learner uses the directory
+ *   agent.lock                the same of an agent, for live/ and spool/
  */
 #ifndef FT_RECORD_STATE_FILES_H
 #define FT_RECORD_STATE_FILES_H
@@ -42,9 +43,10 @@
 #define FT_STATE_MIG "mig.conf"
 #define FT_STATE_GPUS "gpus"
 #define FT_STATE_STORE "store.db"
-#define FT_STATE_LOCK "agent.lock"
+#define FT_STATE_AGENT_LOCK "agent.lock"
+#define FT_STATE_LEARNER_LOCK "learner.lock"
 
-/* Appended to the agent's socket path: the path of the socket for queries by users' commands. */
+/* Appended to the path of a daemon's socket: that of its socket for queries by users' commands. */
 #define FT_STATE_QUERY_SUFFIX ".ask"
 
 /* Size of an array for a file name, in bytes: 64 of the name, '-', 16 digits, a suffix, NUL. */

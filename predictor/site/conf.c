@@ -61,6 +61,7 @@ static const struct key policy_keys[] = { { "mode", KEY_MODE, 0, 0 },
 
 static const struct key site_keys[] = { { "state_dir", KEY_PATH, 0, PATH_MAX },
                                         { "socket", KEY_PATH, 0, 108 }, /* unix(7): sun_path */
+                                        { "learner_socket", KEY_PATH, 0, 108 },
                                         { "cluster", KEY_NAME, 0, 64 },
                                         { "node_platform", KEY_NAME, 0, 64 },
                                         { "currency", KEY_NAME, 0, 16 },
@@ -246,6 +247,7 @@ enum { SECTION_FLAGS = CFGF_MULTI | CFGF_TITLE | CFGF_NO_TITLE_DUPES };
 
 static cfg_opt_t site_options[] = { CFG_STR("state_dir", NULL, CFGF_NODEFAULT),
                                     CFG_STR("socket", NULL, CFGF_NODEFAULT),
+                                    CFG_STR("learner_socket", NULL, CFGF_NODEFAULT),
                                     CFG_STR("cluster", NULL, CFGF_NODEFAULT),
                                     CFG_STR("node_platform", NULL, CFGF_NODEFAULT),
                                     CFG_STR("currency", NULL, CFGF_NODEFAULT),
@@ -354,6 +356,7 @@ void ft_config_defaults(struct ft_config *config)
                                 .max_apps = 1000 };
   (void)ft_string_copy(FT_STATE_DIRECTORY, config->state_directory, sizeof config->state_directory);
   (void)ft_string_copy(FT_SOCKET, config->socket, sizeof config->socket);
+  (void)ft_string_copy(FT_LEARNER_SOCKET, config->learner_socket, sizeof config->learner_socket);
   config->policy = ft_policy_defaults;
 }
 
@@ -366,6 +369,7 @@ static void convert_names(cfg_t *cfg, struct ft_config *config)
     size_t size;
   } names[] = { { "state_dir", config->state_directory, sizeof config->state_directory },
                 { "socket", config->socket, sizeof config->socket },
+                { "learner_socket", config->learner_socket, sizeof config->learner_socket },
                 { "cluster", config->cluster, sizeof config->cluster },
                 { "node_platform", config->node_platform, sizeof config->node_platform },
                 { "currency", config->currency, sizeof config->currency },
@@ -451,8 +455,8 @@ int ft_config_read(const char *path, struct ft_config *config, struct ft_error *
       ft_conf_apps_read(cfg, path, read->apps, COUNT(read->apps), &apps, err) < 0)
     goto out;
   read->app_count = (pb_size_t)apps;
-  if (!read->state_directory[0] || !read->socket[0]) {
-    ft_error_set(err, "%s: state_dir and socket must not be empty", path);
+  if (!read->state_directory[0] || !read->socket[0] || !read->learner_socket[0]) {
+    ft_error_set(err, "%s: state_dir, socket and learner_socket must not be empty", path);
     goto out;
   }
   *config = *read;

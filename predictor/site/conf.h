@@ -24,7 +24,8 @@ struct ft_config_platform {
 /* Contents of foretell.conf. Defaults are in foretell.conf(5). */
 struct ft_config {
   char state_directory[PATH_MAX];
-  char socket[108]; /* sun_path */
+  char socket[108];         /* of the agent; sun_path */
+  char learner_socket[108]; /* of the learner */
   char cluster[64]; /* empty: ClusterName of slurm.conf */
   /* platform of this node if no platform section has it; empty: the fingerprint */
   char node_platform[64];

@@ -127,11 +127,11 @@ kill -0 "$pid"
 ok $? "the first agent keeps running"
 
 config 'sample_hz = 1e9'
-kill -HUP "$pid"
-wait_until 60 log_has 'foretell.conf: line 4: .*; the old configuration remains in use'
+reload
+wait_until 60 log_has 'foretell.conf: line 5: .*; the old configuration remains in use'
 ok $? "a wrong configuration is rejected with its line"
 config 'max_runs = 100'
-kill -HUP "$pid"
+reload
 wait_until 60 log_has 'configuration reloaded'
 ok $? "a correct configuration is applied"
 
@@ -255,6 +255,7 @@ listening() {
   python3 -c 'import socket, sys
 socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET).connect(sys.argv[1])' "$socket"
 }
+start_learner
 mkfifo "$scratch/log-pipe"
 head -n 1 "$scratch/log-pipe" >/dev/null &
 reader=$!
@@ -267,7 +268,7 @@ kill -HUP "$pid"
 "$announce" "$socket" job=41 app=unread -- true
 wait_until 60 model unread
 ok $? "a log pipe without a reader does not end the agent"
-stop
+stop_agent
 is $? 0 "SIGTERM ends it"
 for n in 42 43 44; do
   "$agent" -c "$scratch/foretell.conf" -v <&- >&- 2>&- &
@@ -276,8 +277,9 @@ for n in 42 43 44; do
   wait_until 60 listening
   "$announce" "$socket" job=$n app=closed$n -- true
   wait_until 60 model closed$n
-  stop
+  stop_agent
 done
+stop_learner
 grep -rqa 'foretelld: ' "$state"
 is $? 1 "with closed standard streams the log is written to no other file"
 is "$(stored 44 | wc -l)" 1 "the agent works with closed standard streams"

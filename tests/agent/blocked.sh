@@ -21,7 +21,7 @@ ok $? "other apps' models are published"
 spooled 0
 ok $? "the store has all runs, and the spool none"
 rm -r "$file"
-kill -HUP "$pid"
+reload
 wait_until 60 test -f "$file"
 ok $? "the model is published once the obstacle is gone"
 is "$(stat -c %F "$file")" "regular file" "it is rebuilt from the store"

@@ -20,7 +20,7 @@ table() {
 import() {
   table "$@" >"$scratch/runs.csv"
   "$foretell" import --state="$state" --features=edge,batch "$scratch/runs.csv" >"$scratch/import" 2>&1
-  kill -HUP "$pid" # the agent scans its store at once
+  reload # the agent scans its store at once
 }
 
 # fitted APP KEY: a field of the app's fit
@@ -54,9 +54,13 @@ is $? 1 "an app with few runs has no equation"
 # ---- half as many new runs: the search is repeated, and no submission waits for it
 
 import 90 net
-wait_until 60 pgrep -x -P "$pid" foretelld
-child=$(pgrep -x -P "$pid" foretelld | tail -n 1)
+wait_until 60 pgrep -x -P "$learner_pid" foretell-learnd
+child=$(pgrep -x -P "$learner_pid" foretell-learnd | tail -n 1)
 kill -STOP "$child" # as on a busy node
+is "$(ps -o cls= -p "$child" | tr -d ' ')" IDL "it runs while a processor is idle"
+memory=$(sed -nE 's/^Max data size +([0-9]+) .*/\1/p' "/proc/$child/limits")
+test "${memory:-0}" -gt $((1 << 30))
+ok $? "its memory is limited"
 timeout 20 "$foretell" predict --state="$state" --app=net --params=edge=96,batch=16 >/dev/null 2>&1
 is "$?" 0 "a submission is predicted while a child searches"
 kill -CONT "$child"
@@ -95,8 +99,8 @@ ok $? "the search is repeated for an app that needs a quarter less memory"
 # ---- the agent ends while a child searches
 
 import 61 gone
-wait_until 60 pgrep -x -P "$pid" foretelld >/dev/null
-child=$(pgrep -x -P "$pid" foretelld | tail -n 1)
+wait_until 60 pgrep -x -P "$learner_pid" foretell-learnd >/dev/null
+child=$(pgrep -x -P "$learner_pid" foretell-learnd | tail -n 1)
 stop
 is $? 0 "the agent ends while a child searches"
 wait_until 10 test ! -e "/proc/${child:-0}"

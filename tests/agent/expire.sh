@@ -67,7 +67,7 @@ start
   runs 1007 shared 9 9 6000
   runs 1006 shared 9 9 7000
 } | import
-kill -HUP "$pid"
+reload
 wait_until 20 has_model_runs used 1001 40
 wait_until 20 has_model_runs unused 1002 9
 ok $? "with the default of two years nothing is removed"
@@ -75,7 +75,7 @@ shared=$(ls "$state"/models/site/shared-*.model)
 before=$(stat -c %i "$shared")
 
 config "$declared" 'max_age = "30 days"'
-kill -HUP "$pid"
+reload
 wait_until 20 log_has '37 runs removed from the store by max_age or max_apps, and 3 apps without remaining runs'
 ok $? "runs older than max_age are removed, and the log reports their number"
 wait_until 20 has_model_runs used 1001 30
@@ -116,7 +116,7 @@ for ((app = 0; app < 12; app++)); do
   runs 1005 "app$app" 5 $((20 - app)) $((30000 + 100 * app))
 done | import
 config "$declared" 'max_apps = 4'
-kill -HUP "$pid"
+reload
 wait_until 20 has_apps 1005 "app10 app11 app8 app9"
 ok $? "beyond max_apps the apps that ran longest ago are removed"
 is "$(model_runs used 1001)" 30 "max_apps applies to each user separately"
@@ -124,8 +124,8 @@ is "$(model_runs used 1001)" 30 "max_apps applies to each user separately"
 # ---- wrong values
 
 config 'max_age = 30'
-kill -HUP "$pid"
-wait_until 20 log_has 'line 4: max_age: expected 0 or a period such as "400 days" or 2years'
+reload
+wait_until 20 log_has 'line 5: max_age: expected 0 or a period such as "400 days" or 2years'
 ok $? "a period without a unit is rejected"
 stop
 tap_done

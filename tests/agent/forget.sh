@@ -139,11 +139,16 @@ running=$!
 wait_until 60 is_found RUNNING
 cp -r "$state/live" "$scratch/live"
 is "$(as 1001 RUNNING)" "forgot 0 runs of 0 apps (0 models removed)" "the app of a running job can be forgotten"
-is "$(found RUNNING)" "" "its journal is removed"
+is_gone() {
+  [ -z "$(found "$1")" ]
+}
+wait_until 10 is_gone RUNNING
+ok $? "its journal is removed"
 stop KILL
 cp -r "$scratch/live" "$state"
 start
-is "$(found RUNNING)" "" "a journal that is read after a crash is removed"
+wait_until 10 is_gone RUNNING
+ok $? "a journal that is read after a crash is removed"
 open_fifo 60 "$scratch/go"
 wait_child 60 "$running"
 job 9 1001 after
@@ -192,7 +197,7 @@ for ((round = 0; round < 6; round++)); do
     done
     runs 1004 stays 2 $((10800 + 1000 * round))
   } | import >/dev/null
-  kill -HUP "$pid"
+  reload
   forget --user=1004 --before=1m >/dev/null &
   asking=$!
   sleep "0.0$((round * 9 / 5))"
@@ -245,7 +250,7 @@ running=$!
 wait_until 60 test -e "$state/live/22"
 stop KILL
 cp "$scratch/late.obs" "$state/spool/0123456789abcdef.obs"
-like "$(as 1001 ALONE)" "foretelld does not run on this machine; run this where it does, or ask root" \
+like "$(as 1001 ALONE)" "foretell-learnd does not run on this machine; run this where it does, or ask root" \
   "without an agent a user gets an error message"
 is "$(forget --dry-run ALONE)" "would forget 1 run of 1 app" "root needs no agent"
 is "$(forget ALONE)" "forgot 1 run of 1 app (1 model removed)" "root forgets the runs"

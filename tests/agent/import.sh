@@ -66,12 +66,12 @@ sys.exit(rule is None or rule[0] != sys.argv[2])
 END
 }
 
-# ---- an agent of its own, which gets no announcement and no signal until the end
+# ---- a learner of its own, which gets no run and no signal until the end
 
 quiet=$scratch/quiet
-printf '%s\n' "state_dir = \"$quiet\"" "socket = \"$scratch/quiet.sock\"" \
+printf '%s\n' "state_dir = \"$quiet\"" "learner_socket = \"$scratch/quiet.sock\"" \
   "slurm_bin = \"$FT_TOP_SRCDIR/tests/agent\"" >"$scratch/quiet.conf"
-"$agent" -c "$scratch/quiet.conf" 2>"$scratch/quiet.log" &
+"$learner" -c "$scratch/quiet.conf" 2>"$scratch/quiet.log" &
 pids="$pids $!"
 wait_until 20 test -S "$scratch/quiet.sock"
 wait_until 20 counts rss
@@ -83,7 +83,7 @@ quiet_since=$SECONDS
 
 mkdir "$state"
 like "$(import --timezone=+02:00 "$fixtures/sacct/slurm-22.05-full.txt")" \
-  '^[0-9]+ apps have new runs; foretelld publishes their models when it starts$' \
+  '^[0-9]+ apps have new runs; foretell-learnd publishes their models when it starts$' \
   "without an agent import states when there will be models"
 is "$(import --json --timezone=+02:00 "$fixtures/sacct/slurm-22.05-full.txt" |
   python3 -c 'import json, sys; print(json.load(sys.stdin)["agent_runs"])')" False "the JSON states it, too"
@@ -96,13 +96,13 @@ wait_until 20 log_has '3 models published from the store'
 ok $? "the log has the number of models"
 accounting 9 500 >"$scratch/sacct.txt"
 import --timezone=UTC "$scratch/sacct.txt" >/dev/null
-kill -HUP "$pid"
+reload
 wait_until 20 predicts alice/train "12 2048" 1000
 ok $? "twelve runs give a prediction"
 
 accounting 9 700 | sed "s/alice|1000/$(id -un)|$(id -u)/; s/|train|/|nightly|/" >"$scratch/sacct.txt"
 import --timezone=UTC "$scratch/sacct.txt" >/dev/null
-kill -HUP "$pid"
+reload
 wait_until 20 predicts "$(id -un)/nightly" "9 2048"
 printf '%s\n' '#!/bin/sh' './new_program' >"$scratch/new.sh"
 like "$("$foretell" predict --state="$state" --mem=1G --job-name=nightly "$scratch/new.sh")" \
@@ -115,9 +115,9 @@ like "$("$foretell" predict --state="$state" --mem=1G --job-name=nightly --json 
 alice=$(file_of alicetrain 1000)
 table net 500 40 100 >"$scratch/net.csv"
 like "$(import "$scratch/net.csv")" \
-  '^1 app has new runs; foretelld is running and publishes their models within about a minute$' \
+  '^1 app has new runs; foretell-learnd is running and publishes their models within about a minute$' \
   "with an agent import states that models follow within a minute"
-kill -HUP "$pid"
+reload
 wait_until 20 model net
 ok $? "SIGHUP publishes them at once"
 is "$(predicted net)" "40 500" "all runs are in the model"
@@ -126,12 +126,12 @@ is $? 1 "models without new runs stay"
 net=$(file_of net)
 table net 700 60 100 >"$scratch/net.csv"
 import "$scratch/net.csv" >/dev/null
-kill -HUP "$pid"
+reload
 wait_until 20 predicts net "60 700"
 ok $? "changed runs are learned again"
 table other 700 60 100 >"$scratch/net.csv"
 import "$scratch/net.csv" >/dev/null
-kill -HUP "$pid"
+reload
 wait_until 20 predicts other "60 700"
 ok $? "runs that another import assigns to another app move there"
 model net
@@ -157,7 +157,7 @@ for app in range(1000):
         print("many%d,%d,%d,60,%d" % (app, 10000 + 20 * app + run, 100 + run, 1700000000 + run))
 END
 import "$scratch/many.csv" >/dev/null
-kill -HUP "$pid"
+reload
 wait_until 10 model many0
 "$announce" "$socket" job=60 app=hog -- true
 wait_until 20 log_has 'job 60: hog, completed'
@@ -174,7 +174,7 @@ is "$(predicted many999 | cut -d' ' -f1)" 20 "their models have all runs"
 other=$(file_of other)
 : >"$scratch/log"
 cp "$fixtures/scontrol/cgroup-config" "$FT_SCONTROL/config"
-kill -HUP "$pid"
+reload
 wait_until 20 log_has "memory accounting rule is cgroup: all models are rebuilt"
 ok $? "the log reports another memory rule"
 wait_until 120 log_has '[0-9]+ models published from the store'

@@ -37,7 +37,7 @@ fi
 start
 ok $? "the agent starts with its own files, below a directory with the sticky bit"
 chmod 0666 "$scratch/foretell.conf"
-kill -HUP "$pid"
+reload
 wait_until 60 log_has 'writable by group or others.*; the old configuration remains in use'
 ok $? "a configuration whose permissions change later is rejected"
 stop

@@ -128,7 +128,7 @@ out=$(as $alice history --state=/)
 like "$(cat "$scratch/err")" 'store.db: No such file' "the agent does not answer for another state directory"
 stop
 is "$(as $alice history | awk '{ print $1 }' | tr '\n' ' ')" "APP alice-fold " "without an agent the output comes from model files"
-like "$(cat "$scratch/err")" "foretelld did not answer: .*; showing model files instead" "the message states that it comes from model files"
+like "$(cat "$scratch/err")" "foretell-learnd did not answer: .*; showing model files instead" "the message states that it comes from model files"
 as $alice report >/dev/null
 is $? 3 "without an agent there is no report"
 tap_done

@@ -26,7 +26,7 @@ cp "$fixtures/scontrol/rss-config" "$FT_SCONTROL/config" 2>/dev/null
 config
 start
 "$foretell" import --state="$state" "$scratch/runs.csv" >/dev/null 2>&1
-kill -HUP "$pid"
+reload
 published() { ls "$state"/models/"$(id -u)"/alone-*.perf; }
 wait_until 20 published
 ok $? "an app on one platform has run times"
@@ -83,7 +83,7 @@ import_own_runs() {
       printf "alone,%d,100,14.4,%d,%d,late,18\n", first + i, 1700003000 + first + i, uid
   }' >"$scratch/own.csv"
   "$foretell" import --state="$state" "$scratch/own.csv" >/dev/null 2>&1
-  kill -HUP "$pid"
+  reload
 }
 between_both() { within speed 0.7 "$(awk -v t="$transferred" 'BEGIN { print t - 0.05 }')"; }
 import_own_runs 6000 1

@@ -1,9 +1,11 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-# A foretelld in a scratch directory, without a Slurm; sourced after tap.sh. Functions:
-# config [LINE]..., start, stop [SIGNAL], log_has PATTERN, model APP [UID], spooled COUNT.
-# Variables: state, socket, scratch, pid (of the agent started last).
+# A foretelld and a foretell-learnd in a scratch directory, without a Slurm; sourced after tap.sh.
+# Functions: config [LINE]..., start, stop [SIGNAL], start_learner, stop_learner [SIGNAL],
+# start_agent, stop_agent [SIGNAL], reload, log_has PATTERN, model APP [UID], spooled COUNT.
+# Variables: state, socket, scratch, pid and learner_pid (of those started last).
 . "$FT_TOP_SRCDIR/tests/slurm/wait.sh"
 agent=$FT_TOP_BUILDDIR/foretelld
+learner=$FT_TOP_BUILDDIR/foretell-learnd
 announce=$FT_TOP_BUILDDIR/tests/agent/announce
 
 scratch=$(mktemp -d "${TMPDIR:-/tmp}/ft-XXXXXX") || exit 1
@@ -12,6 +14,7 @@ export FT_SCONTROL=$scratch/slurm
 mkdir "$FT_SCONTROL"
 state=$scratch/state
 socket=$scratch/run/agent.sock
+learner_socket=$scratch/run/learner.sock
 pids=
 
 finish() {
@@ -25,26 +28,56 @@ trap finish EXIT
 
 config() {
   printf '%s\n' "state_dir = \"$state\"" "socket = \"$socket\"" \
-    "slurm_bin = \"$FT_TOP_SRCDIR/tests/agent\"" "$@" >"$scratch/foretell.conf"
+    "learner_socket = \"$learner_socket\"" "slurm_bin = \"$FT_TOP_SRCDIR/tests/agent\"" "$@" >"$scratch/foretell.conf"
 }
 
 listens() {
-  [ "$(grep -c ': listening at ' "$scratch/log")" -gt "$1" ]
+  [ "$(grep -c ": listening at $1," "$scratch/log")" -gt "$2" ]
 }
 
-# A killed agent leaves its socket, so readiness is a new line in the log.
-start() {
+# start_daemon PROGRAM SOCKET: a killed daemon leaves its socket, so readiness is a new line in the log
+start_daemon() {
   local before
-  before=$(grep -c ': listening at ' "$scratch/log" 2>/dev/null)
-  "$agent" -c "$scratch/foretell.conf" -v 2>>"$scratch/log" &
-  pid=$!
-  pids="$pids $pid"
-  wait_until 60 listens "${before:-0}"
+  before=$(grep -c ": listening at $2," "$scratch/log" 2>/dev/null)
+  "$1" -c "$scratch/foretell.conf" -v 2>>"$scratch/log" &
+  started=$!
+  pids="$pids $started"
+  wait_until 60 listens "$2" "${before:-0}"
+}
+
+start_agent() {
+  start_daemon "$agent" "$socket"
+  pid=$started
+}
+
+start_learner() {
+  start_daemon "$learner" "$learner_socket"
+  learner_pid=$started
+}
+
+start() {
+  start_learner
+  start_agent
+}
+
+stop_agent() {
+  kill "-${1:-TERM}" "$pid"
+  wait_child 120 "$pid"
+}
+
+stop_learner() {
+  kill "-${1:-TERM}" "$learner_pid"
+  wait_child 120 "$learner_pid"
 }
 
 stop() {
-  kill "-${1:-TERM}" "$pid"
-  wait_child 120 "$pid"
+  stop_agent "$@"
+  stop_learner "$@"
+}
+
+# reload: both read the configuration again, and the learner the store
+reload() {
+  kill -HUP "$pid" "$learner_pid"
 }
 
 log_has() {

@@ -30,7 +30,7 @@ cp "$fixtures/scontrol/rss-config" "$FT_SCONTROL/config" 2>/dev/null
 config "$declared"
 start
 "$foretell" import --state="$state" "$scratch/runs.csv" >/dev/null 2>&1
-kill -HUP "$pid"
+reload
 wait_until 20 ls "$state"/models/4294967295/blast-*.model
 wait_until 20 ls "$state"/models/1002/blast-*.model
 is "$(shared_model blast)" "" "runs of two users make no pooled model"
@@ -41,7 +41,7 @@ is "$(shared_model blast)" "" "runs of two users make no pooled model"
   done
 } >"$scratch/third.csv"
 "$foretell" import --state="$state" "$scratch/third.csv" >/dev/null 2>&1
-kill -HUP "$pid"
+reload
 wait_until 20 predicts_from 12
 ok $? "twelve runs of three users predict a fourth user's"
 diag "$(predicts 1003)"
@@ -84,7 +84,7 @@ for i in 5 6 7; do
   echo "blast,$((100 + i)),900,60,$((1700000000 + i)),1001"
 done | sed '3d;5d' >"$scratch/more.csv"
 "$foretell" import --state="$state" "$scratch/more.csv" >/dev/null 2>&1
-kill -HUP "$pid"
+reload
 wait_until 20 predicts_from 16
 ok $? "later imports are learned"
 like "$(predicts 1001)" '\(7 runs\)' "a user's own model has precedence once it has enough runs"
@@ -93,12 +93,12 @@ stop
 start
 like "$(predicts 1003)" '\(16 runs of all users\)' "the pooled model outlasts a restart"
 config
-kill -HUP "$pid"
+reload
 gone() { [ -z "$(shared_model blast)" ]; }
 wait_until 20 gone
 ok $? "an app that is no longer declared has no pooled model"
 config "$declared"
-kill -HUP "$pid"
+reload
 wait_until 20 predicts_from 16
 ok $? "an app that is declared again has a pooled model"
 
@@ -120,7 +120,7 @@ high=$(needs p95)
   done
 } >"$scratch/flood.csv"
 "$foretell" import --state="$state" "$scratch/flood.csv" >/dev/null 2>&1
-kill -HUP "$pid"
+reload
 wait_until 20 ls "$state"/models/1005/blast-*.model
 sleep 2
 near "$median" "$(needs p50)" && near "$high" "$(needs p95)"

@@ -19,7 +19,7 @@ objects_with() {
 }
 
 optimised=$(sed -n 's/^CFLAGS = //p' Makefile | grep -E -- '-O([1-9s]|fast|g|$| )')
-for name in ./foretelld predictor/cli/foretell predictor/cli/foretell-helper predictor/cli/foretell-network \
+for name in ./foretelld ./foretell-learnd ./foretell-courier predictor/cli/foretell predictor/cli/foretell-helper predictor/cli/foretell-network \
   ./spank_foretell.so ./libforetell.so; do
   file=$(built "$name")
   header=$(readelf -hW "$file")
@@ -45,7 +45,7 @@ for name in ./foretelld predictor/cli/foretell predictor/cli/foretell-helper pre
 done
 
 # Static libraries of the distribution may refer to __stack_chk_fail, too, so this examines foretell's own objects.
-for folder in agent plugin predictor/core predictor/graph predictor/record predictor/cli; do
+for folder in agent daemon learner plugin predictor/core predictor/graph predictor/record predictor/cli; do
   like "$(objects_with "$folder" __stack_chk_fail)" . "$folder: its functions have stack protection"
 done
 tap_done

@@ -162,7 +162,7 @@ print(json.load(sys.stdin)["total"]["median_error"])')" None "without evidence a
 if [ "$(id -u)" = 0 ] && command -v setpriv >/dev/null; then
   chmod 755 "$scratch" "$state"
   out=$(setpriv --reuid=65534 --regid=65534 --clear-groups "$foretell" history --state="$state" 2>&1)
-  like "$out" "store.db: not readable, and foretelld did not answer: .*; showing model files instead" \
+  like "$out" "store.db: not readable, and foretell-learnd did not answer: .*; showing model files instead" \
     "without permission for the store the message states the reason"
   setpriv --reuid=65534 --regid=65534 --clear-groups "$foretell" report --state="$state" 2>/dev/null
   is $? 3 "without permission for the store there is no report"

@@ -2,7 +2,7 @@
 /* Output of scontrol, parsed as a job, a configuration, partitions and nodes. */
 #include "config.h"
 
-#include "learner/scontrol.h"
+#include "learner/cluster/scontrol.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
@@ -13,7 +13,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
   struct ft_text text = ft_text_of((const char *)data, size);
   struct ft_slurm_config config = { 0 };
   struct ft_platform_map *map = ft_platform_map_open();
-  struct ft_slurm_job job;
+  ft_slurm_job job;
   size_t count;
 
   (void)ft_scontrol_job(text, 3, &job, NULL);

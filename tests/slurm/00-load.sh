@@ -81,7 +81,7 @@ else
 fi
 
 # ---- without the agent
-cluster_kill foretelld
+cluster_stop_agent
 submit sbatch --parsable --predict-mem --wrap 'srun true'
 is "$status" 0 "without an agent sbatch submits the job"
 is "$(job_wait "$id")" COMPLETED "without an agent the job completes"

@@ -123,9 +123,9 @@ for id in $named $shaped $wrapped $surrounded; do
   wait_observed "$id"
 done
 is "$(planted_in "$FT_STATE")" "" "store, models and spool contain no secret"
-cluster_kill foretelld
+cluster_stop_agent
 is "$(planted_in "$FT_STATE")" "" "after the agent's end the state directory contains no secret"
-is "$(planted_in "$scratch"/log/foretelld*)" "" "the agent's log contains no secret"
+is "$(planted_in "$scratch"/log/foretelld* "$scratch"/log/foretell-learnd*)" "" "the agent's log contains no secret"
 is "$(cat "$scratch"/log/*.log "$scratch"/log/*.out 2>/dev/null | grep -a foretell: | grep -aF -f "$scratch/planted")" "" \
   "foretell's messages in Slurm's logs contain no secret"
 is "$("$foretell" history --json --state="$FT_STATE" | grep -aF -f "$scratch/planted")" "" "foretell history prints no secret"

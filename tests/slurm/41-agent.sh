@@ -26,7 +26,7 @@ run() {
 run 3
 wait_until 10 job_running "$id"
 wait_until 5 pgrep -f "$hog --mib 100 --seconds 3"
-cluster_kill foretelld KILL
+cluster_stop_agent KILL
 is "$(job_wait "$id")" COMPLETED "the agent is killed in the middle of a job: the job completes"
 like "$(job_field "$id" ExitCode)" '0:0' "its exit code is its own"
 killed=$id
@@ -47,7 +47,7 @@ is "$(observed "$id" outcome)" "$(store 'select outcome from observation limit 1
 # ---- killed and started again while the job runs
 run 4
 wait_until 5 pgrep -f "$hog --mib 100 --seconds 4"
-cluster_kill foretelld KILL
+cluster_stop_agent KILL
 cluster_start_agent
 is "$(job_wait "$id")" COMPLETED "an agent that restarts during a job does not disturb it"
 wait_until 8 test_observed "$id"
@@ -100,7 +100,7 @@ if [ "$FT_STATE" = "$scratch/mnt/state" ]; then
   between "$(message_lines)" 0 1 "a submission prints at most one line"
   cluster_pid foretelld >/dev/null
   ok $? "the agent keeps running"
-  wait_until 10 grep -qiE 'full|no space' "$scratch"/log/foretelld.*
+  wait_until 10 grep -qiE 'full|no space' "$scratch"/log/foretell-learnd.* "$scratch"/log/foretelld.*
   ok $? "its log reports the full disk"
   rm -f "$scratch/mnt/ballast"
   wait_until 75 test_observed "$full"
@@ -114,14 +114,14 @@ fi
 cp "$FT_AGENT_CONF" "$scratch/good.conf"
 echo 'no_such_key = 1' >>"$FT_AGENT_CONF"
 pid=$(cluster_pid foretelld)
-kill -HUP "$pid"
-wait_until 10 grep -q 'no_such_key' "$scratch"/log/foretelld.*
+cluster_reload_agent
+wait_until 10 grep -q 'no_such_key' "$scratch"/log/foretell-learnd.*
 ok $? "an unknown key is rejected by name when the configuration is read again"
 is "$(cluster_pid foretelld)" "$pid" "the old configuration stays in use"
 run
 job_wait "$id" >/dev/null
 wait_observed "$id"
 ok $? "jobs are still observed"
-cluster_kill foretelld
+cluster_stop_agent
 ok $? "SIGTERM ends the agent"
 play_end

@@ -78,7 +78,7 @@ sed -i 's/^SelectTypeParameters=CR_Core_Memory/SelectTypeParameters=CR_CPU_Memor
   "$SLURM_CONF"
 cluster_start_slurmctld
 wait_until 30 cluster_idle
-cluster_kill foretelld
+cluster_stop_agent
 rm "$FT_STATE/partitions/"*
 cluster_start_agent
 unit=CPUs

@@ -180,7 +180,7 @@ is "$status $(message_lines) $(gres "$id")" "0 1 " "without a model file and wit
 like "$err" 'unet has no run with measured GPU memory; --predict-model=FILE needs none' "the message suggests --predict-model"
 "$foretell" import --state="$FT_STATE" runs.csv >"$scratch/import" 2>&1
 ok $? "eight runs are imported"
-kill -HUP "$(cluster_pid foretelld)"
+cluster_reload_agent
 wait_until 90 model_file unet
 submit_held --predict-mig --predict-app=unet --wrap true
 is "$(gres "$id")" gpu:2g.10gb:1 "past runs determine the slice"

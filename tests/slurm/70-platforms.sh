@@ -42,7 +42,7 @@ reconfigure() {
   before=$(written)
   FT_FORETELL_CONF=$conf$(printf '\n%s' "$@")
   cluster_write_foretell_conf
-  kill -HUP "$(cluster_pid foretelld)"
+  cluster_reload_agent
   wait_until 15 changed "$before"
 }
 written() { stat -c %n=%Y.%i "$FT_STATE"/partitions/* | sort; }
@@ -146,7 +146,7 @@ choose fastest:shut,slow -p shut
 is "$(partition "$id")" slow "a current partition that is down is left"
 scontrol update nodename="$(cluster_node fast)" state=drain reason=test
 before=$(written)
-kill -HUP "$(cluster_pid foretelld)"
+cluster_reload_agent
 wait_until 15 changed "$before"
 submit_held --predict-app=nap --predict-perf --wrap true
 like "$err" 'foretell: fast .*; all its nodes are down or drained' "the table marks drained nodes"
@@ -155,7 +155,7 @@ choose fastest:slow,fast
 is "$(partition "$id")" slow "drained nodes are not chosen"
 scontrol update nodename="$(cluster_node fast)" state=resume
 before=$(written)
-kill -HUP "$(cluster_pid foretelld)"
+cluster_reload_agent
 wait_until 15 changed "$before"
 choose fastest:slow,fast --mem=9000M
 like "$err" 'it fits none of slow,fast; --partition unchanged' "memory that fits nowhere changes nothing"
@@ -297,7 +297,7 @@ is "$status $(partition "$id") $(message_lines)" "0 slow 1" "broken run times: o
 rm "$FT_STATE"/models/0/nap-*.perf
 choose fastest:slow,fast
 is "$status $(partition "$id") $(message_lines)" "0 slow 1" "missing run times: one line, and nothing changes"
-cluster_kill foretelld
+cluster_stop_agent
 rm -r "$FT_STATE/partitions" "$FT_STATE/platforms"
 choose fastest:slow,fast --predict-perf
 is "$status $(partition "$id")" "0 slow" "without partition data the job is submitted"

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-# A private Slurm on this machine: munged, slurmctld, one slurmd a node, and
-# foretelld, with every file and log in one scratch directory, so that several can run
+# A private Slurm on this machine: munged, slurmctld, one slurmd a node, foretelld
+# and foretell-learnd, with every file and log in one scratch directory, so that several can run
 # side by side. Sourced (bash), by the tests and by contrib/quickstart.sh.
 #
 #   cluster_open; cluster_start; ...; cluster_close
@@ -16,9 +16,9 @@
 #   FT_PLUGIN        path of spank_foretell.so; empty: no plugin
 #   FT_PLUGSTACK     optional | required
 #   FT_PLUGIN_ARGS   the plugin's arguments in plugstack.conf
-#   FT_AGENT         path of foretelld; empty: no agent
+#   FT_AGENT         path of foretelld, beside which foretell-learnd is; empty: neither
 #   FT_FORETELL_CONF lines of foretell.conf
-#   FT_STATE, FT_AGENT_CONF, FT_AGENT_SOCKET  their paths; empty: in the scratch directory
+#   FT_STATE, FT_AGENT_CONF, FT_AGENT_SOCKET, FT_LEARNER_SOCKET  their paths; empty: in the scratch directory
 #   FT_ADDRESS       the address of every daemon
 #   FT_SLURMD_PREFIX a command that starts slurmd, for example in another cgroup
 # Set afterwards: $scratch, $SLURM_CONF (exported), $cluster_work (writable by all users).
@@ -55,7 +55,7 @@ cluster_open() {
   chmod 0755 "$scratch"
   mkdir "$scratch"/{etc,log,munge,run,ctld,spool,state}
   : "${FT_STATE:=$scratch/state}" "${FT_AGENT_CONF:=$scratch/etc/foretell.conf}"
-  : "${FT_AGENT_SOCKET:=$scratch/run/agent.sock}"
+  : "${FT_AGENT_SOCKET:=$scratch/run/agent.sock}" "${FT_LEARNER_SOCKET:=$scratch/run/learner.sock}"
   cluster_work=$scratch/work
   mkdir -m 1777 "$cluster_work"
   cluster_id=$$
@@ -262,18 +262,32 @@ cluster_start_slurmctld() {
   cluster_spawn slurmctld slurmctld -D -f "$SLURM_CONF" -L "$scratch/log/slurmctld.log"
 }
 
-# cluster_start_agent: starts foretelld with the private configuration and waits until it is ready
+# cluster_start_agent: starts foretell-learnd and foretelld with the private configuration, unless they run, and
+# waits until both are ready
 cluster_start_agent() {
   [ -n "$FT_AGENT" ] || return 0
   cluster_write_foretell_conf
   mkdir -p "$FT_STATE" "${FT_AGENT_SOCKET%/*}"
-  cluster_spawn foretelld "$FT_AGENT" --config="$FT_AGENT_CONF"
+  cluster_pid foretell-learnd >/dev/null ||
+    cluster_spawn foretell-learnd "${FT_AGENT%/*}/foretell-learnd" --config="$FT_AGENT_CONF"
+  cluster_pid foretelld >/dev/null || cluster_spawn foretelld "$FT_AGENT" --config="$FT_AGENT_CONF"
   wait_until 15 cluster_agent_ready
 }
 
-# cluster_agent_ready: the agent listens and has published the site and its partitions
+# cluster_stop_agent [SIGNAL]: stops both
+cluster_stop_agent() {
+  cluster_kill foretelld "$@"
+  cluster_kill foretell-learnd "$@"
+}
+
+# cluster_reload_agent: both read the configuration again, and the learner queries Slurm
+cluster_reload_agent() {
+  kill -HUP "$(cluster_pid foretelld)" "$(cluster_pid foretell-learnd)"
+}
+
+# cluster_agent_ready: both listen, and the site and its partitions are published
 cluster_agent_ready() {
-  [ -S "$FT_AGENT_SOCKET" ] && [ -s "$FT_STATE/site" ] && [ -n "$(ls "$FT_STATE/partitions")" ]
+  [ -S "$FT_AGENT_SOCKET" ] && [ -S "$FT_LEARNER_SOCKET" ] && [ -s "$FT_STATE/site" ] && [ -n "$(ls "$FT_STATE/partitions")" ]
 }
 
 cluster_write_foretell_conf() {
@@ -281,6 +295,7 @@ cluster_write_foretell_conf() {
   cat >"$FT_AGENT_CONF" <<END
 state_dir = "$FT_STATE"
 socket = "$FT_AGENT_SOCKET"
+learner_socket = "$FT_LEARNER_SOCKET"
 $FT_FORETELL_CONF
 END
 }
@@ -362,7 +377,7 @@ cluster_stop() {
     *) cluster_kill "${file##*/}" ;;
     esac
   done
-  cluster_kill foretelld
+  cluster_stop_agent
   cluster_kill slurmctld
   cluster_kill munged
   for pid in $(cluster_processes); do

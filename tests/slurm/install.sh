@@ -15,7 +15,7 @@ install_foretell() {
   (
     flock 9
     if [ ! -e "$stamp" ] || [ -n "$(find "$FT_TOP_BUILDDIR" -path "$dest" -prune -o \
-      \( -name '*.la' -o -name foretell -o -name foretelld -o -name 'plugstack-*.conf' \) -newer "$stamp" -print -quit)" ]; then
+      \( -name '*.la' -o -name 'foretell*' -perm -u+x -type f -o -name 'plugstack-*.conf' \) -newer "$stamp" -print -quit)" ]; then
       env -u MAKEFLAGS -u MFLAGS -u MAKELEVEL \
         make -s -C "$FT_TOP_BUILDDIR" install DESTDIR="$dest" >"$dest/log" 2>&1 && touch "$stamp"
     fi

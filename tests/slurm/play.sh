@@ -26,8 +26,8 @@ play_begin() {
   local copies
   [ -n "${scratch-}" ] || cluster_open || exit 1
   copies=$scratch/installed
-  mkdir "$copies" && cp "$FT_PLUGIN_BUILT" "$FT_ROOT/sbin/foretelld" \
-    "$FT_ROOT/libexec/foretell/"foretell-{helper,network} "$copies" || exit 1
+  mkdir "$copies" && cp "$FT_PLUGIN_BUILT" "$FT_ROOT/sbin/"foretell{d,-learnd} \
+    "$FT_ROOT/libexec/foretell/"foretell-{courier,helper,network} "$copies" || exit 1
   play_helper=$copies/foretell-helper
   : "${FT_PLUGIN:=$copies/spank_foretell.so}"
   : "${FT_AGENT:=$copies/foretelld}"
@@ -102,7 +102,7 @@ model_file() {
   return 1
 }
 
-# store SQL: queries the agent's store of observations
+# store SQL: queries the store of observations
 store() {
   sqlite3 -cmd '.timeout 5000' "file:$FT_STATE/store.db?mode=ro" "$1" 2>/dev/null
 }

@@ -4,7 +4,7 @@
 
 #include "tests/unit/unit.h"
 
-#include "learner/scontrol.h"
+#include "learner/cluster/scontrol.h"
 #include "predictor/core/buf.h"
 #include "predictor/core/units.h"
 

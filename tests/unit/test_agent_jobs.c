@@ -268,16 +268,16 @@ static bool job_end(uint32_t job)
   return say(&a);
 }
 
-static struct ft_slurm_job record(void)
+static ft_slurm_job record(void)
 {
-  return (struct ft_slurm_job){
+  return (ft_slurm_job){
     .uid = 1000, .user = "ann", .partition = "main", .account = "phys", .submit_time = 4990
   };
 }
 
 static void answer(uint32_t job, bool over, ft_outcome outcome)
 {
-  struct ft_slurm_job r = record();
+  ft_slurm_job r = record();
 
   r.final = over;
   r.outcome = outcome;
@@ -627,7 +627,7 @@ static void an_inferred_oom_yields_only_to_a_better_reason(void **state)
 
 static void a_requeued_run_is_a_new_run(void **state)
 {
-  struct ft_slurm_job r = record();
+  ft_slurm_job r = record();
 
   (void)state;
   begin_batch(7);
@@ -650,7 +650,7 @@ static void a_requeued_run_is_a_new_run(void **state)
 
 static void answer_restarts(uint32_t job, uint32_t restarts, bool over)
 {
-  struct ft_slurm_job r = record();
+  ft_slurm_job r = record();
 
   r.restart_count = restarts;
   r.running = !over;
@@ -756,7 +756,7 @@ static void a_job_has_one_pending_query(void **state)
 
 static void the_prolog_has_no_restart_count(void **state)
 {
-  struct ft_slurm_job r = record();
+  ft_slurm_job r = record();
 
   (void)state;
   assert_true(job_start(7));
@@ -771,7 +771,7 @@ static void the_prolog_has_no_restart_count(void **state)
 
 static void slurm_reports_the_restart_count_of_a_running_job(void **state)
 {
-  struct ft_slurm_job r = record();
+  ft_slurm_job r = record();
 
   (void)state;
   assert_true(task_start(7, BATCH));
@@ -786,7 +786,7 @@ static void slurm_reports_the_restart_count_of_a_running_job(void **state)
 
 static void suspended_time_is_no_run_time(void **state)
 {
-  struct ft_slurm_job r = record();
+  ft_slurm_job r = record();
 
   (void)state;
   begin_batch(7);

@@ -6,7 +6,7 @@
 #include <fcntl.h>
 #include <unistd.h>
 
-#include "learner/scontrol.h"
+#include "learner/cluster/scontrol.h"
 #include "predictor/core/io.h"
 #include "predictor/core/random.h"
 #include "predictor/core/units.h"
@@ -180,7 +180,7 @@ static void each_release_shows_the_same_jobs(void **state)
 {
   (void)state;
   for (size_t i = 0; i < COUNT_OF(releases); i++) {
-    struct ft_slurm_job job;
+    ft_slurm_job job;
     struct ft_error err;
     struct ft_buf text;
     char name[64];
@@ -681,7 +681,7 @@ static void a_jobs_record_is_read(void **state)
     { 8, false, FT_OUTCOME_UNKNOWN, 1, 1795213440, 3600, "wrap" },
   };
   struct ft_buf jobs = fixture("jobs"), none = fixture("job-none");
-  struct ft_slurm_job job;
+  ft_slurm_job job;
   struct ft_error err;
 
   (void)state;
@@ -726,7 +726,7 @@ static void damage_is_survived(void **state)
   ft_partition *p = calloc(FT_SCONTROL_PARTITIONS, sizeof *p);
   struct ft_slurm_config config = { .cluster = "c" };
   struct ft_random random;
-  struct ft_slurm_job job;
+  ft_slurm_job job;
   size_t count;
 
   (void)state;

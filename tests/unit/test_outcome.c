@@ -29,7 +29,7 @@ static void a_clock_that_jumps_changes_no_duration(void **state)
   for (size_t i = 0; i < COUNT_OF(cases); i++) {
     ft_observation *o = calloc(1, sizeof *o);
     struct job job = { .o = o };
-    struct ft_slurm_job answer = { .final = cases[i].over, .end_time = cases[i].slurm_end };
+    ft_slurm_job answer = { .final = cases[i].over, .end_time = cases[i].slurm_end };
 
     assert_non_null(o);
     o->start_time = cases[i].start;

@@ -408,7 +408,8 @@ static void a_missing_run_time_is_explained(void **state)
   assert_int_equal(c->e.fastest, FT_PLACEMENT_PARTITIONS);
   c->v.partition_count = c->v.current = 0;
   assert_string_equal(
-      table(c), "no partition data in the state directory; check that foretelld is running\n");
+      table(c),
+      "no partition data in the state directory; check that foretell-learnd is running\n");
   free(c);
 }
 

@@ -124,7 +124,7 @@ static int ask(struct heard *heard, struct ft_error *err)
   ft_question question = { .which_asked = ft_question_forget_tag, .asked.forget.app = "unet3d" };
 
   heard->sound = true;
-  return ft_agent_ask(path, folder_fd, &question, hear, heard, err);
+  return ft_daemon_ask(FT_DAEMON_LEARNER, path, folder_fd, &question, hear, heard, err);
 }
 
 static void a_reply_of_many_packets_arrives_completely(void **state)

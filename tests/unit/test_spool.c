@@ -3,6 +3,7 @@
 
 #include "tests/unit/scratch.h"
 
+#include <inttypes.h>
 #include <math.h>
 
 #include "agent/journal.h"
@@ -53,6 +54,27 @@ static int take(const ft_observation *o, void *data)
   return 0;
 }
 
+/* Passes each observation to TAKE_ONE and removes those for which it returns 0; stops at -1.
+ * Returns how many remain. */
+static unsigned drain(struct ft_spool *spool, int (*take_one)(const ft_observation *, void *),
+                      struct taken *taken)
+{
+  ft_observation o;
+  unsigned left = 0;
+  int status = 0;
+  uint64_t key;
+
+  ft_spool_begin(spool);
+  while (ft_spool_next(spool, &o, &key)) {
+    assert_true(key == ft_observation_key(&o));
+    status = status < 0 ? status : take_one(&o, taken);
+    if (status == 0)
+      ft_spool_remove(spool, key);
+    left += status != 0;
+  }
+  return left;
+}
+
 static void spooled_runs_are_delivered_once(void **state)
 {
   struct taken taken = { .refuse_after = 100 };
@@ -62,7 +84,6 @@ static void spooled_runs_are_delivered_once(void **state)
   (void)state;
   spool = ft_spool_open(folder_fd, &err);
   assert_non_null(spool);
-  assert_true(ft_spool_empty(spool));
   for (uint32_t id = 1; id <= 5; id++) {
     ft_observation o = observation(id);
 
@@ -70,14 +91,12 @@ static void spooled_runs_are_delivered_once(void **state)
   }
   ft_spool_close(spool);
   spool = ft_spool_open(folder_fd, &err);
-  assert_false(ft_spool_empty(spool));
   taken.refuse_after = 2;
-  assert_int_equal(ft_spool_drain(spool, take, &taken), 3);
+  assert_int_equal(drain(spool, take, &taken), 3);
   taken.refuse_after = 100;
-  assert_int_equal(ft_spool_drain(spool, take, &taken), 0);
+  assert_int_equal(drain(spool, take, &taken), 0);
   assert_int_equal(taken.count, 5);
   assert_int_equal(taken.ids, 0x3e);
-  assert_true(ft_spool_empty(spool));
   ft_spool_close(spool);
 }
 
@@ -93,7 +112,7 @@ static void a_later_record_of_a_run_replaces_it(void **state)
   assert_int_equal(ft_spool_put(spool, &o, &err), 0);
   o.rss_bytes = 7;
   assert_int_equal(ft_spool_put(spool, &o, &err), 0);
-  assert_int_equal(ft_spool_drain(spool, take, &taken), 0);
+  assert_int_equal(drain(spool, take, &taken), 0);
   assert_int_equal(taken.count, 1);
   assert_int_equal(taken.last_rss, 7);
   ft_spool_close(spool);
@@ -125,12 +144,12 @@ static void without_a_disk_runs_stay_in_memory(void **state)
     assert_int_equal(ft_spool_put(spool, &o, &err), 1); /* replaces the old one */
   }
   taken.refuse_after = 10;
-  assert_int_equal(ft_spool_drain(spool, take, &taken), FT_SPOOL_MAX_IN_MEMORY - 10);
+  assert_int_equal(drain(spool, take, &taken), FT_SPOOL_MAX_IN_MEMORY - 10);
   (void)unlinkat(folder_fd, "spool", 0);
   ft_spool_close(spool); /* the disk works again: no run is lost */
   spool = ft_spool_open(folder_fd, &err);
   taken = (struct taken){ .refuse_after = 1000 };
-  assert_int_equal(ft_spool_drain(spool, take, &taken), 0);
+  assert_int_equal(drain(spool, take, &taken), 0);
   assert_int_equal(taken.count, FT_SPOOL_MAX_IN_MEMORY - 10);
   ft_spool_close(spool);
 }
@@ -155,10 +174,74 @@ static void an_undeliverable_run_delays_no_other(void **state)
 
       assert_int_equal(ft_spool_put(spool, &o, &err), disk ? 0 : 1);
     }
-    assert_int_equal(ft_spool_drain(spool, take_not_3, &taken), 1);
+    assert_int_equal(drain(spool, take_not_3, &taken), 1);
     assert_int_equal(taken.ids, 0x1f6);
-    assert_int_equal(ft_spool_drain(spool, take, &taken), 0);
+    assert_int_equal(drain(spool, take, &taken), 0);
     assert_int_equal(taken.ids, 0x1fe);
+    ft_spool_close(spool);
+  }
+}
+
+static void a_run_can_be_read_again(void **state)
+{
+  struct ft_error err;
+
+  (void)state;
+  for (int disk = 0; disk < 2; disk++) {
+    struct ft_spool *spool = ft_spool_open(disk ? folder_fd : -1, &err);
+    uint64_t keys[4], again;
+    ft_observation o;
+
+    for (uint32_t job = 1; job <= 4; job++) {
+      o = observation(job);
+      assert_int_equal(ft_spool_put(spool, &o, &err), disk ? 0 : 1);
+    }
+    ft_spool_begin(spool);
+    for (int i = 0; i < 4; i++) {
+      assert_true(ft_spool_next(spool, &o, &keys[i]));
+      ft_spool_unread(spool);
+      assert_true(ft_spool_next(spool, &o, &again));
+      assert_true(again == keys[i] && again == ft_observation_key(&o));
+    }
+    /* unless it was removed meanwhile */
+    ft_spool_unread(spool);
+    ft_spool_remove(spool, keys[3]);
+    assert_false(ft_spool_next(spool, &o, &again));
+    ft_spool_close(spool);
+  }
+}
+
+static void a_run_stays_in_memory_until_it_is_on_the_disk(void **state)
+{
+  struct taken taken = { .refuse_after = 100 };
+  struct ft_spool *spool;
+  struct ft_error err;
+  uint64_t number;
+
+  (void)state;
+  for (int synced = 0; synced < 2; synced++) {
+    spool = ft_spool_open(folder_fd, &err);
+    for (uint32_t job = 1; job <= 3; job++) {
+      ft_observation o = observation(job);
+
+      assert_int_equal(ft_spool_put(spool, &o, &err), 0);
+      number = job < 3 ? ft_spool_number(spool) : number;
+    }
+    if (synced)
+      ft_spool_synced(spool, number);
+    /* the file system loses what was not synced */
+    for (uint32_t job = 1; job <= 3; job++) {
+      ft_observation o = observation(job);
+      char name[64];
+
+      (void)snprintf(name, sizeof name, "spool/%016" PRIx64 ".obs", ft_observation_key(&o));
+      assert_int_equal(unlinkat(folder_fd, name, 0), 0);
+    }
+    ft_spool_close(spool);
+    spool = ft_spool_open(folder_fd, &err);
+    taken.count = taken.ids = 0;
+    assert_int_equal(drain(spool, take, &taken), 0);
+    assert_int_equal(taken.ids, synced ? 0x8 : 0xe);
     ft_spool_close(spool);
   }
 }
@@ -176,11 +259,11 @@ static void a_damaged_file_is_set_aside(void **state)
   spool = ft_spool_open(folder_fd, &err);
   assert_int_equal(ft_spool_put(spool, &o, &err), 0);
   spool_fd = openat(folder_fd, "spool", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-  assert_int_equal(ft_io_write_file(spool_fd, "0123.obs", "foretell?", 9, 0600, &err), 0);
-  assert_int_equal(ft_spool_drain(spool, take, &taken), 0);
+  assert_int_equal(ft_io_write_file(spool_fd, "0000000000000123.obs", "foretell?", 9, 0600, &err),
+                   0);
+  assert_int_equal(drain(spool, take, &taken), 0);
   assert_int_equal(taken.count, 1);
-  assert_int_equal(fstatat(spool_fd, "0123.obs.bad", &st, 0), 0);
-  assert_true(ft_spool_empty(spool));
+  assert_int_equal(fstatat(spool_fd, "0000000000000123.obs.bad", &st, 0), 0);
   close(spool_fd);
   ft_spool_close(spool);
 }
@@ -296,12 +379,15 @@ static void a_damaged_journal_gives_its_intact_entries(void **state)
 int main(void)
 {
 #define TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
-  const struct CMUnitTest tests[] = {
-    TEST(spooled_runs_are_delivered_once),    TEST(a_later_record_of_a_run_replaces_it),
-    TEST(without_a_disk_runs_stay_in_memory), TEST(an_undeliverable_run_delays_no_other),
-    TEST(without_a_disk_runs_stay_in_memory), TEST(a_damaged_file_is_set_aside),
-    TEST(running_jobs_are_found_again),       TEST(a_damaged_journal_gives_its_intact_entries)
-  };
+  const struct CMUnitTest tests[] = { TEST(spooled_runs_are_delivered_once),
+                                      TEST(a_later_record_of_a_run_replaces_it),
+                                      TEST(without_a_disk_runs_stay_in_memory),
+                                      TEST(an_undeliverable_run_delays_no_other),
+                                      TEST(a_run_can_be_read_again),
+                                      TEST(a_damaged_file_is_set_aside),
+                                      TEST(a_run_stays_in_memory_until_it_is_on_the_disk),
+                                      TEST(running_jobs_are_found_again),
+                                      TEST(a_damaged_journal_gives_its_intact_entries) };
 
   return cmocka_run_group_tests_name("spool", tests, NULL, NULL);
 }

@@ -111,26 +111,28 @@ static bool find_slurmd(const struct ft_doctor *doctor)
   return found;
 }
 
-static void check_agent(struct ft_doctor *doctor)
+/* Checks that the daemon PROGRAM accepts connections of TYPE at SOCKET. WITHOUT is what a node
+ * lacks without it. */
+static void check_daemon(struct ft_doctor *doctor, const char *name, const char *program,
+                         const char *socket_path, int type, const char *without)
 {
   struct sockaddr_un address = { .sun_family = AF_UNIX };
   char path[PATH_MAX];
-  int fd = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+  int fd = socket(AF_UNIX, type | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
 
-  ft_doctor_path(doctor, doctor->config.socket, path);
+  ft_doctor_path(doctor, socket_path, path);
   if (!ft_string_copy(path, address.sun_path, sizeof address.sun_path))
-    ft_doctor_add(doctor, "agent", FT_FINDING_FAIL, "%s: too long for the name of a socket", path);
+    ft_doctor_add(doctor, name, FT_FINDING_FAIL, "%s: too long for the name of a socket", path);
   else if (fd >= 0 && connect(fd, (struct sockaddr *)&address, sizeof address) == 0)
-    ft_doctor_add(doctor, "agent", FT_FINDING_OK, "foretelld answers on %s", doctor->config.socket);
+    ft_doctor_add(doctor, name, FT_FINDING_OK, "%s answers on %s", program, socket_path);
   else if (errno == EACCES)
-    ft_doctor_add(doctor, "agent", FT_FINDING_WARN, "%s: for root only; run this as root",
-                  doctor->config.socket);
+    ft_doctor_add(doctor, name, FT_FINDING_WARN, "%s: for root only; run this as root",
+                  socket_path);
   else if (doctor->slurmd_here)
-    ft_doctor_add(doctor, "agent", FT_FINDING_FAIL,
-                  "%s: %s; no job on this node is measured: systemctl enable --now foretelld",
-                  doctor->config.socket, strerror(errno));
+    ft_doctor_add(doctor, name, FT_FINDING_FAIL, "%s: %s; %s: systemctl enable --now %s",
+                  socket_path, strerror(errno), without, program);
   else
-    ft_doctor_add(doctor, "agent", FT_FINDING_OK,
+    ft_doctor_add(doctor, name, FT_FINDING_OK,
                   "not running, and not needed: no slurmd on this host");
   if (fd >= 0)
     close(fd);
@@ -144,7 +146,7 @@ static void check_site_file(struct ft_doctor *doctor, int state_fd)
 
   if (ft_state_read_site(state_fd, &doctor->site, &err) < 0) {
     ft_doctor_add(doctor, "site", FT_FINDING_FAIL,
-                  "%s; foretelld writes this file: check that it is running", err.text);
+                  "%s; foretell-learnd writes this file: check that it is running", err.text);
     return;
   }
   doctor->has_site = true;
@@ -152,7 +154,7 @@ static void check_site_file(struct ft_doctor *doctor, int state_fd)
   ft_units_show_seconds(seconds > 0 ? seconds : 0, age, sizeof age);
   if (seconds > 3 * doctor->config.cluster_seconds)
     ft_doctor_add(doctor, "site", FT_FINDING_WARN,
-                  "cluster %s was last updated %s ago: check that foretelld is running",
+                  "cluster %s was last updated %s ago: check that foretell-learnd is running",
                   doctor->site.cluster, age);
   else if (doctor->site.rule == FT_RULE_UNKNOWN)
     ft_doctor_add(doctor, "site", FT_FINDING_WARN,
@@ -308,9 +310,10 @@ static void check_state(struct ft_doctor *doctor)
   }
   fd = open(directory, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
   if (fd < 0) {
-    ft_doctor_add(doctor, "state", FT_FINDING_FAIL,
-                  "%s: %s; foretelld creates it; on hosts where users submit, mount or copy it",
-                  directory, strerror(errno));
+    ft_doctor_add(
+        doctor, "state", FT_FINDING_FAIL,
+        "%s: %s; foretell-learnd creates it; on hosts where users submit, mount or copy it",
+        directory, strerror(errno));
     return;
   }
   ft_doctor_add(doctor, "state", FT_FINDING_OK, "%s", directory);
@@ -396,7 +399,10 @@ int ft_command_doctor(int argc, char **argv)
 
   check_config(doctor, config);
   doctor->slurmd_here = find_slurmd(doctor);
-  check_agent(doctor);
+  check_daemon(doctor, "agent", "foretelld", doctor->config.socket, SOCK_SEQPACKET,
+               "no job on this node is measured");
+  check_daemon(doctor, "learner", "foretell-learnd", doctor->config.learner_socket, SOCK_STREAM,
+               "runs wait in the spool");
   check_state(doctor);
   ft_doctor_slurm(doctor);
   ft_doctor_cgroup(doctor);

@@ -79,8 +79,8 @@ build_initrd() {
     *) copy_files "$program" ;;
     esac
   done
-  copy_files "$FT_ROOT/sbin/foretelld" "$FT_ROOT/bin/foretell" "$FT_ROOT/libexec/foretell/foretell-helper" \
-    "$FT_ROOT/libexec/foretell/foretell-network" "$FT_PLUGIN_BUILT"
+  copy_files "$FT_ROOT/sbin/"foretell{d,-learnd} "$FT_ROOT/bin/foretell" \
+    "$FT_ROOT/libexec/foretell/"foretell-{courier,helper,network} "$FT_PLUGIN_BUILT"
   mkdir -p "$initrd/test/tests/slurm"
   cp -L "$hog" "$initrd/test/hog"
   cp "$FT_TOP_SRCDIR"/tests/slurm/{tap,wait,cluster,install,play,oom}.sh "$initrd/test/tests/slurm"

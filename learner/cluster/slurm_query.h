@@ -1,12 +1,15 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Queries to slurmctld about single jobs: a queue of "scontrol show job", four at a time. */
-#ifndef FT_LEARNER_SLURM_QUERY_H
-#define FT_LEARNER_SLURM_QUERY_H
+#ifndef FT_LEARNER_CLUSTER_SLURM_QUERY_H
+#define FT_LEARNER_CLUSTER_SLURM_QUERY_H
 
 #include "daemon/subprocess.h"
-#include "learner/scontrol.h"
+#include "learner/cluster/scontrol.h"
 
 struct ft_slurm_query;
+
+/* RECORD is Slurm's record of JOB_ID, valid during the call; NULL if the query failed. */
+typedef void ft_slurm_query_callback(uint32_t job_id, const ft_slurm_job *record, void *data);
 
 /* CALL receives the result of each query. Returns NULL out of memory. */
 struct ft_slurm_query *ft_slurm_query_open(struct ft_loop *loop, struct ft_subprocesses *children,

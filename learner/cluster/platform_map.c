@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "learner/platform_map.h"
+#include "learner/cluster/platform_map.h"
 #include "predictor/core/array_grow.h"
 
 enum {

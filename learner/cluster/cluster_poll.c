@@ -6,8 +6,8 @@
 #include <string.h>
 
 #include "daemon/log.h"
-#include "learner/cluster_poll.h"
-#include "learner/slurm_query.h"
+#include "learner/cluster/cluster_poll.h"
+#include "learner/cluster/slurm_query.h"
 #include "predictor/core/hash.h"
 #include "predictor/core/io.h"
 #include "predictor/core/random.h"

@@ -3,8 +3,8 @@
  * Platform of each node: by the platform sections of foretell.conf (list of nodes, or a feature),
  * else by the latest observation on the node.
  */
-#ifndef FT_LEARNER_PLATFORM_MAP_H
-#define FT_LEARNER_PLATFORM_MAP_H
+#ifndef FT_LEARNER_CLUSTER_PLATFORM_MAP_H
+#define FT_LEARNER_CLUSTER_PLATFORM_MAP_H
 
 #include "predictor/core/buf.h"
 #include "predictor/core/text.h"

@@ -10,14 +10,14 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "agent/delivery.h"
 #include "agent/journal.h"
-#include "agent/offline.h"
+#include "agent/spool.h"
 #include "daemon/lock.h"
 #include "daemon/log.h"
 #include "learner/complete.h"
 #include "learner/query_forget.h"
 #include "learner/recorder.h"
+#include "predictor/cli/forget_offline.h"
 #include "predictor/core/io.h"
 #include "predictor/record/state_files.h"
 
@@ -39,24 +39,32 @@ static int become_owner(int state_fd, const char *path, struct ft_error *err)
   return 0;
 }
 
-/* The parts of an agent that a request to forget needs. */
+/* The parts of a learner that a request to forget needs, and the spool of an agent. */
 struct offline {
   int state_fd;
   struct ft_publisher *publisher;
   struct ft_recorder *recorder;
-  struct ft_delivery *delivery; /* of spooled observations to the recorder */
+  struct ft_spool *spool; /* NULL: an agent runs, which asks the next learner */
   ft_site site;
   ft_observation observation; /* too large for the stack */
 };
 
-static int record_spooled(const ft_observation *observation, void *data, struct ft_error *err)
+/* Passes the spooled observations to the recorder, which stores or, by the tombstone, drops them.
+ */
+static void record_spooled(struct offline *offline)
 {
-  struct offline *offline = data;
+  ft_observation *o = &offline->observation;
+  struct ft_error err;
+  uint64_t key;
   bool rebuild;
 
-  offline->observation = *observation;
-  ft_complete_observation(&offline->site, offline->state_fd, NULL, &offline->observation);
-  return ft_recorder_add(offline->recorder, &offline->observation, &rebuild, err);
+  ft_spool_remove_damaged(offline->spool);
+  ft_spool_begin(offline->spool);
+  while (ft_spool_next(offline->spool, o, &key)) {
+    ft_complete_observation(&offline->site, offline->state_fd, NULL, o);
+    if (ft_recorder_add(offline->recorder, o, &rebuild, &err) == 0)
+      ft_spool_remove(offline->spool, key);
+  }
 }
 
 /*
@@ -191,30 +199,18 @@ static int add_and_complete(struct offline *offline, const ft_forget *what, ft_f
 
   if (ft_recorder_forget(offline->recorder, what, &report, err) < 0)
     return -1;
-  /* spooled observations are stored, or refused by the tombstone */
-  ft_delivery_forget(offline->delivery);
-  if (clean_journal(offline->state_fd, offline->recorder, err) == 0)
+  if (offline->spool)
+    record_spooled(offline);
+  if (!offline->spool || clean_journal(offline->state_fd, offline->recorder, err) == 0)
     status = complete_forget(offline->recorder, &report, err);
   ft_recorder_drop_report(offline->recorder, &report);
   *out = report.total;
   return status;
 }
 
-int ft_offline_scrub(const char *store_path, struct ft_error *err)
-{
-  struct ft_store *store = ft_store_open(store_path, true, err);
-  int status = -1;
-
-  if (store) {
-    ft_store_set_wait(store, SCRUB_WAIT_MILLISECONDS);
-    status = ft_store_scrub(store, UINT64_MAX, err);
-  }
-  ft_store_close(store);
-  return status;
-}
-
-static int open_and_forget(int state_fd, const char *path, const ft_forget *what, ft_forgotten *out,
-                           struct ft_error *err)
+/* AGENT_RUNS: the journal and the spool belong to it. */
+static int open_and_forget(int state_fd, const char *path, bool agent_runs, const ft_forget *what,
+                           ft_forgotten *out, struct ft_error *err)
 {
   struct offline *offline = calloc(1, sizeof *offline);
   int status = -1;
@@ -225,37 +221,41 @@ static int open_and_forget(int state_fd, const char *path, const ft_forget *what
   offline->publisher = ft_publisher_open(state_fd, err);
   if (offline->publisher)
     offline->recorder = ft_recorder_open(state_fd, path, offline->publisher, err);
-  if (offline->recorder)
-    offline->delivery = ft_delivery_open(state_fd, record_spooled, offline, err);
-  if (offline->delivery && load_settings(offline, err) == 0)
+  if (offline->recorder && !agent_runs)
+    offline->spool = ft_spool_open(state_fd, err);
+  if (offline->recorder && (agent_runs || offline->spool) && load_settings(offline, err) == 0)
     status = what->dry_run ? count_runs(offline->recorder, what, out, err)
                            : add_and_complete(offline, what, out, err);
-  ft_delivery_close(offline->delivery);
+  ft_spool_close(offline->spool);
   ft_recorder_close(offline->recorder);
   ft_publisher_close(offline->publisher);
   free(offline);
   return status;
 }
 
-int ft_offline_forget(int state_fd, const char *path, const ft_forget *what, ft_forgotten *out,
+int ft_forget_offline(int state_fd, const char *path, const ft_forget *what, ft_forgotten *out,
                       struct ft_error *err)
 {
   ft_forget checked = *what;
   char store[PATH_MAX + 16];
-  int lock, status;
+  int lock, agent_lock, status;
+  struct ft_error why;
 
   if (ft_forget_check_permission(&checked, geteuid(), true, err) < 0 ||
       become_owner(state_fd, path, err) < 0)
     return -1;
-  lock = ft_lock_state(state_fd, path, err);
+  lock = ft_lock_state(state_fd, path, FT_STATE_LEARNER_LOCK, err);
   if (lock < 0)
     return -1;
+  agent_lock = ft_lock_state(state_fd, path, FT_STATE_AGENT_LOCK, &why);
   ft_log_warnings_only();
-  status = open_and_forget(state_fd, path, &checked, out, err);
+  status = open_and_forget(state_fd, path, agent_lock < 0, &checked, out, err);
   if (status == 0 && !checked.dry_run) {
     (void)snprintf(store, sizeof store, "%s/" FT_STATE_STORE, path);
-    status = ft_offline_scrub(store, err);
+    status = ft_store_scrub_file(store, SCRUB_WAIT_MILLISECONDS, err);
   }
+  if (agent_lock >= 0)
+    close(agent_lock);
   close(lock);
   return status;
 }

@@ -7,7 +7,7 @@
 #include <stdlib.h>
 
 #include "daemon/log.h"
-#include "learner/slurm_query.h"
+#include "learner/cluster/slurm_query.h"
 #include "predictor/core/io.h"
 
 /* slurmctld replies within milliseconds, a busy one within MessageTimeout (slurm.conf(5), 10 s by
@@ -63,7 +63,7 @@ static void query_finished(const struct ft_subprocess_result *result, void *data
   struct job_query *q = data;
   struct ft_slurm_query *query = q->query;
   uint32_t job_id = q->job_id;
-  struct ft_slurm_job job;
+  ft_slurm_job job;
   struct ft_error err;
   bool valid = false;
 

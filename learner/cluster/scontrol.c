@@ -6,7 +6,7 @@
 #include <strings.h>
 #include <time.h>
 
-#include "learner/scontrol.h"
+#include "learner/cluster/scontrol.h"
 #include "predictor/core/units.h"
 #include "predictor/core/utf8.h"
 
@@ -65,7 +65,7 @@ static void parse_printable(struct ft_text value, char *out, size_t size)
 }
 
 /* Parses "name(1000)". */
-static void parse_user(struct ft_text value, struct ft_slurm_job *out)
+static void parse_user(struct ft_text value, ft_slurm_job *out)
 {
   struct ft_text name;
   uint64_t uid;
@@ -83,7 +83,7 @@ static void parse_optional_name(struct ft_text value, char *out, size_t size)
     parse_printable(value, out, size);
 }
 
-static void parse_job_state(struct ft_text value, struct ft_slurm_job *out)
+static void parse_job_state(struct ft_text value, ft_slurm_job *out)
 {
   out->final = false;
   out->running = ft_text_equals(value, "RUNNING");
@@ -99,7 +99,7 @@ struct job_times {
   double start, run;
 };
 
-static void parse_job_field(struct ft_text key, struct ft_text value, struct ft_slurm_job *out,
+static void parse_job_field(struct ft_text key, struct ft_text value, ft_slurm_job *out,
                             struct job_times *times)
 {
   uint64_t number;
@@ -130,7 +130,7 @@ static void parse_job_field(struct ft_text key, struct ft_text value, struct ft_
  * Parses the fields of one line. The job's name may contain blanks and "=", and so imitate fields;
  * the real ones follow it, and the last one of a name counts.
  */
-static void parse_job_line(struct ft_text line, struct ft_slurm_job *out)
+static void parse_job_line(struct ft_text line, ft_slurm_job *out)
 {
   struct ft_text word, key;
   struct job_times times = { -1, -1 };
@@ -154,13 +154,12 @@ static void parse_job_line(struct ft_text line, struct ft_slurm_job *out)
     out->suspended_seconds = out->end_time - times.start - times.run;
 }
 
-int ft_scontrol_job(struct ft_text text, uint32_t job_id, struct ft_slurm_job *out,
-                    struct ft_error *err)
+int ft_scontrol_job(struct ft_text text, uint32_t job_id, ft_slurm_job *out, struct ft_error *err)
 {
   struct ft_text line, word;
   uint64_t number;
 
-  *out = (struct ft_slurm_job){ 0 };
+  *out = (ft_slurm_job){ 0 };
   while (ft_text_line(&text, &line)) {
     struct ft_text rest = line;
 

@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "learner/scontrol.h"
+#include "learner/cluster/scontrol.h"
 
 /* Larger than on any known cluster; output with more lines is ignored. */
 enum { MAX_ACCOUNTS = 100000 };

@@ -4,11 +4,11 @@
  * another, beside the event loop. Submissions read the published result instead of querying
  * slurmctld.
  */
-#ifndef FT_LEARNER_CLUSTER_POLL_H
-#define FT_LEARNER_CLUSTER_POLL_H
+#ifndef FT_LEARNER_CLUSTER_CLUSTER_POLL_H
+#define FT_LEARNER_CLUSTER_CLUSTER_POLL_H
 
 #include "daemon/subprocess.h"
-#include "learner/scontrol.h"
+#include "learner/cluster/scontrol.h"
 
 struct ft_cluster_poll;
 

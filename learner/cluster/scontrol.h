@@ -1,22 +1,20 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Parser of scontrol's output. No I/O. */
-#ifndef FT_LEARNER_SCONTROL_H
-#define FT_LEARNER_SCONTROL_H
+#ifndef FT_LEARNER_CLUSTER_SCONTROL_H
+#define FT_LEARNER_CLUSTER_SCONTROL_H
 
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
-#include "daemon/slurm_job.h"
-#include "learner/platform_map.h"
+#include "learner/cluster/platform_map.h"
 #include "predictor/core/error.h"
 #include "predictor/core/text.h"
 #include "predictor/record/record.h"
 
 /* Parses "scontrol show job -o ID", printed with TZ=UTC: the record of JOB_ID. Returns 0; -1 and
  * ERR if TEXT has none. */
-int ft_scontrol_job(struct ft_text text, uint32_t job_id, struct ft_slurm_job *out,
-                    struct ft_error *err);
+int ft_scontrol_job(struct ft_text text, uint32_t job_id, ft_slurm_job *out, struct ft_error *err);
 
 /* "scontrol show config". */
 struct ft_slurm_config {

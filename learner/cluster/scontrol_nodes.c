@@ -5,7 +5,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "learner/scontrol.h"
+#include "learner/cluster/scontrol.h"
 #include "predictor/core/units.h"
 
 #define MAX_NODE_TYPES (sizeof((ft_partition *)0)->nodes / sizeof *((ft_partition *)0)->nodes)

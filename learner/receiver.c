@@ -1,0 +1,266 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "config.h"
+
+#include <math.h>
+#include <microhttpd.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <sys/un.h>
+#include <unistd.h>
+
+#include "daemon/log.h"
+#include "daemon/socket.h"
+#include "learner/receiver.h"
+#include "predictor/core/io.h"
+#include "predictor/core/text.h"
+
+/* Limits, by judgement: each agent has one connection, and one more while it delivers. */
+#define CONNECTION_LIMIT 20000
+/* Time until a silent connection is closed; longer than the learner holds a reply. */
+#define CONNECTION_SECONDS 120u
+
+struct connection {
+  struct ft_received received; /* first: ft_receiver_reply gets its address */
+  struct ft_receiver *receiver;
+  struct MHD_Connection *http;
+  struct ft_buf reply;
+  unsigned status; /* of HTTP; 0: no reply yet */
+  bool suspended;
+};
+
+struct ft_receiver {
+  struct ft_loop *loop;
+  struct MHD_Daemon *http;
+  struct ft_watch watch;
+  struct ft_timer timer; /* libmicrohttpd's next deadline */
+  ft_receiver_handler *handler;
+  void *data;
+  char path[sizeof(((struct sockaddr_un *)0)->sun_path)];
+  bool running; /* inside MHD_run */
+};
+
+static void run_http(struct ft_receiver *receiver)
+{
+  MHD_UNSIGNED_LONG_LONG milliseconds;
+
+  receiver->running = true;
+  (void)MHD_run(receiver->http);
+  receiver->running = false;
+  if (MHD_get_timeout(receiver->http, &milliseconds) == MHD_YES)
+    ft_loop_at(receiver->loop, &receiver->timer, ft_io_monotonic() + 1e-3 * (double)milliseconds);
+  else
+    ft_loop_cancel(receiver->loop, &receiver->timer);
+}
+
+static void http_ready(struct ft_watch *watch)
+{
+  run_http(watch->data);
+}
+
+static void http_due(void *data)
+{
+  run_http(data);
+}
+
+static bool is_peer_allowed(struct MHD_Connection *http)
+{
+  const union MHD_ConnectionInfo *info =
+      MHD_get_connection_info(http, MHD_CONNECTION_INFO_CONNECTION_FD);
+  struct ucred peer;
+  socklen_t length = sizeof peer;
+
+  return info && getsockopt(info->connect_fd, SOL_SOCKET, SO_PEERCRED, &peer, &length) == 0 &&
+         (peer.uid == 0 || peer.uid == geteuid());
+}
+
+static enum MHD_Result queue_reply(struct connection *c)
+{
+  struct MHD_Response *response = MHD_create_response_from_buffer(
+      c->reply.length, (void *)(uintptr_t)ft_buf_text(&c->reply), MHD_RESPMEM_MUST_COPY);
+  enum MHD_Result result;
+
+  if (!response)
+    return MHD_NO;
+  result = MHD_queue_response(c->http, c->status, response);
+  MHD_destroy_response(response);
+  return result;
+}
+
+static enum MHD_Result reject_request(struct connection *c, unsigned status, const char *why)
+{
+  c->status = status;
+  (void)ft_buf_printf(&c->reply, "%s\n", why);
+  return queue_reply(c);
+}
+
+/* Finds the exchange of URL and METHOD. Returns 0; else the status of HTTP. */
+static unsigned find_exchange(const char *url, const char *method, enum ft_exchange *out)
+{
+  for (int i = 0; i < FT_EXCHANGE_COUNT; i++)
+    if (strcmp(url, ft_exchange_paths[i]) == 0) {
+      *out = (enum ft_exchange)i;
+      return strcmp(method, MHD_HTTP_METHOD_POST) == 0 ? 0 : MHD_HTTP_METHOD_NOT_ALLOWED;
+    }
+  return MHD_HTTP_NOT_FOUND;
+}
+
+static enum MHD_Result begin_request(struct ft_receiver *receiver, struct MHD_Connection *http,
+                                     const char *url, const char *method, void **state)
+{
+  struct connection *c = calloc(1, sizeof *c);
+  unsigned status;
+
+  if (!c)
+    return MHD_NO;
+  *state = c;
+  c->receiver = receiver;
+  c->http = http;
+  ft_buf_init(&c->received.body, FT_EXCHANGE_BYTES);
+  ft_buf_init(&c->reply, FT_LIMIT_RECORD);
+  if (!is_peer_allowed(http))
+    return reject_request(c, MHD_HTTP_FORBIDDEN, "only root and the learner's user may send this");
+  status = find_exchange(url, method, &c->received.exchange);
+  return status ? reject_request(c, status, "unknown request: this learner is of another version")
+                : MHD_YES;
+}
+
+/* Called by libmicrohttpd: at first, with each part of the body, at its end, and after a pause. */
+static enum MHD_Result handle_request(void *data, struct MHD_Connection *http, const char *url,
+                                      const char *method, const char *version, const char *body,
+                                      size_t *length, void **state)
+{
+  struct ft_receiver *receiver = data;
+  struct connection *c = *state;
+
+  (void)version;
+  if (!c)
+    return begin_request(receiver, http, url, method, state);
+  if (*length) {
+    (void)ft_buf_add(&c->received.body, body, *length); /* checked at the end */
+    *length = 0;
+    return MHD_YES;
+  }
+  if (c->received.body.failed)
+    return reject_request(c, MHD_HTTP_CONTENT_TOO_LARGE, "the body is too long");
+  if (!c->status)
+    receiver->handler(&c->received, receiver->data);
+  if (c->status)
+    return queue_reply(c);
+  c->suspended = true;
+  MHD_suspend_connection(http);
+  return MHD_YES;
+}
+
+static void request_completed(void *data, struct MHD_Connection *http, void **state,
+                              enum MHD_RequestTerminationCode code)
+{
+  struct connection *c = *state;
+
+  (void)data;
+  (void)http;
+  (void)code;
+  if (!c)
+    return;
+  ft_buf_free(&c->received.body);
+  ft_buf_free(&c->reply);
+  free(c);
+  *state = NULL;
+}
+
+/* Ends the pause of C, whose reply is complete. */
+static void set_status(struct connection *c, unsigned status)
+{
+  struct ft_receiver *receiver = c->receiver;
+
+  c->status = status;
+  if (!c->suspended)
+    return;
+  c->suspended = false;
+  MHD_resume_connection(c->http);
+  if (!receiver->running)
+    ft_loop_at(receiver->loop, &receiver->timer, ft_io_monotonic());
+}
+
+void ft_receiver_reply(struct ft_received *request, enum ft_record record, const void *message)
+{
+  struct connection *c = (struct connection *)request;
+  struct ft_error err;
+
+  set_status(c, ft_record_encode(record, message, &c->reply, &err) < 0
+                    ? MHD_HTTP_INTERNAL_SERVER_ERROR
+                    : MHD_HTTP_OK);
+}
+
+void ft_receiver_reject(struct ft_received *request, bool malformed, const char *why)
+{
+  struct connection *c = (struct connection *)request;
+
+  (void)ft_buf_printf(&c->reply, "%s\n", why);
+  set_status(c, malformed ? MHD_HTTP_BAD_REQUEST : MHD_HTTP_SERVICE_UNAVAILABLE);
+}
+
+/* Starts libmicrohttpd on the listening socket FD, which it owns from then on. */
+static int start_http(struct ft_receiver *receiver, int fd, struct ft_error *err)
+{
+  const union MHD_DaemonInfo *info;
+
+  receiver->http =
+      MHD_start_daemon(MHD_USE_EPOLL | MHD_ALLOW_SUSPEND_RESUME, 0, NULL, NULL, handle_request,
+                       receiver, MHD_OPTION_LISTEN_SOCKET, fd, MHD_OPTION_CONNECTION_LIMIT,
+                       CONNECTION_LIMIT, MHD_OPTION_CONNECTION_TIMEOUT, CONNECTION_SECONDS,
+                       MHD_OPTION_NOTIFY_COMPLETED, request_completed, NULL, MHD_OPTION_END);
+  if (!receiver->http) {
+    close(fd);
+    return ft_error_set(err, "%s: libmicrohttpd does not start", receiver->path);
+  }
+  info = MHD_get_daemon_info(receiver->http, MHD_DAEMON_INFO_EPOLL_FD);
+  receiver->watch = (struct ft_watch){ info ? info->epoll_fd : -1, http_ready, receiver };
+  if (!info || ft_loop_watch(receiver->loop, &receiver->watch) < 0) {
+    receiver->watch.fd = -1;
+    return ft_error_errno(err, "%s", receiver->path);
+  }
+  return 0;
+}
+
+struct ft_receiver *ft_receiver_open(struct ft_loop *loop, const char *path,
+                                     ft_receiver_handler *handler, void *data, struct ft_error *err)
+{
+  struct ft_receiver *receiver = calloc(1, sizeof *receiver);
+  int fd;
+
+  if (!receiver) {
+    ft_error_errno(err, "%s", path);
+    return NULL;
+  }
+  receiver->loop = loop;
+  receiver->handler = handler;
+  receiver->data = data;
+  receiver->watch.fd = -1;
+  receiver->timer = (struct ft_timer){ .fire = http_due, .data = receiver };
+  fd = ft_socket_listen(path, SOCK_STREAM, 0600, err);
+  if (fd >= 0) {
+    (void)ft_string_copy(path, receiver->path, sizeof receiver->path);
+    if (start_http(receiver, fd, err) == 0)
+      return receiver;
+  }
+  ft_receiver_close(receiver);
+  return NULL;
+}
+
+void ft_receiver_close(struct ft_receiver *receiver)
+{
+  if (!receiver)
+    return;
+  ft_loop_cancel(receiver->loop, &receiver->timer);
+  if (receiver->watch.fd >= 0)
+    ft_loop_unwatch(receiver->loop, &receiver->watch);
+  if (receiver->http) {
+    /* closes the suspended connections that have a reply */
+    (void)MHD_run(receiver->http);
+    MHD_stop_daemon(receiver->http);
+  }
+  if (receiver->path[0])
+    (void)unlink(receiver->path);
+  free(receiver);
+}

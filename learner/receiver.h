@@ -1,0 +1,40 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/*
+ * HTTP server for the requests of agents (daemon/exchange.h), on a Unix socket: the kernel
+ * identifies the peer (SO_PEERCRED), which must be root or the learner's own user. Works in the
+ * event loop.
+ */
+#ifndef FT_LEARNER_RECEIVER_H
+#define FT_LEARNER_RECEIVER_H
+
+#include "daemon/exchange.h"
+#include "daemon/loop.h"
+
+struct ft_receiver;
+
+/* A request that awaits its reply. */
+struct ft_received {
+  enum ft_exchange exchange;
+  struct ft_buf body;
+  void *data; /* of the handler; NULL at first */
+};
+
+/* Handles REQUEST: replies with ft_receiver_reply, now or later. */
+typedef void ft_receiver_handler(struct ft_received *request, void *data);
+
+/* Listens at PATH. Returns NULL and ERR. */
+struct ft_receiver *ft_receiver_open(struct ft_loop *loop, const char *path,
+                                     ft_receiver_handler *handler, void *data,
+                                     struct ft_error *err);
+
+/* Replies to REQUEST with MESSAGE of type RECORD, and frees REQUEST. */
+void ft_receiver_reply(struct ft_received *request, enum ft_record record, const void *message);
+
+/* Replies that REQUEST is malformed, or that it cannot be answered now, because of WHY, one line;
+ * frees REQUEST. */
+void ft_receiver_reject(struct ft_received *request, bool malformed, const char *why);
+
+/* Closes all connections. The handler has replied to every request before. */
+void ft_receiver_close(struct ft_receiver *receiver);
+
+#endif

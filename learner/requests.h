@@ -1,0 +1,26 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* Answers the requests of agents: the learner's side of daemon/exchange.h. */
+#ifndef FT_LEARNER_REQUESTS_H
+#define FT_LEARNER_REQUESTS_H
+
+#include "learner/learner.h"
+#include "learner/receiver.h"
+
+struct ft_requests;
+
+/* Serves the requests of RECEIVER's handler from LEARNER. Returns NULL out of memory. */
+struct ft_requests *ft_requests_open(struct ft_loop *loop, struct ft_learner *learner);
+
+/* Replies to all waiting requests that the learner stops, and frees REQUESTS. */
+void ft_requests_close(struct ft_requests *requests);
+
+/* Handler of the receiver; DATA is the ft_requests. */
+ft_receiver_handler ft_requests_handle;
+
+/* Passes on Slurm's record of a job, for which a request waits; DATA is the ft_requests. */
+ft_slurm_query_callback ft_requests_slurm_reply;
+
+/* The settings of nodes have changed; FORGET: a request to forget was accepted. */
+void ft_requests_settings_changed(struct ft_requests *requests, bool forget);
+
+#endif

@@ -1,0 +1,185 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "config.h"
+
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "daemon/log.h"
+#include "daemon/program.h"
+#include "learner/learner.h"
+#include "learner/receiver.h"
+#include "learner/requests.h"
+#include "learner/service.h"
+#include "predictor/core/text.h"
+#include "predictor/record/state_files.h"
+
+struct ft_service {
+  const char *config_path;
+  struct ft_config config;
+  char host[64]; /* host name without domain */
+  int state_fd, lock_fd;
+  struct ft_loop *loop;
+  struct ft_subprocesses *children;
+  struct ft_learner *learner;
+  struct ft_requests *requests; /* NULL until the learner is open */
+  struct ft_receiver *receiver;
+  struct ft_query_server *queries; /* NULL: the socket could not be opened */
+};
+
+static void learner_changed(bool forget, void *data)
+{
+  struct ft_service *service = data;
+  ft_settings settings = { 0 };
+
+  ft_learner_settings_of_nodes(service->learner, &settings);
+  if (settings.has_slurm_uid)
+    ft_query_server_allow(service->queries, settings.slurm_uid);
+  ft_requests_settings_changed(service->requests, forget);
+}
+
+static void slurm_replied(uint32_t job_id, const ft_slurm_job *record, void *data)
+{
+  struct ft_service *service = data;
+
+  ft_requests_slurm_reply(job_id, record, service->requests);
+}
+
+static void apply_service_config(void *data)
+{
+  struct ft_service *service = data;
+
+  ft_learner_configure(service->learner, &service->config);
+}
+
+static void service_signalled(int signal, void *data)
+{
+  struct ft_service *service = data;
+
+  if (signal == SIGHUP) {
+    ft_daemon_reload_config(service->config_path, &service->config, apply_service_config, service);
+    ft_learner_maintain_soon(service->learner);
+    return;
+  }
+  ft_log(LOG_INFO, "stopping");
+  ft_loop_stop(service->loop);
+}
+
+/* ---- users' queries ---- */
+
+static bool step_user_query(struct ft_query *query, ft_reply *reply, void *data)
+{
+  struct ft_service *service = data;
+
+  return !ft_daemon_is_own_state(service->state_fd, "foretell-learnd",
+                                 service->config.state_directory, query->question, reply) ||
+         ft_learner_step_query(service->learner, query, reply);
+}
+
+static void end_user_query(struct ft_query *query, void *data)
+{
+  struct ft_service *service = data;
+
+  ft_learner_end_query(service->learner, query);
+}
+
+static void open_queries(struct ft_service *service)
+{
+  const struct ft_query_handler handler = { step_user_query, end_user_query, service };
+  char path[sizeof service->config.learner_socket + sizeof FT_STATE_QUERY_SUFFIX];
+  struct ft_error err;
+
+  (void)snprintf(path, sizeof path, "%s" FT_STATE_QUERY_SUFFIX, service->config.learner_socket);
+  service->queries = ft_query_server_open(service->loop, path, &handler, &err);
+  if (!service->queries)
+    ft_log(LOG_WARNING, "users' queries are not available: %s", err.text);
+}
+
+/* ---- opening ---- */
+
+static int open_learner(struct ft_service *service, struct ft_error *err)
+{
+  const struct ft_learner_settings settings = { .loop = service->loop,
+                                                .children = service->children,
+                                                .config = &service->config,
+                                                .state_fd = service->state_fd,
+                                                .host = service->host,
+                                                .changed = learner_changed,
+                                                .slurm_reply = slurm_replied,
+                                                .data = service };
+
+  service->learner = ft_learner_open(&settings, err);
+  if (!service->learner)
+    return -1;
+  service->requests = ft_requests_open(service->loop, service->learner);
+  if (!service->requests)
+    return ft_error_set(err, "out of memory");
+  service->receiver = ft_receiver_open(service->loop, service->config.learner_socket,
+                                       ft_requests_handle, service->requests, err);
+  return service->receiver ? 0 : -1;
+}
+
+static int open_service_parts(struct ft_service *service, struct ft_error *err)
+{
+  static const int signals[] = { SIGTERM, SIGINT, SIGHUP, 0 };
+
+  service->state_fd = ft_daemon_open_state(service->config.state_directory, FT_STATE_LEARNER_LOCK,
+                                           &service->lock_fd, err);
+  if (service->state_fd < 0)
+    return -1;
+  (void)gethostname(service->host, sizeof service->host - 1);
+  service->host[strcspn(service->host, ".")] = '\0';
+  service->loop = ft_loop_open(signals, err);
+  if (!service->loop)
+    return -1;
+  ft_loop_on_signal(service->loop, service_signalled, service);
+  service->children = ft_subprocesses_open(service->loop);
+  if (!service->children)
+    return ft_error_set(err, "out of memory");
+  return open_learner(service, err);
+}
+
+struct ft_service *ft_service_open(const char *config_path, struct ft_error *err)
+{
+  struct ft_service *service = calloc(1, sizeof *service);
+
+  if (!service) {
+    ft_error_errno(err, "foretell-learnd");
+    return NULL;
+  }
+  service->config_path = config_path;
+  service->state_fd = service->lock_fd = -1;
+  if (ft_daemon_read_config(config_path, &service->config, err) < 0 ||
+      open_service_parts(service, err) < 0) {
+    ft_service_close(service);
+    return NULL;
+  }
+  open_queries(service);
+  ft_log(LOG_INFO, "listening at %s, state in %s", service->config.learner_socket,
+         service->config.state_directory);
+  return service;
+}
+
+int ft_service_run(struct ft_service *service, struct ft_error *err)
+{
+  return ft_loop_run(service->loop, err);
+}
+
+void ft_service_close(struct ft_service *service)
+{
+  if (!service)
+    return;
+  ft_query_server_close(service->queries);
+  ft_requests_close(service->requests);
+  ft_receiver_close(service->receiver);
+  ft_learner_close(service->learner);
+  ft_subprocesses_close(service->children);
+  ft_loop_close(service->loop);
+  if (service->lock_fd >= 0)
+    close(service->lock_fd);
+  if (service->state_fd >= 0)
+    close(service->state_fd);
+  free(service);
+}

@@ -1,0 +1,27 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* A list of observations, as an agent sends it to the learner. */
+#include "config.h"
+
+#include "daemon/exchange.h"
+#include "tests/fuzz/input.h"
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+  static ft_observation o;
+  struct ft_error err;
+  struct ft_buf again;
+  size_t at = 0, before = 0;
+  int status;
+
+  while ((status = ft_exchange_next(data, size, &at, &o, &err)) > 0) {
+    fuzz_must(at > before && at <= size);
+    before = at;
+    ft_buf_init(&again, FT_EXCHANGE_BYTES);
+    fuzz_must(status == 2 ? err.text[0] != '\0' : ft_exchange_add(&again, &o, &err) == 0);
+    ft_buf_free(&again);
+  }
+  fuzz_must(status == 0 ? at == size : err.text[0] != '\0');
+  return 0;
+}
