@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /*
- * Event loop of the agent's single thread: descriptors (epoll), timers (epoll's timeout) and
+ * Event loop of a daemon's single thread: descriptors (epoll), timers (epoll's timeout) and
  * signals (signalfd). Callbacks must not block.
  */
 #ifndef FT_DAEMON_LOOP_H

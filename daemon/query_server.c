@@ -139,7 +139,7 @@ static void close_query(struct query_connection *c)
 
 /*
  * Does one step of one answer, then pauses for the same time: queries take at most half of the
- * agent's time.
+ * daemon's time.
  */
 static void work_on_next(void *data)
 {

@@ -7,7 +7,7 @@
  * (SO_PEERCRED); the handler decides what this user may read.
  *
  * To add a query: a message in ft_question.asked (foretell.proto), its check in record/check.c, and
- * a case in agent_queries.c.
+ * a case in agent_queries.c or learner.c.
  */
 #ifndef FT_DAEMON_QUERY_SERVER_H
 #define FT_DAEMON_QUERY_SERVER_H
@@ -29,7 +29,7 @@ struct ft_query_server;
 struct ft_query {
   const ft_question *question;
   uid_t uid;       /* of the peer */
-  bool privileged; /* root, the agent's own user or the user of ft_query_server_allow */
+  bool privileged; /* root, the daemon's own user or the user of ft_query_server_allow */
   void *data;      /* state of the handler; NULL at the first call */
 };
 

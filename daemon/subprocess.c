@@ -159,7 +159,7 @@ static void child_reaped(pid_t pid, int status, void *data)
     }
 }
 
-/* Returns the agent's environment with times in UTC and in Slurm's standard form, and untranslated
+/* Returns the daemon's environment with times in UTC and in Slurm's standard form, and untranslated
  * messages. */
 static char **make_environment(void)
 {
@@ -292,7 +292,7 @@ int ft_subprocess_run(struct ft_subprocesses *children, const char *const *argv,
   return c ? register_child(c, ends, spawn_command(c, argv, ends[1]), seconds, err) : -1;
 }
 
-/* Moves FD to descriptor 3 and closes the agent's other descriptors: its lock and sockets. */
+/* Moves FD to descriptor 3 and closes the daemon's other descriptors: its lock and sockets. */
 static int close_all_but(int fd, int output)
 {
   int directory = fcntl(fd, F_DUPFD, 3), in = open("/dev/null", O_RDONLY);

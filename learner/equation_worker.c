@@ -62,7 +62,7 @@ static int search_equation(int state_fd, void *data)
   return ft_io_write_all(STDOUT_FILENO, out.data, out.length) < 0;
 }
 
-/* ---- in the agent ---- */
+/* ---- in the learner ---- */
 
 static void arm_search(struct ft_equation_worker *w)
 {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /*
  * Queue of requests to forget runs. Each has a tombstone in the store and is done by a pass
- * (history/forget.h), one pass after another; passes that an earlier agent did not complete
+ * (history/forget.h), one pass after another; passes that an earlier learner did not complete
  * continue. A pass is complete when its runs have left the store, the models are rebuilt, the
  * users' directories contain nothing of removed apps, and the store's files are overwritten.
  */
@@ -24,8 +24,8 @@ struct ft_forget_report {
 };
 
 /*
- * Largest store that the agent overwrites itself: half a second on a disk (70 MB/s, measured with
- * SQLite 3.40), during which no job is sampled. A child overwrites larger stores.
+ * Largest store that the learner overwrites itself: half a second on a disk (70 MB/s, measured with
+ * SQLite 3.40), during which no request is answered. A child overwrites larger stores.
  */
 #define FT_SCRUB_INLINE_BYTES (32 << 20)
 

@@ -306,7 +306,7 @@ static int run_child_task(int state_fd, void *data)
   return status < 0;
 }
 
-/* ---- in the agent ---- */
+/* ---- in the learner ---- */
 
 static void arm_child(struct ft_platform_worker *r)
 {

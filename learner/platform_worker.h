@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /*
  * Estimates apps' run times on platforms where they have not run. After an app's run times are
- * published, a forked child applies the site's cross-platform model (relative.model), and the agent
- * publishes the estimates with the run times. After 10 runs of apps with several platforms the
- * child first trains a new model, which is then applied to all apps, some per child.
+ * published, a forked child applies the site's cross-platform model (relative.model), and the
+ * learner publishes the estimates with the run times. After 10 runs of apps with several platforms
+ * the child first trains a new model, which is then applied to all apps, some per child.
  */
 #ifndef FT_LEARNER_PLATFORM_WORKER_H
 #define FT_LEARNER_PLATFORM_WORKER_H

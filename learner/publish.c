@@ -44,11 +44,11 @@ static int open_subdirectory(int parent, const char *name, mode_t mode, struct f
   return fd < 0 ? ft_error_errno(err, "%s", name) : fd;
 }
 
-enum { STALE_SECONDS = 3600 }; /* the deadline of a child of the agent */
+enum { STALE_SECONDS = 3600 }; /* the deadline of a child of the learner */
 
 /*
- * Removes temporary files of an agent that was killed. In the state directory itself a child may
- * still be writing. In the subdirectories only the agent writes, and even a recent temporary file
+ * Removes temporary files of a learner that was killed. In the state directory itself a child may
+ * still be writing. In the subdirectories only the learner writes, and even a recent temporary file
  * is removed: it may contain forgotten runs.
  */
 static void remove_temporary_files(const struct ft_publisher *p)

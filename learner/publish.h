@@ -30,11 +30,11 @@ void ft_publisher_on_performance(struct ft_publisher *publisher,
                                  void *data);
 
 /*
- * Replaces the model file of MODEL's app and user. The agent owns the user's directory (0700); an
+ * Replaces the model file of MODEL's app and user. The learner owns the user's directory (0700); an
  * ACL entry grants the user read access. On a file system without ACLs the files are chowned to the
  * user (needs root), and the directory (0711) can be searched but not listed.
  *
- * Of a pooled model (FT_STATE_POOLED) only the agent may read the file; all users may read a copy
+ * Of a pooled model (FT_STATE_POOLED) only the learner may read the file; all users may read a copy
  * without its runs (ft_pool_shared_model), which exists only if enough users contribute.
  */
 int ft_publish_model(struct ft_publisher *publisher, const ft_model *model, struct ft_error *err);

@@ -38,8 +38,8 @@ void ft_rebuilder_set_rule(struct ft_rebuilder *rebuilder, ft_rule rule);
 bool ft_rebuilder_step(struct ft_rebuilder *rebuilder, struct ft_store *store);
 
 /*
- * Adds OBSERVATION, which the agent has stored and published, to the model under construction if it
- * belongs to the same app.
+ * Adds OBSERVATION, which the learner has stored and published, to the model under construction if
+ * it belongs to the same app.
  */
 void ft_rebuilder_add_run(struct ft_rebuilder *rebuilder, const ft_observation *observation);
 

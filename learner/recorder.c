@@ -28,8 +28,8 @@
 #define TRIM_EVERY 8
 /* Runs per ft_recorder_each_node, about 10 ms. */
 #define NODES_AT_ONCE 4096
-/* Maximum wait for SQLite's lock, during which no job is sampled. An import may hold the lock for
- * long; observations are then delivered again. */
+/* Maximum wait for SQLite's lock, during which no request is answered. An import may hold the lock
+ * for long; observations are then delivered again. */
 #define STORE_WAIT_MILLISECONDS 20
 
 /* SQLite's page cache: enough for the B-tree pages of one row and of its index entries. */
@@ -254,7 +254,7 @@ static void trim_store(struct ft_recorder *recorder)
 
 /*
  * Renames the runs of the former names of O's app. The store marks the models as stale, so that
- * they are rebuilt even if the agent ends before. Returns 0; -1 and ERR.
+ * they are rebuilt even if the learner ends before. Returns 0; -1 and ERR.
  */
 static int rename_former_apps(struct ft_recorder *recorder, const ft_observation *o,
                               struct ft_error *err)

@@ -73,7 +73,7 @@ bool ft_recorder_is_forgetting(const struct ft_recorder *recorder);
 
 /*
  * Overwrites removed runs in the store's file where that is due (ft_store_scrub). Returns NULL; the
- * store's path if it is too large for the agent, and a child has to do it.
+ * store's path if it is too large for the learner, and a child has to do it.
  */
 const char *ft_recorder_scrub(struct ft_recorder *recorder);
 

@@ -10,7 +10,8 @@
 #include "learner/user_cleanup.h"
 #include "predictor/history/expire.h"
 
-/* Buffers for one observation, twice the agent's other memory: allocated for each observation. */
+/* Buffers for one observation, several times the learner's other memory: allocated for each
+ * observation. */
 struct work {
   ft_observation merged; /* with the records of other nodes and of Slurm */
   ft_model model;

@@ -199,8 +199,8 @@ static void summarise_prior(const ft_prior *from, ft_prior *out)
         exp(weighted_quantile(log_peaks, from->known_count, levels[i], users));
 }
 
-/* Writes PRIOR to the agent's own file, and its quantiles to the public one, or removes that one if
- * apps or users are too few. Returns 0; -1 and ERR. */
+/* Writes PRIOR to the learner's own file, and its quantiles to the public one, or removes that one
+ * if apps or users are too few. Returns 0; -1 and ERR. */
 static int write_prior_files(int state_fd, const ft_prior *prior, struct ft_error *err)
 {
   ft_prior *public;

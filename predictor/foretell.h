@@ -29,7 +29,7 @@ struct ft_value {
   const char *category;
 };
 
-/* A state folder as the agent publishes it, opened for reading. */
+/* A state folder as the learner publishes it, opened for reading. */
 typedef struct ft_predictor ft_predictor;
 
 /* A predictive distribution of one quantity, with the evidence behind it. */

@@ -14,11 +14,11 @@
 
 /* Generous, because no submission waits for it; chosen by judgement. */
 #define POLL_DEADLINE_SECONDS 60.0
-/* Time until the retry after a first failure: slurmctld may start just after the agent. Doubled
+/* Time until the retry after a first failure: slurmctld may start just after the learner. Doubled
  * with each failure up to the usual interval. */
 #define FIRST_RETRY_SECONDS 2.0
-/* Fraction of the interval by which a poll is early at most: agents that started together, as after
- * a power cut, do not ask slurmctld at the same time for ever. Chosen by judgement. */
+/* Fraction of the interval by which a poll is early at most: learners that started together, as
+ * after a power cut, do not ask slurmctld at the same time for ever. Chosen by judgement. */
 #define JITTER 0.2
 
 /* Limit of Slurm nodes on one host; more than one only in tests (slurmd -N). */

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /*
- * foretell forget: removes runs permanently. The agent removes them, for the user that the kernel
+ * foretell forget: removes runs permanently. The learner removes them, for the user that the kernel
  * reports; without an agent, root and the owner of the state directory can remove them directly.
  */
 #include "config.h"

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /*
  * foretell history: lists apps, the runs of an app or of a job, and an app's model. Runs come from
- * the store or, for users without access to it, from the agent. Without an agent the user's model
- * files are shown.
+ * the store or, for users without access to it, from the learner. Without a learner the user's
+ * model files are shown.
  */
 #include "config.h"
 
@@ -40,7 +40,7 @@ struct query {
   bool several;                                     /* other apps contain WORD, too */
 };
 
-/* Returns whether runs can be read, from the store or from the agent. */
+/* Returns whether runs can be read, from the store or from the learner. */
 static bool has_run_source(const struct query *query)
 {
   return query->records.store || query->records.runs;
@@ -198,8 +198,8 @@ static void show_model_runs(struct query *query, const ft_model *model)
   }
 }
 
-/* Reads the published model, else builds one from the store as the agent would. Returns 0; -1 with
- * ERR. */
+/* Reads the published model, else builds one from the store as the learner would. Returns 0; -1
+ * with ERR. */
 static int find_model(struct query *query, ft_model *model, struct ft_error *err)
 {
   ft_rule rule = query->records.config.rule;
@@ -240,7 +240,7 @@ static void print_footer(const struct query *query)
     printf("no runs yet\n");
 }
 
-/* Calls VISIT for each app, from the store, the agent or the model files. Returns 0; -1 with ERR.
+/* Calls VISIT for each app, from the store, the learner or the model files. Returns 0; -1 with ERR.
  */
 static int visit_each_app(struct query *query,
                           bool (*visit)(const struct ft_store_app *app, void *data),

@@ -45,12 +45,12 @@ int ft_open_state(const char *name, struct ft_config *config, struct ft_error *e
   int fd;
 
   ft_config_defaults(config);
-  /* an invalid file leaves the defaults in force, as in the agent; foretell doctor reports it */
+  /* an invalid file leaves the defaults in force, as in the daemons; foretell doctor reports it */
   (void)ft_config_read(getenv(CONFIG_VARIABLE), config, NULL);
   if (name && !ft_string_copy(name, config->state_directory, sizeof config->state_directory))
     return ft_error_set(err, "state directory: path too long");
   fd = open(config->state_directory, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-  /* a user without read permission can still name the directory to the agent */
+  /* a user without read permission can still name the directory to the daemons */
   if (fd < 0 && errno == EACCES)
     fd = open(config->state_directory, O_PATH | O_DIRECTORY | O_CLOEXEC);
   if (fd < 0)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Reads observations from the store, or queries the agent for them. */
+/* Reads observations from the store, or queries the daemons for them. */
 #include "config.h"
 
 #include <errno.h>

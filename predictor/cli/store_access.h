@@ -18,8 +18,8 @@ struct ft_store_access {
   char path[PATH_MAX];     /* of the store */
   int state_fd;
   struct ft_store *store;        /* NULL: not readable */
-  struct ft_store_access_asked *runs; /* runs received from the agent instead; NULL: none */
-  bool refused;                  /* the agent has denied access to these runs */
+  struct ft_store_access_asked *runs; /* runs received from the learner instead; NULL: none */
+  bool refused;                       /* the learner has denied access to these runs */
 };
 
 /*
@@ -32,7 +32,7 @@ int ft_store_access_open(struct ft_store_access *records, const char *state, boo
 
 /*
  * Opens the store for reading the runs of WANTED, whose limit is ignored. If the store is not
- * readable, queries the agent, which returns a user's own runs (root and SlurmUser: all).
+ * readable, queries the learner, which returns a user's own runs (root and SlurmUser: all).
  */
 int ft_store_access_ask(struct ft_store_access *records, const char *state,
                         const struct ft_store_filter *wanted, struct ft_error *err);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Runs received from the agent by a user who may not read the store, held in memory. */
+/* Runs received from the daemons by a user who may not read the store, held in memory. */
 #ifndef FT_CLI_STORE_ACCESS_ASKED_H
 #define FT_CLI_STORE_ACCESS_ASKED_H
 
@@ -12,8 +12,8 @@
 struct ft_store_access_asked;
 
 /*
- * Queries the agent at SOCKET, which serves the state directory STATE_FD, for the runs of WANTED,
- * ignoring its limit. Returns NULL and fills ERR on failure, with errno 0 if the agent has denied
+ * Queries the learner at SOCKET, which serves the state directory STATE_FD, for the runs of WANTED,
+ * ignoring its limit. Returns NULL and fills ERR on failure, with errno 0 if the learner has denied
  * access.
  */
 struct ft_store_access_asked *ft_store_access_asked_open(const char *socket, int state_fd,

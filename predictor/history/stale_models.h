@@ -2,7 +2,7 @@
 /*
  * A queue of apps whose published models are older than the store. A writer of runs marks the app
  * in the same transaction. Marks have ascending numbers, and a newer mark replaces the app's older
- * one. The agent stores the number up to which it has published.
+ * one. The learner stores the number up to which it has published.
  */
 #ifndef FT_HISTORY_STALE_MODELS_H
 #define FT_HISTORY_STALE_MODELS_H

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* The store of observations, an SQLite file. One writer (the agent or an import), any readers. */
+/* The store of observations, an SQLite file. One writer (the learner or an import), any readers. */
 #ifndef FT_HISTORY_STORE_H
 #define FT_HISTORY_STORE_H
 

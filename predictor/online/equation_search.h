@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /*
  * Searches an equation for an app's memory by symbolic regression over its model's history. A
- * search takes seconds. The agent runs it in a child process, and adopts the result into the model
- * as it is after the search.
+ * search takes seconds. The learner runs it in a child process, and adopts the result into the
+ * model as it is after the search.
  */
 #ifndef FT_ONLINE_EQUATION_SEARCH_H
 #define FT_ONLINE_EQUATION_SEARCH_H

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /*
  * The shared model of an app of all users, protected against single users: no user can shift the
- * estimates of others. The agent's private pooled model (FT_STATE_POOLED) holds the newest
+ * estimates of others. The learner's private pooled model (FT_STATE_POOLED) holds the newest
  * FT_POOL_RUNS runs of each user; the model that all users read is derived from it here. Pure.
  */
 #ifndef FT_ONLINE_POOL_H

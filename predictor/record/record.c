@@ -108,7 +108,7 @@ static bool decode_observation(pb_istream_t *stream, ft_observation *o)
 }
 
 /* Makes all strings of MESSAGE printable: users choose names of jobs, files and partitions, and
- * other users see them. Records that the agent derives from them are then printable, too. */
+ * other users see them. Records that the learner derives from them are then printable, too. */
 static void make_strings_printable(const pb_msgdesc_t *fields, void *message)
 {
   pb_field_iter_t field;

@@ -2,7 +2,7 @@
 /*
  * Reads foretell.conf and apps.conf with libconfuse. An unknown key or a value out of range rejects
  * the whole file, with file and line in the error; no value is applied before all are checked. Only
- * the agent and the command read these files. The plugin reads the site file that the agent
+ * the daemons and the command read these files. The plugin reads the site file that the learner
  * publishes.
  */
 #ifndef FT_SITE_CONF_H

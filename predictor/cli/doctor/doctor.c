@@ -259,7 +259,7 @@ static void check_models(struct ft_doctor *doctor, const char *directory)
 
     if (!ft_text_u64(&number, UINT32_MAX, &uid) || ft_text_left(&number))
       continue;
-    /* the agent's pooled data of all users: any agent account may own it */
+    /* the learner's pooled data of all users: any account of a learner may own it */
     if (uid == FT_STATE_POOLED)
       continue;
     users++;
