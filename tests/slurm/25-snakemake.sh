@@ -1,6 +1,6 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-3.0-or-later
-# Snakemake, configured as in docs/workflows.md, runs thirty jobs of a rule. They are one app,
+# Snakemake, configured as in docs/workflows.md, runs forty jobs of a rule. They are one app,
 # and the runs of the first half predict the second.
 . "$(dirname "$0")/play.sh"
 need snakemake python3
@@ -15,7 +15,7 @@ floor = "16M"
 round = "1M"'
 play_begin
 
-jobs=30
+jobs=40
 export HOME=$cluster_work/home
 mkdir -p "$HOME/.config/snakemake/slurm" flow/data
 sed -n '/25-snakemake.sh runs this block/,/^```$/p' "$FT_TOP_SRCDIR/docs/workflows.md" |

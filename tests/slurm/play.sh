@@ -119,9 +119,14 @@ runs_of() {
   echo "${runs:-0}"
 }
 
-# wait_observed ID [SECONDS]: waits until the store has the job's observation
+# wait_observed ID [SECONDS]: waits until the store has the job's observation, then until the published model of
+# its app has all completed runs. A model that leaves out runs never does, so that second wait is short: a model
+# is published a second after its run at the latest.
 wait_observed() {
-  wait_until "${2:-15}" test_observed "$1"
+  local app
+  wait_until "${2:-15}" test_observed "$1" || return 1
+  app=$(observed "$1" app | head -n 1)
+  [ -z "$app" ] || wait_until 2 model_is_current "$app" "$(observed "$1" uid | head -n 1)" || :
 }
 
 test_observed() {
@@ -135,10 +140,11 @@ has_runs() {
 
 # model_is_current APP UID: true also for an unreadable model, which the test itself then reports
 model_is_current() {
-  local shown
+  local shown runs
   shown=$("$foretell" predict --json --state="$FT_STATE" --app="$1" --user="$2" 2>/dev/null)
   [ $? -lt 2 ] || return 0
-  [ "$(sed -nE 's/.*"runs": ?([0-9]+).*/\1/p' <<<"$shown")" -ge \
+  runs=$(sed -nE 's/.*"runs": ?([0-9]+).*/\1/p' <<<"$shown")
+  [ "${runs:-0}" -ge \
     "$(store "select count(*) from observation where app = '$1' and uid = $2 and outcome = 'completed'")" ]
 }
 
