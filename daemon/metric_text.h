@@ -8,6 +8,10 @@
 
 #include "predictor/core/buf.h"
 
+/* The path of metrics in URLs, and their Content-Type. */
+#define FT_METRICS_PATH "/metrics"
+#define FT_METRICS_TYPE "text/plain; version=0.0.4; charset=utf-8"
+
 /* Appends the lines HELP and TYPE of the metric NAME to OUT. Its values follow directly. */
 void ft_metric_begin(struct ft_buf *out, const char *name, const char *help);
 
