@@ -61,10 +61,12 @@ static void tick_jobs(void *data)
 FT_HOT static void sample_trees(void *data)
 {
   struct ft_agent *agent = data;
-  double period = 1 / agent->config.sample_hertz, now;
+  double period = 1 / agent->config.sample_hertz, begun = ft_io_monotonic(), now;
 
   ft_measure_sample(agent->measure);
   now = ft_io_monotonic();
+  agent->samples++;
+  agent->sampling_seconds += now - begun;
   /* a multiple of the period after the due time; missed samples are skipped */
   if (ft_jobs_tree_count(agent->jobs))
     ft_loop_at(agent->loop, &agent->sample,
@@ -107,6 +109,7 @@ static void learner_connected(void *data)
 
   ft_delivery_retry(agent->delivery);
   ft_job_records_retry(agent->records);
+  ft_agent_metrics_changed(agent->metrics);
 }
 
 static void forget_accepted(void *data)
@@ -121,6 +124,19 @@ static void apply_agent_config(void *data)
   struct ft_agent *agent = data;
 
   ft_jobs_set_apps(agent->jobs, agent->config.apps, agent->config.app_count);
+  ft_agent_metrics_set_path(agent->metrics, agent->config.metrics_file);
+}
+
+static void fill_figures(struct ft_agent_figures *out, void *data)
+{
+  const struct ft_agent *agent = data;
+
+  *out = (struct ft_agent_figures){ .jobs = ft_jobs_tree_count(agent->jobs),
+                                    .processes = ft_measure_process_count(agent->measure),
+                                    .samples = agent->samples,
+                                    .sampling_seconds = agent->sampling_seconds,
+                                    .learner_time = ft_uplink_reply_time(agent->uplink),
+                                    .delivery = ft_delivery_figures(agent->delivery) };
 }
 
 static void agent_signalled(int signal, void *data)
@@ -193,7 +209,8 @@ static int open_jobs(struct ft_agent *agent, struct ft_error *err)
   if (!agent->jobs)
     return -1;
   ft_jobs_set_apps(agent->jobs, agent->config.apps, agent->config.app_count);
-  return 0;
+  agent->metrics = ft_agent_metrics_open(agent->loop, agent->root_fd, fill_figures, agent);
+  return agent->metrics ? 0 : ft_error_set(err, "out of memory");
 }
 
 static int open_components(struct ft_agent *agent, struct ft_error *err)
@@ -263,6 +280,7 @@ struct ft_agent *ft_agent_open(const char *config_path, struct ft_error *err)
   if (follow_settings(agent, err) < 0)
     goto fail;
   ft_delivery_retry(agent->delivery);
+  ft_agent_metrics_set_path(agent->metrics, agent->config.metrics_file);
   ft_log(LOG_INFO, "listening at %s, state in %s", agent->config.socket,
          agent->config.state_directory);
   (void)malloc_trim(0);
@@ -290,6 +308,7 @@ void ft_agent_close(struct ft_agent *agent)
   ft_job_records_close(agent->records);
   ft_delivery_close(agent->delivery);
   ft_uplink_close(agent->uplink);
+  ft_agent_metrics_close(agent->metrics);
   ft_loop_close(agent->loop);
   if (agent->root_fd >= 0)
     close(agent->root_fd);

@@ -9,6 +9,7 @@
 #include "agent/jobs.h"
 #include "agent/journal.h"
 #include "agent/listener.h"
+#include "agent/metrics.h"
 #include "agent/node_info.h"
 #include "agent/settings.h"
 #include "daemon/query_server.h"
@@ -29,7 +30,10 @@ struct ft_agent {
   struct ft_journal *journal;
   struct ft_listener *listener;    /* NULL until the rest is open */
   struct ft_query_server *queries; /* NULL: the socket could not be opened */
+  struct ft_agent_metrics *metrics;
   struct ft_timer sample, tick;
+  uint64_t samples; /* taken so far, and the seconds that they took */
+  double sampling_seconds;
   ft_observation finished; /* the observation being delivered: too large for the stack */
 };
 

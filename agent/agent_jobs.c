@@ -17,6 +17,7 @@ static void deliver_finished(const ft_observation *observation, void *data)
   agent->finished = *observation;
   ft_node_info_fill(&agent->node, agent->config.node_platform, &agent->finished);
   ft_delivery_add(agent->delivery, &agent->finished);
+  ft_agent_metrics_changed(agent->metrics);
 }
 
 static void query_slurm_record(uint32_t job_id, void *data)
@@ -72,6 +73,7 @@ void ft_agent_announced(const ft_announcement *announcement, pid_t peer, const v
            announcement->job_id, err.text);
   ft_agent_arm_sampling(agent);
   ft_agent_tick_soon(agent);
+  ft_agent_metrics_changed(agent->metrics);
 }
 
 /* Processes an announcement from the journal, at the time of its arrival. */

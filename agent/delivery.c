@@ -6,7 +6,6 @@
 #include <stdlib.h>
 
 #include "agent/delivery.h"
-#include "agent/spool.h"
 #include "daemon/log.h"
 #include "predictor/core/io.h"
 #include "predictor/core/units.h"
@@ -36,6 +35,7 @@ struct ft_delivery {
   uint64_t number;     /* of the observation added last when it was sent */
   size_t count;
   struct sent sent[FT_EXCHANGE_RUN_LIMIT];
+  struct ft_delivery_figures figures; /* but `spool` */
 };
 
 static void begin_pass(struct ft_delivery *delivery);
@@ -140,11 +140,14 @@ static void apply_verdict(struct ft_delivery *delivery, const struct sent *sent,
     if (!delivery->refusal_warned)
       ft_log(LOG_WARNING, "an observation remains in the spool: %s", why);
     delivery->refusal_warned = delivery->left = true;
-  } else if (sent->replaced) {
-    delivery->again = true;
-  } else {
-    ft_spool_remove(delivery->spool, sent->key);
+    delivery->figures.refused++;
+    return;
   }
+  delivery->figures.delivered++;
+  if (sent->replaced)
+    delivery->again = true;
+  else
+    ft_spool_remove(delivery->spool, sent->key);
 }
 
 static void send_next(struct ft_delivery *delivery);
@@ -227,12 +230,22 @@ void ft_delivery_add(struct ft_delivery *delivery, const ft_observation *o)
   log_observation(o);
   if (ft_spool_put(delivery->spool, o, &err) < 0) {
     ft_log(LOG_ERR, "job %" PRIu32 ": observation lost: %s", o->job_id, err.text);
+    delivery->figures.lost++;
     return;
   }
+  delivery->figures.spooled++;
   for (size_t i = 0; i < delivery->count; i++)
     if (delivery->sent[i].key == key)
       delivery->sent[i].replaced = true;
   begin_pass(delivery);
+}
+
+struct ft_delivery_figures ft_delivery_figures(const struct ft_delivery *delivery)
+{
+  struct ft_delivery_figures figures = delivery->figures;
+
+  figures.spool = ft_spool_usage(delivery->spool);
+  return figures;
 }
 
 void ft_delivery_retry(struct ft_delivery *delivery)

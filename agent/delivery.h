@@ -6,10 +6,19 @@
 #ifndef FT_AGENT_DELIVERY_H
 #define FT_AGENT_DELIVERY_H
 
+#include "agent/spool.h"
 #include "agent/uplink.h"
 #include "predictor/record/record.h"
 
 struct ft_delivery;
+
+/* Counts since the agent's start, and what waits now. */
+struct ft_delivery_figures {
+  uint64_t spooled, delivered; /* observations */
+  uint64_t refused;            /* verdicts: a refused observation is sent again */
+  uint64_t lost;               /* observations that the spool had no room for */
+  struct ft_spool_usage spool;
+};
 
 /* Opens the spool below the state directory STATE_FD. Returns NULL and ERR out of memory. */
 struct ft_delivery *ft_delivery_open(struct ft_loop *loop, struct ft_uplink *uplink, int state_fd,
@@ -20,6 +29,9 @@ void ft_delivery_close(struct ft_delivery *delivery);
 
 /* Spools OBSERVATION, and delivers it. */
 void ft_delivery_add(struct ft_delivery *delivery, const ft_observation *observation);
+
+/* Returns the figures. Reads no file. */
+struct ft_delivery_figures ft_delivery_figures(const struct ft_delivery *delivery);
 
 /* Delivers the spooled observations now: the learner answers again. */
 void ft_delivery_retry(struct ft_delivery *delivery);

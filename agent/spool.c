@@ -32,6 +32,8 @@ struct ft_spool {
   struct spooled *memory;
   unsigned in_memory;
   uint64_t number; /* of the observation added last */
+  size_t files;    /* that the agent has not removed, and their size in bytes */
+  uint64_t bytes;
   /* the pass: over the files of `directory` until it is NULL, then over `memory` */
   DIR *directory;
   struct spooled *next; /* in memory, to be read next */
@@ -60,6 +62,40 @@ static int open_spool_directory(const struct ft_spool *spool, bool create)
                 O_RDONLY | O_DIRECTORY | O_CLOEXEC | O_NOFOLLOW);
 }
 
+/* Adds the file NAME of the directory FD to the counted files. */
+static void count_spool_file(struct ft_spool *spool, int fd, const char *name)
+{
+  struct stat st;
+
+  if (fstatat(fd, name, &st, AT_SYMLINK_NOFOLLOW) < 0)
+    return;
+  spool->files++;
+  spool->bytes += (uint64_t)st.st_size;
+}
+
+/* Removes it from them, before it is removed itself. */
+static void uncount_spool_file(struct ft_spool *spool, int fd, const char *name)
+{
+  struct stat st;
+
+  if (!spool->files || fstatat(fd, name, &st, AT_SYMLINK_NOFOLLOW) < 0)
+    return;
+  spool->files--;
+  spool->bytes -= (uint64_t)st.st_size < spool->bytes ? (uint64_t)st.st_size : spool->bytes;
+}
+
+static void count_spool_files(struct ft_spool *spool)
+{
+  DIR *directory = ft_io_open_directory(spool->state_fd, FT_SPOOL_DIRECTORY);
+  struct dirent *entry;
+
+  while (directory && (entry = readdir(directory)))
+    if (has_file_suffix(entry->d_name, SPOOL_SUFFIX))
+      count_spool_file(spool, dirfd(directory), entry->d_name);
+  if (directory)
+    closedir(directory);
+}
+
 struct ft_spool *ft_spool_open(int state_fd, struct ft_error *err)
 {
   struct ft_spool *spool = calloc(1, sizeof *spool);
@@ -75,6 +111,7 @@ struct ft_spool *ft_spool_open(int state_fd, struct ft_error *err)
     ft_io_remove_stale(fd, -INFINITY);
     close(fd);
   }
+  count_spool_files(spool);
   return spool;
 }
 
@@ -87,8 +124,10 @@ static int write_spool_file(struct ft_spool *spool, const ft_observation *o, boo
   if (fd < 0)
     return ft_error_errno(err, FT_SPOOL_DIRECTORY);
   spool_file_name(ft_observation_key(o), name);
+  uncount_spool_file(spool, fd, name);
   status = (sync ? ft_record_write : ft_record_write_unsynced)(FT_RECORD_OBSERVATION, o, fd, name,
                                                                0600, err);
+  count_spool_file(spool, fd, name);
   close(fd);
   return status;
 }
@@ -185,7 +224,7 @@ int ft_spool_put(struct ft_spool *spool, const ft_observation *o, struct ft_erro
 }
 
 /* Reads the file NAME of the pass. Renames it if it is damaged. */
-static bool read_spool_file(const struct ft_spool *spool, const char *name, ft_observation *out)
+static bool read_spool_file(struct ft_spool *spool, const char *name, ft_observation *out)
 {
   int directory = dirfd(spool->directory);
   char bad[NAME_MAX + 1];
@@ -196,6 +235,7 @@ static bool read_spool_file(const struct ft_spool *spool, const char *name, ft_o
   if (errno == EBADMSG || errno == EINVAL) {
     ft_log(LOG_WARNING, FT_SPOOL_DIRECTORY "/%s; renamed to *.bad", err.text);
     (void)snprintf(bad, sizeof bad, "%.240s" BAD_SUFFIX, name);
+    uncount_spool_file(spool, directory, name);
     (void)renameat(directory, name, directory, bad);
   } else if (errno != ENOENT) {
     /* from a newer version, or a read error: the file remains for the next start */
@@ -281,6 +321,7 @@ void ft_spool_remove(struct ft_spool *spool, uint64_t key)
   spool_file_name(key, name);
   if (fd < 0)
     return;
+  uncount_spool_file(spool, fd, name);
   (void)unlinkat(fd, name, 0);
   close(fd);
 }
@@ -300,6 +341,15 @@ void ft_spool_remove_damaged(struct ft_spool *spool)
 uint64_t ft_spool_number(const struct ft_spool *spool)
 {
   return spool->number;
+}
+
+struct ft_spool_usage ft_spool_usage(const struct ft_spool *spool)
+{
+  struct ft_spool_usage usage = { .files = spool->files, .bytes = spool->bytes };
+
+  for (const struct spooled *k = spool->memory; k; k = k->next)
+    usage.in_memory += !k->in_file;
+  return usage;
 }
 
 void ft_spool_synced(struct ft_spool *spool, uint64_t number)

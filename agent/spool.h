@@ -19,6 +19,12 @@ enum {
 
 struct ft_spool;
 
+/* What waits in the spool. */
+struct ft_spool_usage {
+  size_t files, in_memory; /* observations: in files; only in memory */
+  uint64_t bytes;          /* size of the files */
+};
+
 /* Opens the spool below the state directory STATE_FD. Returns NULL and ERR out of memory. */
 struct ft_spool *ft_spool_open(int state_fd, struct ft_error *err);
 
@@ -50,6 +56,9 @@ void ft_spool_remove(struct ft_spool *spool, uint64_t key);
 
 /* Returns a number that grows with each observation added. */
 uint64_t ft_spool_number(const struct ft_spool *spool);
+
+/* Returns what waits. Reads no file. */
+struct ft_spool_usage ft_spool_usage(const struct ft_spool *spool);
 
 /* The files of the observations that were added up to NUMBER are on the disk. */
 void ft_spool_synced(struct ft_spool *spool, uint64_t number);

@@ -15,6 +15,7 @@
 
 #include "agent/courier.h"
 #include "agent/uplink.h"
+#include "predictor/core/io.h"
 #include "predictor/core/text.h"
 #include "predictor/core/utf8.h"
 
@@ -23,6 +24,7 @@ struct ft_uplink {
   char socket[sizeof(((struct sockaddr_un *)0)->sun_path)];
   int state_fd;
   struct ft_watch watch; /* fd -1: no courier runs */
+  double reply_time;     /* ft_io_now of the latest reply; 0: none yet */
   struct errand {
     ft_uplink_callback *call; /* NULL: none under way */
     void *data;
@@ -68,6 +70,7 @@ static void packet_ready(struct ft_watch *watch)
   if (!e.call)
     goto out;
   if (packet->status == HTTP_OK) {
+    uplink->reply_time = ft_io_now();
     reply.body = packet->body;
     reply.length = length;
   } else {
@@ -182,6 +185,11 @@ struct ft_uplink *ft_uplink_open(struct ft_loop *loop, const char *socket, int s
   uplink->watch.fd = -1;
   (void)ft_string_copy(socket, uplink->socket, sizeof uplink->socket);
   return uplink;
+}
+
+double ft_uplink_reply_time(const struct ft_uplink *uplink)
+{
+  return uplink->reply_time;
 }
 
 void ft_uplink_close(struct ft_uplink *uplink)

@@ -25,6 +25,9 @@ typedef void ft_uplink_callback(const struct ft_uplink_reply *reply, void *data)
  * directory, borrowed. Returns NULL out of memory. */
 struct ft_uplink *ft_uplink_open(struct ft_loop *loop, const char *socket, int state_fd);
 
+/* Returns the time of the learner's latest reply, as ft_io_now; 0: none yet. */
+double ft_uplink_reply_time(const struct ft_uplink *uplink);
+
 /* Ends the child; replies under way are lost. */
 void ft_uplink_close(struct ft_uplink *uplink);
 

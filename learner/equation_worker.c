@@ -10,6 +10,7 @@
 
 #include "daemon/log.h"
 #include "learner/equation_worker.h"
+#include "learner/tally.h"
 #include "predictor/core/io.h"
 #include "predictor/core/text.h"
 #include "predictor/online/equation_search.h"
@@ -110,6 +111,7 @@ static void search_done(const struct ft_subprocess_result *result, void *data)
   struct ft_equation_worker *w = data;
   struct searched_app app = w->waiting[0];
 
+  ft_tally_add(result->ok ? FT_TALLY_EQUATIONS_DONE : FT_TALLY_EQUATIONS_FAILED, 1);
   w->busy = false;
   w->count--;
   memmove(w->waiting, w->waiting + 1, w->count * sizeof *w->waiting);

@@ -6,6 +6,7 @@
 
 #include "daemon/log.h"
 #include "learner/forget_queue.h"
+#include "learner/tally.h"
 #include "predictor/core/io.h"
 
 enum forget_phase {
@@ -138,6 +139,7 @@ static int remove_runs(struct ft_forget_queue *q, struct ft_store *store, struct
 
   if (status < 0)
     return -1;
+  ft_tally_add(FT_TALLY_RUNS_FORGOTTEN, (double)(q->pass.runs - before.runs));
   add_progress(q, &before);
   if (status == 0)
     q->phase = PHASE_FINISH;

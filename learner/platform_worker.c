@@ -13,6 +13,7 @@
 
 #include "daemon/log.h"
 #include "learner/platform_worker.h"
+#include "learner/tally.h"
 #include "predictor/core/io.h"
 #include "predictor/core/text.h"
 #include "predictor/online/performance.h"
@@ -375,6 +376,7 @@ static void child_done(const struct ft_subprocess_result *result, void *data)
 {
   struct ft_platform_worker *r = data;
 
+  ft_tally_add(result->ok ? FT_TALLY_PLATFORMS_DONE : FT_TALLY_PLATFORMS_FAILED, 1);
   r->busy = false;
   if (result->ok) {
     size_t apps = adopt_estimates(r, ft_text_of(result->text, result->length));

@@ -17,6 +17,7 @@
 
 #include "daemon/log.h"
 #include "learner/publish.h"
+#include "learner/tally.h"
 #include "predictor/core/io.h"
 #include "predictor/online/pool.h"
 #include "predictor/record/state_files.h"
@@ -240,8 +241,8 @@ static int use_user_directory(struct ft_publisher *p, uint32_t uid, struct ft_er
   return p->user_fd;
 }
 
-int ft_publish_user_file(struct ft_publisher *p, uint32_t uid, enum ft_record record,
-                         const void *message, const char *name, struct ft_error *err)
+static int replace_user_file(struct ft_publisher *p, uint32_t uid, enum ft_record record,
+                             const void *message, const char *name, struct ft_error *err)
 {
   if (use_user_directory(p, uid, err) < 0)
     return -1;
@@ -255,6 +256,17 @@ int ft_publish_user_file(struct ft_publisher *p, uint32_t uid, enum ft_record re
   close(p->user_fd);
   p->user_fd = -1;
   return -1;
+}
+
+int ft_publish_user_file(struct ft_publisher *p, uint32_t uid, enum ft_record record,
+                         const void *message, const char *name, struct ft_error *err)
+{
+  double begun = ft_io_monotonic();
+  int status = replace_user_file(p, uid, record, message, name, err);
+
+  ft_tally_add(FT_TALLY_PUBLISH_SECONDS, ft_io_monotonic() - begun);
+  ft_tally_add(FT_TALLY_PUBLISHED_FILES, status == 0);
+  return status;
 }
 
 int ft_publish_model(struct ft_publisher *p, const ft_model *model, struct ft_error *err)

@@ -9,6 +9,7 @@
 #include "daemon/log.h"
 #include "learner/rebuilder.h"
 #include "learner/similar_apps_index.h"
+#include "learner/tally.h"
 #include "predictor/core/io.h"
 #include "predictor/history/stale_models.h"
 #include "predictor/online/failure_cost.h"
@@ -235,8 +236,10 @@ static int publish_rebuilt(struct ft_rebuilder *rebuilder, struct ft_store *stor
   else if (ft_publish_model(rebuilder->publisher, model, err) < 0 ||
            publish_rebuilt_times(rebuilder, err) < 0)
     return postpone_change(rebuilder, store, err);
-  else
+  else {
     rebuilder->round_models++;
+    ft_tally_add(FT_TALLY_MODELS_REBUILT, 1);
+  }
   /* the pooled model depends on each user's runs */
   if (model->uid != FT_STATE_POOLED && ft_is_shared_app(rebuilder->shared, model->app) &&
       ft_store_mark_stale(store, FT_STATE_POOLED, model->app, NULL, err) < 0)

@@ -10,8 +10,10 @@
 #include <unistd.h>
 
 #include "daemon/log.h"
+#include "daemon/metric_text.h"
 #include "daemon/socket.h"
 #include "learner/receiver.h"
+#include "learner/tally.h"
 #include "predictor/core/io.h"
 #include "predictor/core/text.h"
 
@@ -36,6 +38,8 @@ struct ft_receiver {
   struct ft_timer timer; /* libmicrohttpd's next deadline */
   ft_receiver_handler *handler;
   void *data;
+  void (*write_metrics)(struct ft_buf *out, void *data); /* NULL: none */
+  void *metrics_data;
   char path[sizeof(((struct sockaddr_un *)0)->sun_path)];
   bool running; /* inside MHD_run */
 };
@@ -82,6 +86,7 @@ static enum MHD_Result queue_reply(struct connection *c)
 
   if (!response)
     return MHD_NO;
+  ft_tally_add_reply(c->received.exchange, c->status);
   result = MHD_queue_response(c->http, c->status, response);
   MHD_destroy_response(response);
   return result;
@@ -105,6 +110,13 @@ static unsigned find_exchange(const char *url, const char *method, enum ft_excha
   return MHD_HTTP_NOT_FOUND;
 }
 
+static enum MHD_Result reply_metrics(struct connection *c)
+{
+  c->receiver->write_metrics(&c->reply, c->receiver->metrics_data);
+  c->status = c->reply.failed ? MHD_HTTP_INTERNAL_SERVER_ERROR : MHD_HTTP_OK;
+  return queue_reply(c);
+}
+
 static enum MHD_Result begin_request(struct ft_receiver *receiver, struct MHD_Connection *http,
                                      const char *url, const char *method, void **state)
 {
@@ -116,10 +128,14 @@ static enum MHD_Result begin_request(struct ft_receiver *receiver, struct MHD_Co
   *state = c;
   c->receiver = receiver;
   c->http = http;
+  c->received.exchange = (enum ft_exchange)FT_EXCHANGE_COUNT; /* none of them */
   ft_buf_init(&c->received.body, FT_EXCHANGE_BYTES);
   ft_buf_init(&c->reply, FT_LIMIT_RECORD);
   if (!is_peer_allowed(http))
     return reject_request(c, MHD_HTTP_FORBIDDEN, "only root and the learner's user may send this");
+  if (receiver->write_metrics && strcmp(url, FT_METRICS_PATH) == 0 &&
+      strcmp(method, MHD_HTTP_METHOD_GET) == 0)
+    return reply_metrics(c);
   status = find_exchange(url, method, &c->received.exchange);
   return status ? reject_request(c, status, "unknown request: this learner is of another version")
                 : MHD_YES;
@@ -198,6 +214,13 @@ void ft_receiver_reject(struct ft_received *request, bool malformed, const char 
 
   (void)ft_buf_printf(&c->reply, "%s\n", why);
   set_status(c, malformed ? MHD_HTTP_BAD_REQUEST : MHD_HTTP_SERVICE_UNAVAILABLE);
+}
+
+void ft_receiver_on_metrics(struct ft_receiver *receiver,
+                            void (*write)(struct ft_buf *out, void *data), void *data)
+{
+  receiver->write_metrics = write;
+  receiver->metrics_data = data;
 }
 
 /* Starts libmicrohttpd on the listening socket FD, which it owns from then on. */

@@ -27,6 +27,10 @@ struct ft_receiver *ft_receiver_open(struct ft_loop *loop, const char *path,
                                      ft_receiver_handler *handler, void *data,
                                      struct ft_error *err);
 
+/* Answers GET /metrics, too, with the text that WRITE appends; NULL: no longer. */
+void ft_receiver_on_metrics(struct ft_receiver *receiver,
+                            void (*write)(struct ft_buf *out, void *data), void *data);
+
 /* Replies to REQUEST with MESSAGE of type RECORD, and frees REQUEST. */
 void ft_receiver_reply(struct ft_received *request, enum ft_record record, const void *message);
 

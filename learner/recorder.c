@@ -13,6 +13,7 @@
 
 #include "daemon/log.h"
 #include "learner/recorder_internal.h"
+#include "learner/tally.h"
 #include "learner/user_cleanup.h"
 #include "predictor/core/io.h"
 #include "predictor/core/text.h"
@@ -196,6 +197,7 @@ static int expire_runs(struct ft_recorder *recorder, struct ft_error *err)
   status = ft_store_expire_step(recorder->store, e, err);
   if (status)
     return status;
+  ft_tally_add(FT_TALLY_RUNS_EXPIRED, (double)e->runs);
   if (e->runs)
     ft_log(LOG_INFO,
            "%" PRIu64 " runs removed from the store by max_age or max_apps, and %" PRIu64
@@ -323,6 +325,7 @@ static int put_and_refine(struct ft_recorder *recorder, const ft_observation *o,
   if (status < 0)
     return -1;
   if (status > 0) {
+    ft_tally_add(FT_TALLY_RUNS_IGNORED, 1);
     ft_log(LOG_DEBUG,
            "job %" PRIu32 ": not stored, because it is forgotten or has already completed",
            o->job_id);

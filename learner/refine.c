@@ -7,6 +7,8 @@
 
 #include "learner/recorder_internal.h"
 #include "learner/similar_apps_index.h"
+#include "learner/tally.h"
+#include "predictor/core/io.h"
 #include "predictor/online/failure_cost.h"
 #include "predictor/online/gpu_observations.h"
 #include "predictor/online/online.h"
@@ -85,7 +87,7 @@ static int refine_app(struct ft_recorder *recorder, uint32_t uid, const ft_obser
   return ft_publish_performance(recorder->publisher, &w->performance, err);
 }
 
-int ft_recorder_refine(struct ft_recorder *recorder, const ft_observation *o, struct ft_error *err)
+static int refine_all(struct ft_recorder *recorder, const ft_observation *o, struct ft_error *err)
 {
   if (ft_gpu_observations_learn(&recorder->gpus, o) &&
       ft_publish_gpus(recorder->publisher, &recorder->gpus, err) < 0)
@@ -101,4 +103,15 @@ int ft_recorder_refine(struct ft_recorder *recorder, const ft_observation *o, st
   return ft_is_shared_app(&recorder->shared, o->submission.app)
              ? refine_app(recorder, FT_STATE_POOLED, o, err)
              : 0;
+}
+
+int ft_recorder_refine(struct ft_recorder *recorder, const ft_observation *o, struct ft_error *err)
+{
+  double begun = ft_io_monotonic(), published = ft_tally_value(FT_TALLY_PUBLISH_SECONDS);
+  int status = refine_all(recorder, o, err);
+
+  /* publishing has a counter of its own */
+  published = ft_tally_value(FT_TALLY_PUBLISH_SECONDS) - published;
+  ft_tally_add(FT_TALLY_REFINE_SECONDS, ft_io_monotonic() - begun - published);
+  return status;
 }

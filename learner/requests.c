@@ -7,6 +7,7 @@
 
 #include "daemon/log.h"
 #include "learner/requests.h"
+#include "learner/tally.h"
 #include "predictor/core/io.h"
 #include "predictor/core/text.h"
 
@@ -188,11 +189,16 @@ static ft_verdict judge_run(struct ft_requests *requests, enum ft_exchange excha
 {
   static const ft_verdict by_status[] = { FT_VERDICT_LATER, FT_VERDICT_ACCEPTED,
                                           FT_VERDICT_REFUSED };
+  static const enum ft_tally counters[] = { FT_TALLY_RUNS_LATER, FT_TALLY_RUNS_ACCEPTED,
+                                            FT_TALLY_RUNS_REFUSED };
+  int status;
 
   if (exchange == FT_EXCHANGE_FORGOTTEN)
     return ft_learner_is_forgotten(requests->learner, &requests->observation) ? FT_VERDICT_FORGOTTEN
                                                                               : FT_VERDICT_ACCEPTED;
-  return by_status[1 + ft_learner_add(requests->learner, &requests->observation, err)];
+  status = 1 + ft_learner_add(requests->learner, &requests->observation, err);
+  ft_tally_add(counters[status], 1);
+  return by_status[status];
 }
 
 /* Decodes the next observation of LIST and judges it. Returns as ft_exchange_next. */
@@ -204,8 +210,11 @@ static int judge_next(struct ft_requests *requests, const struct ft_received *re
 
   if (status == 1)
     *verdict = judge_run(requests, request->exchange, err);
-  else if (status == 2)
+  else if (status == 2) {
     *verdict = FT_VERDICT_REFUSED;
+    if (request->exchange == FT_EXCHANGE_RUNS)
+      ft_tally_add(FT_TALLY_RUNS_REFUSED, 1);
+  }
   return status;
 }
 
@@ -250,6 +259,15 @@ void ft_requests_handle(struct ft_received *request, void *data)
     return;
   ft_log(LOG_WARNING, "request %s of a node: %s", path, err.text);
   ft_receiver_reject(request, true, err.text);
+}
+
+size_t ft_requests_agents(const struct ft_requests *requests)
+{
+  size_t count = 0;
+
+  for (const struct waiting *w = requests->list; w; w = w->next)
+    count += w->request->exchange == FT_EXCHANGE_SETTINGS;
+  return count;
 }
 
 /* ---- opening ---- */

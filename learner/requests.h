@@ -23,4 +23,7 @@ ft_slurm_query_callback ft_requests_slurm_reply;
 /* The settings of nodes have changed; FORGET: a request to forget was accepted. */
 void ft_requests_settings_changed(struct ft_requests *requests, bool forget);
 
+/* Returns the number of agents that wait for a change of the settings. */
+size_t ft_requests_agents(const struct ft_requests *requests);
+
 #endif

@@ -1,18 +1,23 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "config.h"
 
+#include <fcntl.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "daemon/log.h"
+#include "daemon/metric_text.h"
 #include "daemon/program.h"
 #include "learner/learner.h"
+#include "learner/metrics.h"
 #include "learner/receiver.h"
 #include "learner/requests.h"
 #include "learner/service.h"
+#include "learner/tally.h"
 #include "predictor/core/text.h"
 #include "predictor/record/state_files.h"
 
@@ -26,6 +31,8 @@ struct ft_service {
   struct ft_learner *learner;
   struct ft_requests *requests; /* NULL until the learner is open */
   struct ft_receiver *receiver;
+  struct ft_metrics *metrics; /* NULL: no address is configured, or it could not be opened */
+  char metrics_listen[sizeof((struct ft_config *)NULL)->metrics_listen]; /* its address */
   struct ft_query_server *queries; /* NULL: the socket could not be opened */
 };
 
@@ -47,11 +54,53 @@ static void slurm_replied(uint32_t job_id, const ft_slurm_job *record, void *dat
   ft_requests_slurm_reply(job_id, record, service->requests);
 }
 
+/* ---- metrics ---- */
+
+static void write_service_metrics(struct ft_buf *out, void *data)
+{
+  static const char *const files[] = { FT_STATE_STORE, FT_STATE_STORE "-wal" };
+  const struct ft_service *service = data;
+  int root_fd = open("/", O_PATH | O_DIRECTORY | O_CLOEXEC);
+  double bytes = 0;
+  struct stat st;
+
+  ft_metric_add_process(out, "foretell", root_fd);
+  if (root_fd >= 0)
+    close(root_fd);
+  ft_metric_add(out, "foretell_agents",
+                "Connected agents: those that wait for a change of the settings.",
+                (double)ft_requests_agents(service->requests));
+  for (size_t i = 0; i < sizeof files / sizeof *files; i++)
+    if (fstatat(service->state_fd, files[i], &st, AT_SYMLINK_NOFOLLOW) == 0)
+      bytes += (double)st.st_size;
+  ft_metric_add(out, "foretell_store_bytes", "Size of the store's files.", bytes);
+  ft_tally_write(out);
+}
+
+/* Listens at the configured address. */
+static void open_metrics(struct ft_service *service)
+{
+  const char *address = service->config.metrics_listen;
+  struct ft_error err;
+
+  if (service->metrics && strcmp(address, service->metrics_listen) == 0)
+    return;
+  ft_metrics_close(service->metrics);
+  service->metrics = NULL;
+  (void)ft_string_copy(address, service->metrics_listen, sizeof service->metrics_listen);
+  if (!address[0])
+    return;
+  service->metrics = ft_metrics_open(service->loop, address, write_service_metrics, service, &err);
+  if (!service->metrics)
+    ft_log(LOG_ERR, "metrics are not available: %s", err.text);
+}
+
 static void apply_service_config(void *data)
 {
   struct ft_service *service = data;
 
   ft_learner_configure(service->learner, &service->config);
+  open_metrics(service);
 }
 
 static void service_signalled(int signal, void *data)
@@ -118,7 +167,10 @@ static int open_learner(struct ft_service *service, struct ft_error *err)
     return ft_error_set(err, "out of memory");
   service->receiver = ft_receiver_open(service->loop, service->config.learner_socket,
                                        ft_requests_handle, service->requests, err);
-  return service->receiver ? 0 : -1;
+  if (!service->receiver)
+    return -1;
+  ft_receiver_on_metrics(service->receiver, write_service_metrics, service);
+  return 0;
 }
 
 static int open_service_parts(struct ft_service *service, struct ft_error *err)
@@ -157,6 +209,7 @@ struct ft_service *ft_service_open(const char *config_path, struct ft_error *err
     return NULL;
   }
   open_queries(service);
+  open_metrics(service);
   ft_log(LOG_INFO, "listening at %s, state in %s", service->config.learner_socket,
          service->config.state_directory);
   return service;
@@ -172,6 +225,9 @@ void ft_service_close(struct ft_service *service)
   if (!service)
     return;
   ft_query_server_close(service->queries);
+  ft_metrics_close(service->metrics);
+  if (service->receiver)
+    ft_receiver_on_metrics(service->receiver, NULL, NULL);
   ft_requests_close(service->requests);
   ft_receiver_close(service->receiver);
   ft_learner_close(service->learner);

@@ -263,6 +263,15 @@ FT_HOT void ft_measure_sample(struct ft_measure *measure)
   }
 }
 
+size_t ft_measure_process_count(const struct ft_measure *measure)
+{
+  size_t count = 0;
+
+  for (const struct ft_tree *tree = measure->trees; tree; tree = tree->next)
+    count += tree->alive;
+  return count;
+}
+
 void ft_tree_expect(struct ft_tree *tree, const char *pattern)
 {
   char **expected = realloc(tree->expected, (tree->expected_count + 1) * sizeof *expected);

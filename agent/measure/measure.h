@@ -114,6 +114,9 @@ void ft_tree_expect(struct ft_tree *tree, const char *pattern);
  * tests/bench. */
 void ft_measure_sample(struct ft_measure *measure);
 
+/* Returns the number of living processes in all trees. */
+size_t ft_measure_process_count(const struct ft_measure *measure);
+
 /* Returns the latest sample, owned by TREE. */
 const struct ft_sample *ft_tree_latest(const struct ft_tree *tree);
 

@@ -8,6 +8,7 @@
 #include "daemon/log.h"
 #include "learner/cluster/cluster_poll.h"
 #include "learner/cluster/slurm_query.h"
+#include "learner/tally.h"
 #include "predictor/core/hash.h"
 #include "predictor/core/io.h"
 #include "predictor/core/random.h"
@@ -51,6 +52,7 @@ static void run_query(struct ft_cluster_poll *cluster);
 
 static void end_poll(struct ft_cluster_poll *cluster, double seconds)
 {
+  ft_tally_add(FT_TALLY_POLLS, 1);
   ft_buf_free(&cluster->partitions);
   ft_buf_free(&cluster->accounts);
   cluster->busy = false;
@@ -65,6 +67,7 @@ static void fail_poll(struct ft_cluster_poll *cluster, const char *why)
   if (!cluster->warned)
     ft_log(LOG_WARNING,
            "cannot query the cluster from Slurm: %s; the last known state remains in use", why);
+  ft_tally_add(FT_TALLY_POLLS_FAILED, 1);
   cluster->warned = true;
   cluster->retry_seconds = 2 * seconds;
   end_poll(cluster, seconds);
@@ -90,6 +93,7 @@ static void complete_poll(struct ft_cluster_poll *cluster, struct ft_text nodes)
            cluster->config.version, count,
            cluster->config.memory_is_consumable ? "consumable" : "not consumable",
            ft_rule_name(cluster->config.rule));
+    ft_tally_set(FT_TALLY_POLL_TIME, ft_io_now());
     cluster->warned = false;
     cluster->retry_seconds = FIRST_RETRY_SECONDS;
     cluster->local_count = ft_scontrol_local_nodes(nodes, &host, cluster->local, MAX_LOCAL_NODES);

@@ -8,6 +8,7 @@
 
 #include "daemon/log.h"
 #include "learner/cluster/slurm_query.h"
+#include "learner/tally.h"
 #include "predictor/core/io.h"
 
 /* slurmctld replies within milliseconds, a busy one within MessageTimeout (slurm.conf(5), 10 s by
@@ -76,6 +77,8 @@ static void query_finished(const struct ft_subprocess_result *result, void *data
     valid = true;
     query->warned = false;
   }
+  ft_tally_add(FT_TALLY_JOB_QUERIES, 1);
+  ft_tally_add(FT_TALLY_JOB_QUERIES_FAILED, !valid);
   query->call(job_id, valid ? &job : NULL, query->data);
   schedule_start(query);
 }

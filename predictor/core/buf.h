@@ -26,6 +26,7 @@ enum {
   FT_LIMIT_ARCHIVE = 64 << 20,     /* the unpacked part of a model archive */
   FT_LIMIT_GRAPH_READ = 256 << 20, /* the part of a model file that is read: all but weights */
   FT_LIMIT_RELATIVE = 128 << 20,   /* a cross-platform model */
+  FT_LIMIT_METRICS = 64 << 10,     /* a daemon's metrics: some thirty, with few labels */
   FT_LIMIT_OUTPUT = 64 << 20       /* the output of the command, SVG included */
 };
 

@@ -30,6 +30,8 @@ struct ft_config {
   /* platform of this node if no platform section has it; empty: the fingerprint */
   char node_platform[64];
   char currency[16];            /* of prices; empty: none */
+  char metrics_file[PATH_MAX];  /* of the agent's metrics; empty: none */
+  char metrics_listen[64];      /* address of the learner's metrics; empty: none */
   double sample_hertz;          /* sampling rate of jobs */
   double cluster_seconds;       /* interval of cluster polls */
   ft_rule rule;                 /* FT_RULE_UNKNOWN: from the configuration of Slurm */

@@ -3,7 +3,8 @@
  * Measures the CPU time of a task's start on a full node: of adding its root to a new tree and of
  * the sample that follows, above that of a sample without a start; and of the samples themselves.
  * Each of JOBS trees has PROCESSES processes, one of them a daemon whose parent has ended, which
- * its environment alone assigns to its job.
+ * its environment alone assigns to its job. As on a node, another process forks the jobs: a fork by
+ * the one that is measured would copy its page tables, and the copies' faults would be counted.
  *
  *   task_start [JOBS [PROCESSES]]    100 and 20
  */
@@ -16,6 +17,7 @@
 #include <string.h>
 #include <sys/prctl.h>
 #include <sys/resource.h>
+#include <sys/socket.h>
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
@@ -46,6 +48,14 @@ static double cpu_seconds(void)
   return (double)used.tv_sec + 1e-9 * (double)used.tv_nsec;
 }
 
+/* Ends this process when PARENT, which forked it, ends. */
+static void end_with(pid_t parent)
+{
+  prctl(PR_SET_PDEATHSIG, SIGKILL);
+  if (getppid() != parent)
+    _exit(0);
+}
+
 static void wait_for_signal(void)
 {
   for (;;)
@@ -69,15 +79,22 @@ static void begin_daemon(const char *mark)
   _exit(1);
 }
 
+/* Writes the environment variable of JOB to OUT. */
+static void job_mark(uint64_t job, char out[64])
+{
+  (void)snprintf(out, 64, "SLURM_JOB_ID=%u", (unsigned)job);
+}
+
 /* Begins a job of COUNT processes in a session of its own. Returns the pid of its root. */
 static pid_t begin_job(const char *mark, uint64_t count, bool has_daemon)
 {
-  pid_t root = fork(), child;
+  pid_t parent = getpid(), root = fork(), child;
 
   if (root)
     return root;
   setsid();
-  prctl(PR_SET_PDEATHSIG, SIGKILL);
+  end_with(parent);
+  parent = getpid();
   for (uint64_t i = 1; i < count; i++) {
     bool is_daemon = has_daemon && i == 1;
 
@@ -85,7 +102,7 @@ static pid_t begin_job(const char *mark, uint64_t count, bool has_daemon)
     if (child == 0) {
       if (is_daemon)
         begin_daemon(mark);
-      prctl(PR_SET_PDEATHSIG, SIGKILL);
+      end_with(parent);
       wait_for_signal();
     }
     if (is_daemon)
@@ -95,12 +112,73 @@ static pid_t begin_job(const char *mark, uint64_t count, bool has_daemon)
   return 0;
 }
 
-/* Opens the tree of JOB, whose root is PID. Exits on error. */
-static struct ft_tree *open_tree(struct ft_measure *measure, const char *mark, pid_t pid)
+/* What the process that forks the jobs is to do. */
+struct order {
+  pid_t end;    /* kill and reap this root; 0: begin a job, of: */
+  uint64_t job; /* its number */
+  uint64_t count;
+  bool has_daemon;
+};
+
+/* Executes the orders that arrive at FD, and replies to each with the pid of the job's root. */
+static void fork_jobs(int fd, pid_t parent)
 {
+  struct order order;
+  char mark[64];
+
+  end_with(parent);
+  while (read(fd, &order, sizeof order) == sizeof order) {
+    pid_t root = order.end;
+
+    if (root) {
+      kill(root, SIGKILL);
+      waitpid(root, NULL, 0);
+    } else {
+      job_mark(order.job, mark);
+      root = begin_job(mark, order.count, order.has_daemon);
+    }
+    if (write(fd, &root, sizeof root) != sizeof root)
+      break;
+  }
+  _exit(0);
+}
+
+/* Starts the process that forks the jobs. Returns the socket for orders; -1 with errno. */
+static int start_forking(void)
+{
+  pid_t parent = getpid(), pid;
+  int ends[2];
+
+  if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, ends) < 0 || (pid = fork()) < 0)
+    return -1;
+  if (pid == 0) {
+    close(ends[0]);
+    fork_jobs(ends[1], parent);
+  }
+  close(ends[1]);
+  return ends[0];
+}
+
+/* Has ORDER executed. Returns the root's pid; exits on error. */
+static pid_t give_order(int forking, struct order order)
+{
+  pid_t root;
+
+  if (write(forking, &order, sizeof order) == sizeof order &&
+      read(forking, &root, sizeof root) == sizeof root && root > 0)
+    return root;
+  fprintf(stderr, "task_start: cannot begin a job\n");
+  exit(3);
+}
+
+/* Opens the tree of JOB, whose root is PID. Exits on error. */
+static struct ft_tree *open_tree(struct ft_measure *measure, uint64_t job, pid_t pid)
+{
+  char mark[64];
   struct ft_error err = { 0 };
   struct ft_tree *tree = ft_tree_open(measure, &err);
 
+  job_mark(job, mark);
   if (tree)
     ft_tree_set_mark(tree, mark, getuid());
   if (!tree || ft_tree_add_root(tree, pid, 0, false, &err) < 0) {
@@ -129,8 +207,12 @@ int main(int argc, char **argv)
   struct ft_measure *measure;
   unsigned counted = 0;
   struct ft_error err;
-  char mark[64];
+  int forking;
 
+  if (pipe2(until_end, O_CLOEXEC) < 0 || (forking = start_forking()) < 0) {
+    fprintf(stderr, "task_start: no pipe or no process\n");
+    return 3;
+  }
   if (setrlimit(RLIMIT_NOFILE, &limit) < 0) {
     limit.rlim_cur = limit.rlim_max = 0;
     (void)!getrlimit(RLIMIT_NOFILE, &limit);
@@ -138,14 +220,15 @@ int main(int argc, char **argv)
     (void)setrlimit(RLIMIT_NOFILE, &limit);
   }
   measure = ft_measure_open(&settings, &err);
-  if (!measure || !trees || pipe2(until_end, O_CLOEXEC) < 0) {
-    fprintf(stderr, "task_start: %s\n", measure ? "no memory or no pipe" : err.text);
+  if (!measure || !trees) {
+    fprintf(stderr, "task_start: %s\n", measure ? "no memory" : err.text);
     return 3;
   }
-  for (uint64_t i = 0; i < jobs; i++) {
-    (void)snprintf(mark, sizeof mark, "SLURM_JOB_ID=%u", (unsigned)i + 1);
-    trees[i] = open_tree(measure, mark, begin_job(mark, processes, true));
-  }
+  for (uint64_t i = 0; i < jobs; i++)
+    trees[i] = open_tree(
+        measure, i + 1,
+        give_order(forking,
+                   (struct order){ .job = i + 1, .count = processes, .has_daemon = true }));
   for (int i = 0; i < SETTLING_SAMPLES; i++) {
     ft_measure_sample(measure);
     usleep(1e6 * SAMPLE_SECONDS);
@@ -161,18 +244,17 @@ int main(int argc, char **argv)
     struct ft_tree *tree;
     double before;
 
-    (void)snprintf(mark, sizeof mark, "SLURM_JOB_ID=%u", (unsigned)jobs + 1 + (unsigned)i);
-    root = begin_job(mark, TASK_PROCESSES, false);
+    root = give_order(forking,
+                      (struct order){ .job = jobs + 1 + (uint64_t)i, .count = TASK_PROCESSES });
     usleep(1e6 * SAMPLE_SECONDS);
     before = cpu_seconds();
-    tree = open_tree(measure, mark, root);
+    tree = open_tree(measure, jobs + 1 + (uint64_t)i, root);
     ft_measure_sample(measure);
     start[i] = cpu_seconds() - before;
     if (ft_tree_latest(tree)->processes != TASK_PROCESSES)
       printf("start %d: %u of %d processes\n", i + 1, ft_tree_latest(tree)->processes,
              TASK_PROCESSES);
-    kill(root, SIGKILL);
-    waitpid(root, NULL, 0);
+    (void)give_order(forking, (struct order){ .end = root });
     ft_tree_close(tree, NULL);
     ft_measure_sample(measure);
   }

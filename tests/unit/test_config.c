@@ -61,7 +61,8 @@ static void every_key_is_read(void **state)
   write_config(
       "# a comment\n"
       "state_dir = /srv/foretell\nsocket = /run/x.sock\ncluster = alpha\nnode_platform = "
-      "\"milan\"\n"
+      "\"milan\"\nmetrics_file = /srv/metrics/foretell.prom\n"
+      "metrics_listen = \"127.0.0.1:9841\"\n"
       "sample_hz = 5\ncluster_refresh = 60\nmemory_rule = cgroup\nslurm_bin = /opt/slurm/bin\n"
       "helper_timeout_ms = 250\nuser_apps = no\nmax_runs = 0\n"
       "max_age = \"400 days\"\nmax_apps = 50\n"
@@ -80,6 +81,8 @@ static void every_key_is_read(void **state)
   assert_string_equal(c.socket, "/run/x.sock");
   assert_string_equal(c.cluster, "alpha");
   assert_string_equal(c.node_platform, "milan");
+  assert_string_equal(c.metrics_file, "/srv/metrics/foretell.prom");
+  assert_string_equal(c.metrics_listen, "127.0.0.1:9841");
   assert_string_equal(c.slurm_bin, "/opt/slurm/bin");
   assert_true(c.sample_hertz == 5 && c.cluster_seconds == 60);
   assert_int_equal(c.rule, FT_RULE_CGROUP);

@@ -154,6 +154,42 @@ static void without_a_disk_runs_stay_in_memory(void **state)
   ft_spool_close(spool);
 }
 
+static void waiting_runs_are_counted(void **state)
+{
+  ft_observation o = observation(1);
+  struct ft_spool *spool;
+  struct ft_error err;
+  struct ft_spool_usage usage;
+  struct stat st;
+  char name[64];
+
+  (void)state;
+  spool = ft_spool_open(folder_fd, &err);
+  for (int i = 0; i < 2; i++)
+    assert_int_equal(ft_spool_put(spool, &o, &err), 0);
+  (void)snprintf(name, sizeof name, "spool/%016" PRIx64 ".obs", ft_observation_key(&o));
+  assert_int_equal(fstatat(folder_fd, name, &st, 0), 0);
+  usage = ft_spool_usage(spool);
+  assert_true(usage.files == 1 && usage.in_memory == 0 && usage.bytes == (uint64_t)st.st_size);
+  ft_spool_close(spool);
+  spool = ft_spool_open(folder_fd, &err);
+  o = observation(2);
+  assert_int_equal(ft_spool_put(spool, &o, &err), 0);
+  usage = ft_spool_usage(spool);
+  assert_true(usage.files == 2 && usage.bytes > (uint64_t)st.st_size);
+  ft_spool_remove(spool, ft_observation_key(&o));
+  o = observation(1);
+  ft_spool_remove(spool, ft_observation_key(&o));
+  usage = ft_spool_usage(spool);
+  assert_true(usage.files == 0 && usage.bytes == 0);
+  ft_spool_close(spool);
+  spool = ft_spool_open(-1, &err);
+  assert_int_equal(ft_spool_put(spool, &o, &err), 1);
+  usage = ft_spool_usage(spool);
+  assert_true(usage.files == 0 && usage.in_memory == 1 && usage.bytes == 0);
+  ft_spool_close(spool);
+}
+
 static int take_not_3(const ft_observation *o, void *data)
 {
   return o->job_id == 3 ? 1 : take(o, data);
@@ -379,15 +415,13 @@ static void a_damaged_journal_gives_its_intact_entries(void **state)
 int main(void)
 {
 #define TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
-  const struct CMUnitTest tests[] = { TEST(spooled_runs_are_delivered_once),
-                                      TEST(a_later_record_of_a_run_replaces_it),
-                                      TEST(without_a_disk_runs_stay_in_memory),
-                                      TEST(an_undeliverable_run_delays_no_other),
-                                      TEST(a_run_can_be_read_again),
-                                      TEST(a_damaged_file_is_set_aside),
-                                      TEST(a_run_stays_in_memory_until_it_is_on_the_disk),
-                                      TEST(running_jobs_are_found_again),
-                                      TEST(a_damaged_journal_gives_its_intact_entries) };
+  const struct CMUnitTest tests[] = {
+    TEST(spooled_runs_are_delivered_once),      TEST(a_later_record_of_a_run_replaces_it),
+    TEST(without_a_disk_runs_stay_in_memory),   TEST(waiting_runs_are_counted),
+    TEST(an_undeliverable_run_delays_no_other), TEST(a_run_can_be_read_again),
+    TEST(a_damaged_file_is_set_aside),          TEST(a_run_stays_in_memory_until_it_is_on_the_disk),
+    TEST(running_jobs_are_found_again),         TEST(a_damaged_journal_gives_its_intact_entries)
+  };
 
   return cmocka_run_group_tests_name("spool", tests, NULL, NULL);
 }
