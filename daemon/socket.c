@@ -86,7 +86,7 @@ int ft_socket_listen(const char *path, int type, mode_t mode, struct ft_error *e
 }
 
 /* Binds a socket to ADDRESS and listens. Returns its descriptor, or -1 with errno. */
-static int listen_at(const struct addrinfo *address)
+static int bind_and_listen(const struct addrinfo *address)
 {
   const int yes = 1, no = 0;
   int fd = socket(address->ai_family, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
@@ -114,7 +114,7 @@ int ft_socket_listen_tcp(const char *address, const char *port, struct ft_error 
   for (const char *const *host = address[0] ? one : all; *host && fd < 0; host++) {
     status = getaddrinfo(*host, port, &hints, &found);
     if (status == 0) {
-      fd = listen_at(found);
+      fd = bind_and_listen(found);
       freeaddrinfo(found);
     }
   }
