@@ -176,7 +176,7 @@ static ft_rule last_rule(const struct ft_agent *agent)
 /* Opens what exchanges messages with the learner. */
 static int open_uplink(struct ft_agent *agent, struct ft_error *err)
 {
-  agent->uplink = ft_uplink_open(agent->loop, agent->config.learner_socket, agent->state_fd);
+  agent->uplink = ft_uplink_open(agent->loop, &agent->config, agent->state_fd);
   if (!agent->uplink)
     return ft_error_set(err, "out of memory");
   agent->records = ft_job_records_open(agent->loop, agent->uplink, ft_agent_slurm_reply, agent);

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /*
- * foretell-courier SOCKET: sends the requests of an agent, which come as packets on standard input,
- * to the learner that listens at SOCKET, and returns its replies. A process of its own, because
- * libcurl takes more memory than the agent, and a disk may take long. Ends when the agent ends.
+ * foretell-courier: sends the requests of an agent, which come as packets on standard input, to a
+ * learner (agent/route.h), and returns its replies. A process of its own, because libcurl takes
+ * more memory than the agent, and a disk or munged may take long. Ends when the agent ends.
  */
 #include "config.h"
 
@@ -21,6 +21,7 @@
 #include <unistd.h>
 
 #include "agent/courier.h"
+#include "agent/route.h"
 #include "agent/spool.h"
 #include "predictor/core/io.h"
 
@@ -33,6 +34,7 @@
  * interval of deliveries. */
 #define SYNC_SECONDS 300
 
+enum { HTTP_OK = 200, HTTP_UNAUTHORIZED = 401 };
 enum { COURIER_DONE = 0, COURIER_USAGE = 2, COURIER_FAILED = 3 };
 
 struct errand {
@@ -40,10 +42,14 @@ struct errand {
   bool running;
   char why[CURL_ERROR_SIZE];
   struct ft_courier_packet request, reply;
-  size_t reply_length; /* of the body */
+  size_t request_length, reply_length; /* of the bodies */
+  struct ft_attempt attempt;
+  size_t failures; /* of learners to reply to this request */
+  bool renewed;    /* sent once more with a new credential */
 };
 
 static struct errand errands[FT_EXCHANGE_COUNT];
+static struct ft_route route;
 
 static size_t take_body(char *data, size_t size, size_t count, void *to)
 {
@@ -56,19 +62,12 @@ static size_t take_body(char *data, size_t size, size_t count, void *to)
   return size * count;
 }
 
-static int open_errand(struct errand *e, enum ft_exchange exchange, const char *socket,
-                       const struct curl_slist *headers)
+static int open_errand(struct errand *e)
 {
-  char url[64];
-
   e->curl = curl_easy_init();
   if (!e->curl)
     return -1;
-  (void)snprintf(url, sizeof url, "http://learner%s", ft_exchange_paths[exchange]);
-  return curl_easy_setopt(e->curl, CURLOPT_URL, url) ||
-                 curl_easy_setopt(e->curl, CURLOPT_UNIX_SOCKET_PATH, socket) ||
-                 curl_easy_setopt(e->curl, CURLOPT_POST, 1L) ||
-                 curl_easy_setopt(e->curl, CURLOPT_HTTPHEADER, headers) ||
+  return curl_easy_setopt(e->curl, CURLOPT_POST, 1L) ||
                  curl_easy_setopt(e->curl, CURLOPT_PROXY, "") ||
                  curl_easy_setopt(e->curl, CURLOPT_NOSIGNAL, 1L) ||
                  curl_easy_setopt(e->curl, CURLOPT_CONNECTTIMEOUT, CONNECT_SECONDS) ||
@@ -81,27 +80,18 @@ static int open_errand(struct errand *e, enum ft_exchange exchange, const char *
              : 0;
 }
 
-/* Receives a request and starts it. Returns false if the agent has ended. */
-static bool receive_request(CURLM *multi)
+/* Sends the request of E to the learner in use. Returns 0; -1 and ERR. */
+static int start_attempt(CURLM *multi, struct errand *e, struct ft_error *err)
 {
-  static struct ft_courier_packet packet;
-  ssize_t got = recv(STDIN_FILENO, &packet, sizeof packet, MSG_DONTWAIT);
-  size_t length = (size_t)got - FT_COURIER_HEAD;
-  struct errand *e;
-
-  if (got < 0 && (errno == EAGAIN || errno == EINTR))
-    return true;
-  if (got < (ssize_t)FT_COURIER_HEAD || packet.exchange >= FT_EXCHANGE_COUNT ||
-      errands[packet.exchange].running)
-    return false;
-  e = &errands[packet.exchange];
-  memcpy(&e->request, &packet, (size_t)got);
   e->reply_length = 0;
   e->why[0] = '\0';
-  e->running = curl_easy_setopt(e->curl, CURLOPT_POSTFIELDS, e->request.body) == CURLE_OK &&
-               curl_easy_setopt(e->curl, CURLOPT_POSTFIELDSIZE, (long)length) == CURLE_OK &&
-               curl_multi_add_handle(multi, e->curl) == CURLM_OK;
-  return e->running;
+  if (ft_route_attempt(&route, e->curl, (enum ft_exchange)e->request.exchange, e->request.body,
+                       e->request_length, &e->attempt, err) < 0)
+    return -1;
+  if (curl_multi_add_handle(multi, e->curl))
+    return ft_error_set(err, "out of memory");
+  e->running = true;
+  return 0;
 }
 
 static bool sync_file(int directory, const char *name)
@@ -132,25 +122,57 @@ static bool sync_spool(void)
   return synced;
 }
 
-/* Sends the reply of E, which has ended with CODE. Returns false if the agent has ended. */
-static bool send_errand_reply(struct errand *e, CURLcode code)
+/* Sends the reply of E, with HTTP's STATUS or, if that is 0, the line WHY. Returns false if the
+ * agent has ended. */
+static bool send_errand_reply(struct errand *e, long status, const char *why)
 {
-  enum { HTTP_OK = 200 };
-  long status = 0;
-
   e->reply.exchange = e->request.exchange;
-  if (code == CURLE_OK) {
-    (void)curl_easy_getinfo(e->curl, CURLINFO_RESPONSE_CODE, &status);
-  } else {
-    e->reply_length = (size_t)snprintf(e->reply.body, sizeof e->reply.body, "%s",
-                                       e->why[0] ? e->why : curl_easy_strerror(code));
-  }
   e->reply.status = (uint32_t)status;
+  if (!status)
+    e->reply_length = (size_t)snprintf(e->reply.body, sizeof e->reply.body, "%s", why);
   e->reply.synced = e->request.exchange == FT_EXCHANGE_RUNS && status != HTTP_OK && sync_spool();
+  ft_attempt_free(&e->attempt);
   return send(STDIN_FILENO, &e->reply, FT_COURIER_HEAD + e->reply_length, MSG_NOSIGNAL) >= 0;
 }
 
-static bool send_errand_replies(CURLM *multi)
+/* Whether to send E once more after an attempt with the result CODE and HTTP's STATUS: to the next
+ * learner, or with a new credential, because libcurl repeats a request by itself on a connection
+ * that was just closed. */
+static bool wants_attempt(struct errand *e, CURLcode code, long status)
+{
+  if (code != CURLE_OK) {
+    ft_route_fail(&route, e->attempt.learner);
+    return ++e->failures < route.count;
+  }
+  if (status != HTTP_UNAUTHORIZED || e->renewed)
+    return false;
+  e->renewed = true;
+  return true;
+}
+
+/* Handles the end of an attempt of E with CODE. Returns false if the agent has ended. */
+static bool end_attempt(CURLM *multi, struct errand *e, CURLcode code)
+{
+  const struct ft_address *learner = &route.learner[e->attempt.learner];
+  const char *text = e->why[0] ? e->why : curl_easy_strerror(code);
+  struct ft_error err = { "" };
+  long status = 0;
+
+  if (code == CURLE_OK)
+    (void)curl_easy_getinfo(e->curl, CURLINFO_RESPONSE_CODE, &status);
+  else
+    (void)ft_error_set(&err, "%s%s%s", route.socket ? "" : learner->host, route.socket ? "" : ": ",
+                       text);
+  e->running = false;
+  if (wants_attempt(e, code, status)) {
+    if (start_attempt(multi, e, &err) == 0)
+      return true;
+    status = 0;
+  }
+  return send_errand_reply(e, status, err.text);
+}
+
+static bool end_attempts(CURLM *multi)
 {
   struct CURLMsg *message;
   int left;
@@ -163,11 +185,31 @@ static bool send_errand_replies(CURLM *multi)
       continue;
     (void)curl_easy_getinfo(message->easy_handle, CURLINFO_PRIVATE, (char **)&e);
     (void)curl_multi_remove_handle(multi, message->easy_handle);
-    e->running = false;
-    if (!send_errand_reply(e, code))
+    if (!end_attempt(multi, e, code))
       return false;
   }
   return true;
+}
+
+/* Receives a request and starts it. Returns false if the agent has ended. */
+static bool receive_request(CURLM *multi)
+{
+  static struct ft_courier_packet packet;
+  ssize_t got = recv(STDIN_FILENO, &packet, sizeof packet, MSG_DONTWAIT);
+  struct ft_error err;
+  struct errand *e;
+
+  if (got < 0 && (errno == EAGAIN || errno == EINTR))
+    return true;
+  if (got < (ssize_t)FT_COURIER_HEAD || packet.exchange >= FT_EXCHANGE_COUNT ||
+      errands[packet.exchange].running)
+    return false;
+  e = &errands[packet.exchange];
+  memcpy(&e->request, &packet, (size_t)got);
+  e->request_length = (size_t)got - FT_COURIER_HEAD;
+  e->failures = 0;
+  e->renewed = false;
+  return start_attempt(multi, e, &err) == 0 || send_errand_reply(e, 0, err.text);
 }
 
 static int run_errands(CURLM *multi)
@@ -176,7 +218,7 @@ static int run_errands(CURLM *multi)
   int running;
 
   for (;;) {
-    if (curl_multi_perform(multi, &running) || !send_errand_replies(multi) ||
+    if (curl_multi_perform(multi, &running) || !end_attempts(multi) ||
         curl_multi_poll(multi, &agent, 1, 1000 * (int)REPLY_SECONDS, NULL))
       return COURIER_FAILED;
     if (!receive_request(multi))
@@ -186,21 +228,19 @@ static int run_errands(CURLM *multi)
 
 int main(int argc, char **argv)
 {
-  struct curl_slist *headers = NULL;
+  struct ft_error err;
   CURLM *multi;
 
-  if (argc != 2) {
-    fputs("foretell-courier: a part of foretelld, which starts it\n", stderr);
+  if (ft_route_parse(&route, argc - 1, argv + 1, &err) < 0) {
+    fprintf(stderr, "foretell-courier: %s\n", err.text);
     return COURIER_USAGE;
   }
   (void)prctl(PR_SET_PDEATHSIG, SIGKILL);
-  /* without "Expect: 100-continue", which costs a round trip */
-  headers = curl_slist_append(headers, "Expect:");
-  headers = headers ? curl_slist_append(headers, "Content-Type: application/x-protobuf") : NULL;
-  if (!headers || curl_global_init(CURL_GLOBAL_NOTHING) || !(multi = curl_multi_init()))
+  if (curl_global_init(route.tls ? CURL_GLOBAL_SSL : CURL_GLOBAL_NOTHING) ||
+      !(multi = curl_multi_init()))
     return COURIER_FAILED;
   for (int i = 0; i < FT_EXCHANGE_COUNT; i++)
-    if (open_errand(&errands[i], (enum ft_exchange)i, argv[1], headers) < 0)
+    if (open_errand(&errands[i]) < 0)
       return COURIER_FAILED;
   return run_errands(multi);
 }

@@ -4,6 +4,8 @@
  * learner, over a socket of type SOCK_SEQPACKET. Its descriptor FT_COURIER_STATE_FD is the state
  * directory, where it waits for the disk, so that the agent need not: while observations cannot be
  * delivered, it syncs the spool's files.
+ *
+ * Its arguments are SOCKET; LEARNERS "munge" MUNGE_SOCKET; or LEARNERS "tls" CERTIFICATE KEY CA.
  */
 #ifndef FT_AGENT_COURIER_H
 #define FT_AGENT_COURIER_H

@@ -33,6 +33,7 @@ struct ft_delivery {
   bool warned;         /* that observations are not accepted */
   bool refusal_warned; /* that one of them is refused, but others are accepted */
   uint64_t number;     /* of the observation added last when it was sent */
+  size_t limit;        /* of a request's observations: 1 after one that the learner cannot read */
   size_t count;
   struct sent sent[FT_EXCHANGE_RUN_LIMIT];
   struct ft_delivery_figures figures; /* but `spool` */
@@ -53,6 +54,7 @@ struct ft_delivery *ft_delivery_open(struct ft_loop *loop, struct ft_uplink *upl
   delivery->loop = loop;
   delivery->uplink = uplink;
   delivery->retry_seconds = RETRY_SECONDS;
+  delivery->limit = FT_EXCHANGE_RUN_LIMIT;
   delivery->retry = (struct ft_timer){ .fire = retry_due, .data = delivery };
   delivery->spool = ft_spool_open(state_fd, err);
   if (delivery->spool)
@@ -106,6 +108,7 @@ static void end_delivery_pass(struct ft_delivery *delivery)
     if (delivery->warned || delivery->refusal_warned)
       ft_log(LOG_INFO, "all spooled observations are stored");
     delivery->warned = delivery->refusal_warned = false;
+    delivery->limit = FT_EXCHANGE_RUN_LIMIT;
     delivery->retry_seconds = RETRY_SECONDS;
   }
 }
@@ -121,7 +124,7 @@ static int fill_request(struct ft_delivery *delivery, struct ft_buf *list)
   delivery->count = 0;
   if (!o)
     return -1;
-  while (delivery->count < FT_EXCHANGE_RUN_LIMIT && ft_spool_next(delivery->spool, o, &key)) {
+  while (delivery->count < delivery->limit && ft_spool_next(delivery->spool, o, &key)) {
     if (ft_exchange_add(list, o, &err) < 0) {
       ft_spool_unread(delivery->spool);
       break;
@@ -152,6 +155,16 @@ static void apply_verdict(struct ft_delivery *delivery, const struct sent *sent,
 
 static void send_next(struct ft_delivery *delivery);
 
+/* The learner cannot read the request, because of WHY. The next pass sends its observations one by
+ * one, so that the one at fault delays no other. */
+static void leave_request(struct ft_delivery *delivery, const char *why)
+{
+  for (size_t i = 0; i < delivery->count; i++)
+    apply_verdict(delivery, &delivery->sent[i], FT_VERDICT_REFUSED, why);
+  delivery->limit = 1;
+  send_next(delivery);
+}
+
 static void runs_judged(const struct ft_uplink_reply *reply, void *data)
 {
   struct ft_delivery *delivery = data;
@@ -160,6 +173,10 @@ static void runs_judged(const struct ft_uplink_reply *reply, void *data)
   size_t i = 0;
 
   delivery->sending = false;
+  if (reply->malformed) {
+    leave_request(delivery, reply->why);
+    return;
+  }
   if (!reply->body ||
       ft_record_decode(FT_RECORD_VERDICTS, reply->body, reply->length, &v, &err) < 0) {
     if (reply->synced)

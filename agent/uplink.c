@@ -10,7 +10,6 @@
 #include <string.h>
 #include <sys/socket.h>
 #include <sys/uio.h>
-#include <sys/un.h>
 #include <unistd.h>
 
 #include "agent/courier.h"
@@ -19,9 +18,12 @@
 #include "predictor/core/text.h"
 #include "predictor/core/utf8.h"
 
+/* Of the courier, its name included. */
+enum { ARGUMENT_LIMIT = 6 };
+
 struct ft_uplink {
   struct ft_loop *loop;
-  char socket[sizeof(((struct sockaddr_un *)0)->sun_path)];
+  char *argv[ARGUMENT_LIMIT + 1]; /* of the courier */
   int state_fd;
   struct ft_watch watch; /* fd -1: no courier runs */
   double reply_time;     /* ft_io_now of the latest reply; 0: none yet */
@@ -49,7 +51,7 @@ static void drop_courier(struct ft_uplink *uplink, const char *why)
 
 static void packet_ready(struct ft_watch *watch)
 {
-  enum { HTTP_OK = 200 };
+  enum { HTTP_OK = 200, HTTP_BAD_REQUEST = 400 };
   struct ft_uplink *uplink = watch->data;
   struct ft_courier_packet *packet = malloc(sizeof *packet + 1);
   ssize_t got = packet ? recv(watch->fd, packet, sizeof *packet, MSG_DONTWAIT) : 0;
@@ -78,6 +80,7 @@ static void packet_ready(struct ft_watch *watch)
     ft_utf8_make_printable(why);
   }
   reply.synced = packet->synced;
+  reply.malformed = packet->status == HTTP_BAD_REQUEST;
   e.call(&reply, e.data);
 out:
   free(packet);
@@ -104,8 +107,7 @@ static void find_courier(char out[PATH_MAX])
  * FT_COURIER_STATE_FD. Returns 0, or an errno. */
 static int spawn_courier(struct ft_uplink *uplink, int fd)
 {
-  char program[PATH_MAX], name[] = "foretell-courier";
-  char *const argv[] = { name, uplink->socket, NULL };
+  char program[PATH_MAX];
   posix_spawn_file_actions_t actions;
   posix_spawnattr_t attributes;
   sigset_t none;
@@ -120,7 +122,7 @@ static int spawn_courier(struct ft_uplink *uplink, int fd)
   posix_spawn_file_actions_adddup2(&actions, uplink->state_fd, FT_COURIER_STATE_FD);
   posix_spawnattr_setsigmask(&attributes, &none);
   posix_spawnattr_setflags(&attributes, POSIX_SPAWN_SETSIGMASK);
-  status = posix_spawn(&pid, program, &actions, &attributes, argv, environ);
+  status = posix_spawn(&pid, program, &actions, &attributes, uplink->argv, environ);
   posix_spawn_file_actions_destroy(&actions);
   posix_spawnattr_destroy(&attributes);
   return status;
@@ -174,7 +176,23 @@ int ft_uplink_send_record(struct ft_uplink *uplink, enum ft_exchange exchange,
   return status;
 }
 
-struct ft_uplink *ft_uplink_open(struct ft_loop *loop, const char *socket, int state_fd)
+/* Sets the courier's arguments (agent/courier.h). Returns 0; -1 out of memory. */
+static int set_arguments(struct ft_uplink *uplink, const struct ft_config *config)
+{
+  const struct ft_config_network *n = &config->network;
+  const char *const local[] = { "foretell-courier", config->learner_socket, NULL };
+  const char *const munge[] = { local[0], n->learners, "munge", n->munge_socket, NULL };
+  const char *const tls[] = { local[0],   n->learners, "tls", n->tls_certificate,
+                              n->tls_key, n->tls_ca,   NULL };
+  const char *const *from = !n->learners[0] ? local : n->auth == FT_AUTH_TLS ? tls : munge;
+
+  for (int i = 0; from[i]; i++)
+    if (!(uplink->argv[i] = strdup(from[i])))
+      return -1;
+  return 0;
+}
+
+struct ft_uplink *ft_uplink_open(struct ft_loop *loop, const struct ft_config *config, int state_fd)
 {
   struct ft_uplink *uplink = calloc(1, sizeof *uplink);
 
@@ -183,8 +201,10 @@ struct ft_uplink *ft_uplink_open(struct ft_loop *loop, const char *socket, int s
   uplink->loop = loop;
   uplink->state_fd = state_fd;
   uplink->watch.fd = -1;
-  (void)ft_string_copy(socket, uplink->socket, sizeof uplink->socket);
-  return uplink;
+  if (set_arguments(uplink, config) == 0)
+    return uplink;
+  ft_uplink_close(uplink);
+  return NULL;
 }
 
 double ft_uplink_reply_time(const struct ft_uplink *uplink)
@@ -200,5 +220,7 @@ void ft_uplink_close(struct ft_uplink *uplink)
     ft_loop_unwatch(uplink->loop, &uplink->watch);
     close(uplink->watch.fd);
   }
+  for (int i = 0; i < ARGUMENT_LIMIT; i++)
+    free(uplink->argv[i]);
   free(uplink);
 }

@@ -8,6 +8,7 @@
 
 #include "daemon/exchange.h"
 #include "daemon/loop.h"
+#include "predictor/site/conf.h"
 
 struct ft_uplink;
 
@@ -16,14 +17,16 @@ struct ft_uplink_reply {
   const void *body; /* a message of LENGTH bytes; NULL: there is none */
   size_t length;
   const char *why; /* without a body: one line */
+  bool malformed;  /* without a body: the learner cannot read the request */
   bool synced;     /* to FT_EXCHANGE_RUNS without a body: the spool's files are on the disk */
 };
 
 typedef void ft_uplink_callback(const struct ft_uplink_reply *reply, void *data);
 
-/* Connects to the learner at SOCKET (copied) when the first request is sent. STATE_FD is the state
- * directory, borrowed. Returns NULL out of memory. */
-struct ft_uplink *ft_uplink_open(struct ft_loop *loop, const char *socket, int state_fd);
+/* Connects to the learner that CONFIG (copied) names when the first request is sent. STATE_FD is
+ * the state directory, borrowed. Returns NULL out of memory. */
+struct ft_uplink *ft_uplink_open(struct ft_loop *loop, const struct ft_config *config,
+                                 int state_fd);
 
 /* Returns the time of the learner's latest reply, as ft_io_now; 0: none yet. */
 double ft_uplink_reply_time(const struct ft_uplink *uplink);

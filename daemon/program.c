@@ -210,11 +210,14 @@ void ft_daemon_reload_config(const char *path, struct ft_config *config, void (*
   if (strcmp(new->state_directory, config->state_directory) != 0 ||
       strcmp(new->socket, config->socket) != 0 ||
       strcmp(new->learner_socket, config->learner_socket) != 0 ||
+      memcmp(&new->network, &config->network, sizeof new->network) != 0 ||
       new->sample_hertz != config->sample_hertz)
-    ft_log(LOG_WARNING, "state_dir, socket, learner_socket or sample_hz changed; restart to apply");
+    ft_log(LOG_WARNING, "state_dir, sample_hz, a socket or a key of the network changed; restart to"
+                        " apply");
   memcpy(new->state_directory, config->state_directory, sizeof new->state_directory);
   memcpy(new->socket, config->socket, sizeof new->socket);
   memcpy(new->learner_socket, config->learner_socket, sizeof new->learner_socket);
+  new->network = config->network;
   new->sample_hertz = config->sample_hertz;
   *config = *new;
   apply(data);

@@ -3,6 +3,8 @@
 
 #include <errno.h>
 #include <limits.h>
+#include <netdb.h>
+#include <netinet/in.h>
 #include <stdbool.h>
 #include <string.h>
 #include <sys/socket.h>
@@ -81,6 +83,45 @@ int ft_socket_listen(const char *path, int type, mode_t mode, struct ft_error *e
     (void)unlink(path);
   close(fd);
   return -1;
+}
+
+/* Binds a socket to ADDRESS and listens. Returns its descriptor, or -1 with errno. */
+static int bind_and_listen(const struct addrinfo *address)
+{
+  const int yes = 1, no = 0;
+  int fd = socket(address->ai_family, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
+
+  if (fd < 0)
+    return -1;
+  (void)setsockopt(fd, SOL_SOCKET, SO_REUSEADDR, &yes, sizeof yes);
+  if (address->ai_family == AF_INET6)
+    (void)setsockopt(fd, IPPROTO_IPV6, IPV6_V6ONLY, &no, sizeof no);
+  if (bind(fd, address->ai_addr, address->ai_addrlen) == 0 && listen(fd, SOMAXCONN) == 0)
+    return fd;
+  close(fd);
+  return -1;
+}
+
+int ft_socket_listen_tcp(const char *address, const char *port, struct ft_error *err)
+{
+  const struct addrinfo hints = { .ai_flags = AI_PASSIVE | AI_NUMERICHOST | AI_NUMERICSERV,
+                                  .ai_socktype = SOCK_STREAM };
+  /* "::" accepts IPv4, too; "0.0.0.0" is for hosts without IPv6 */
+  const char *const all[] = { "::", "0.0.0.0", NULL }, *const one[] = { address, NULL };
+  struct addrinfo *found = NULL;
+  int fd = -1, status = 0;
+
+  for (const char *const *host = address[0] ? one : all; *host && fd < 0; host++) {
+    status = getaddrinfo(*host, port, &hints, &found);
+    if (status == 0) {
+      fd = bind_and_listen(found);
+      freeaddrinfo(found);
+    }
+  }
+  if (fd >= 0)
+    return fd;
+  return status ? ft_error_set(err, "listen: %s: expected a numeric address", address)
+                : ft_error_errno(err, "listen: %s%sport %s", address, address[0] ? ", " : "", port);
 }
 
 static void watch_again(void *data)

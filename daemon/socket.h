@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Unix sockets bound to a path. */
+/* Listening sockets: Unix sockets bound to a path, and TCP. */
 #ifndef FT_DAEMON_SOCKET_H
 #define FT_DAEMON_SOCKET_H
 
@@ -15,6 +15,12 @@
  * also removes PATH.
  */
 int ft_socket_listen(const char *path, int type, mode_t mode, struct ft_error *err);
+
+/*
+ * Listens at the numeric ADDRESS (empty: all addresses of this host) and PORT with TCP. Returns a
+ * non-blocking descriptor; -1 and ERR.
+ */
+int ft_socket_listen_tcp(const char *address, const char *port, struct ft_error *err);
 
 /*
  * Pause of a listening socket after accept() failed for lack of descriptors or memory: the socket

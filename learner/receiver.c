@@ -12,6 +12,7 @@
 #include "daemon/log.h"
 #include "daemon/metric_text.h"
 #include "daemon/socket.h"
+#include "daemon/transfer.h"
 #include "learner/receiver.h"
 #include "learner/tally.h"
 #include "predictor/core/io.h"
@@ -19,8 +20,15 @@
 
 /* Limits, by judgement: each agent has one connection, and one more while it delivers. */
 #define CONNECTION_LIMIT 20000
+/* Connections of one address over TCP. */
+#define ADDRESS_LIMIT 128u
+/* Time until the next rejected request is logged, seconds. */
+#define COMPLAINT_SECONDS 10.0
 /* Time until a silent connection is closed; longer than the learner holds a reply. */
 #define CONNECTION_SECONDS 120u
+
+/* Older versions are weak (RFC 8996). */
+#define TLS_VERSIONS "NORMAL:-VERS-ALL:+VERS-TLS1.3:+VERS-TLS1.2"
 
 struct connection {
   struct ft_received received; /* first: ft_receiver_reply gets its address */
@@ -40,8 +48,10 @@ struct ft_receiver {
   void *data;
   void (*write_metrics)(struct ft_buf *out, void *data); /* NULL: none */
   void *metrics_data;
-  char path[sizeof(((struct sockaddr_un *)0)->sun_path)];
-  bool running; /* inside MHD_run */
+  char path[sizeof(((struct sockaddr_un *)0)->sun_path)]; /* empty: TCP */
+  struct ft_access *access;                               /* NULL: a Unix socket */
+  double complain_at; /* monotonic; no rejected request is logged before */
+  bool running;       /* inside MHD_run */
 };
 
 static void run_http(struct ft_receiver *receiver)
@@ -76,6 +86,56 @@ static bool is_peer_allowed(struct MHD_Connection *http)
 
   return info && getsockopt(info->connect_fd, SOL_SOCKET, SO_PEERCRED, &peer, &length) == 0 &&
          (peer.uid == 0 || peer.uid == geteuid());
+}
+
+/* Checks the sender of C over TCP. Returns 0; else the status of HTTP, and ERR. */
+static unsigned check_access(struct connection *c, struct ft_error *err)
+{
+  static const unsigned statuses[] = {
+    [FT_ACCESS_UNPROVED] = MHD_HTTP_UNAUTHORIZED,
+    [FT_ACCESS_DENIED] = MHD_HTTP_FORBIDDEN,
+    [FT_ACCESS_UNKNOWN] = MHD_HTTP_SERVICE_UNAVAILABLE,
+  };
+  struct ft_receiver *receiver = c->receiver;
+  const union MHD_ConnectionInfo *peer =
+      MHD_get_connection_info(c->http, MHD_CONNECTION_INFO_CLIENT_ADDRESS);
+  const union MHD_ConnectionInfo *tls =
+      MHD_get_connection_info(c->http, MHD_CONNECTION_INFO_GNUTLS_SESSION);
+  const struct ft_access_request request = {
+    .exchange = c->received.exchange,
+    .body = &c->received.body,
+    .authorization =
+        MHD_lookup_connection_value(c->http, MHD_HEADER_KIND, MHD_HTTP_HEADER_AUTHORIZATION),
+    .peer = peer ? peer->client_addr : NULL,
+    .tls = tls ? tls->tls_session : NULL,
+  };
+  enum ft_access_result result;
+
+  if (!request.peer)
+    return MHD_HTTP_INTERNAL_SERVER_ERROR;
+  result = ft_access_check(receiver->access, &request, err);
+  if (result == FT_ACCESS_GRANTED)
+    return 0;
+  if (ft_io_monotonic() >= receiver->complain_at) {
+    ft_log(LOG_WARNING, "request rejected: %s", err->text);
+    receiver->complain_at = ft_io_monotonic() + COMPLAINT_SECONDS;
+  }
+  return statuses[result];
+}
+
+/* Decompresses the body of C as its header demands. Returns 0; else the status of HTTP, and ERR. */
+static unsigned decompress_body(struct connection *c, struct ft_error *err)
+{
+  const char *encoding =
+      MHD_lookup_connection_value(c->http, MHD_HEADER_KIND, MHD_HTTP_HEADER_CONTENT_ENCODING);
+
+  if (!encoding)
+    return 0;
+  if (strcmp(encoding, "deflate") != 0) {
+    (void)ft_error_set(err, "unknown content encoding");
+    return MHD_HTTP_UNSUPPORTED_MEDIA_TYPE;
+  }
+  return ft_transfer_inflate(&c->received.body, err) < 0 ? MHD_HTTP_BAD_REQUEST : 0;
 }
 
 static enum MHD_Result queue_reply(struct connection *c)
@@ -131,7 +191,7 @@ static enum MHD_Result begin_request(struct ft_receiver *receiver, struct MHD_Co
   c->received.exchange = (enum ft_exchange)FT_EXCHANGE_COUNT; /* none of them */
   ft_buf_init(&c->received.body, FT_EXCHANGE_BYTES);
   ft_buf_init(&c->reply, FT_LIMIT_RECORD);
-  if (!is_peer_allowed(http))
+  if (!receiver->access && !is_peer_allowed(http))
     return reject_request(c, MHD_HTTP_FORBIDDEN, "only root and the learner's user may send this");
   if (receiver->write_metrics && strcmp(url, FT_METRICS_PATH) == 0 &&
       strcmp(method, MHD_HTTP_METHOD_GET) == 0)
@@ -139,6 +199,28 @@ static enum MHD_Result begin_request(struct ft_receiver *receiver, struct MHD_Co
   status = find_exchange(url, method, &c->received.exchange);
   return status ? reject_request(c, status, "unknown request: this learner is of another version")
                 : MHD_YES;
+}
+
+/* Checks a request whose body is complete, and passes it to the handler. */
+static enum MHD_Result accept_request(struct ft_receiver *receiver, struct connection *c)
+{
+  struct ft_error err = { "" };
+  unsigned status = 0;
+
+  if (c->received.body.failed)
+    return reject_request(c, MHD_HTTP_CONTENT_TOO_LARGE, "the body is too long");
+  if (receiver->access)
+    status = check_access(c, &err);
+  if (!status)
+    status = decompress_body(c, &err);
+  if (status)
+    return reject_request(c, status, err.text);
+  receiver->handler(&c->received, receiver->data);
+  if (c->status)
+    return queue_reply(c);
+  c->suspended = true;
+  MHD_suspend_connection(c->http);
+  return MHD_YES;
 }
 
 /* Called by libmicrohttpd: at first, with each part of the body, at its end, and after a pause. */
@@ -157,15 +239,7 @@ static enum MHD_Result handle_request(void *data, struct MHD_Connection *http, c
     *length = 0;
     return MHD_YES;
   }
-  if (c->received.body.failed)
-    return reject_request(c, MHD_HTTP_CONTENT_TOO_LARGE, "the body is too long");
-  if (!c->status)
-    receiver->handler(&c->received, receiver->data);
-  if (c->status)
-    return queue_reply(c);
-  c->suspended = true;
-  MHD_suspend_connection(http);
-  return MHD_YES;
+  return c->status ? queue_reply(c) : accept_request(receiver, c);
 }
 
 static void request_completed(void *data, struct MHD_Connection *http, void **state,
@@ -223,37 +297,48 @@ void ft_receiver_on_metrics(struct ft_receiver *receiver,
   receiver->metrics_data = data;
 }
 
-/* Starts libmicrohttpd on the listening socket FD, which it owns from then on. */
-static int start_http(struct ft_receiver *receiver, int fd, struct ft_error *err)
+/* Starts libmicrohttpd on the listening socket FD of ADDRESS, which it owns from then on. Returns
+ * 0; -1 and ERR. */
+static int start_http(struct ft_receiver *receiver, int fd, const char *address,
+                      struct ft_error *err)
 {
+  const struct ft_access_tls *tls = receiver->access ? ft_access_tls(receiver->access) : NULL;
+  const struct MHD_OptionItem no_tls[] = { { MHD_OPTION_END, 0, NULL } };
+  const struct MHD_OptionItem with_tls[] = {
+    { MHD_OPTION_HTTPS_MEM_CERT, 0, tls ? (void *)(uintptr_t)tls->certificate : NULL },
+    { MHD_OPTION_HTTPS_MEM_KEY, 0, tls ? (void *)(uintptr_t)tls->key : NULL },
+    { MHD_OPTION_HTTPS_MEM_TRUST, 0, tls ? (void *)(uintptr_t)tls->ca : NULL },
+    { MHD_OPTION_HTTPS_PRIORITIES, 0, (void *)(uintptr_t)TLS_VERSIONS },
+    { MHD_OPTION_END, 0, NULL },
+  };
   const union MHD_DaemonInfo *info;
 
-  receiver->http =
-      MHD_start_daemon(MHD_USE_EPOLL | MHD_ALLOW_SUSPEND_RESUME, 0, NULL, NULL, handle_request,
-                       receiver, MHD_OPTION_LISTEN_SOCKET, fd, MHD_OPTION_CONNECTION_LIMIT,
-                       CONNECTION_LIMIT, MHD_OPTION_CONNECTION_TIMEOUT, CONNECTION_SECONDS,
-                       MHD_OPTION_NOTIFY_COMPLETED, request_completed, NULL, MHD_OPTION_END);
+  receiver->http = MHD_start_daemon(
+      MHD_USE_EPOLL | MHD_ALLOW_SUSPEND_RESUME | (tls ? MHD_USE_TLS : 0), 0, NULL, NULL,
+      handle_request, receiver, MHD_OPTION_LISTEN_SOCKET, fd, MHD_OPTION_CONNECTION_LIMIT,
+      CONNECTION_LIMIT, MHD_OPTION_PER_IP_CONNECTION_LIMIT, receiver->access ? ADDRESS_LIMIT : 0u,
+      MHD_OPTION_CONNECTION_TIMEOUT, CONNECTION_SECONDS, MHD_OPTION_NOTIFY_COMPLETED,
+      request_completed, NULL, MHD_OPTION_ARRAY, tls ? with_tls : no_tls, MHD_OPTION_END);
   if (!receiver->http) {
     close(fd);
-    return ft_error_set(err, "%s: libmicrohttpd does not start", receiver->path);
+    return ft_error_set(err, "%s: libmicrohttpd does not start", address);
   }
   info = MHD_get_daemon_info(receiver->http, MHD_DAEMON_INFO_EPOLL_FD);
   receiver->watch = (struct ft_watch){ info ? info->epoll_fd : -1, http_ready, receiver };
   if (!info || ft_loop_watch(receiver->loop, &receiver->watch) < 0) {
     receiver->watch.fd = -1;
-    return ft_error_errno(err, "%s", receiver->path);
+    return ft_error_errno(err, "%s", address);
   }
   return 0;
 }
 
-struct ft_receiver *ft_receiver_open(struct ft_loop *loop, const char *path,
-                                     ft_receiver_handler *handler, void *data, struct ft_error *err)
+static struct ft_receiver *new_receiver(struct ft_loop *loop, ft_receiver_handler *handler,
+                                        void *data, struct ft_error *err)
 {
   struct ft_receiver *receiver = calloc(1, sizeof *receiver);
-  int fd;
 
   if (!receiver) {
-    ft_error_errno(err, "%s", path);
+    ft_error_errno(err, "receiver");
     return NULL;
   }
   receiver->loop = loop;
@@ -261,10 +346,37 @@ struct ft_receiver *ft_receiver_open(struct ft_loop *loop, const char *path,
   receiver->data = data;
   receiver->watch.fd = -1;
   receiver->timer = (struct ft_timer){ .fire = http_due, .data = receiver };
-  fd = ft_socket_listen(path, SOCK_STREAM, 0600, err);
+  return receiver;
+}
+
+struct ft_receiver *ft_receiver_open(struct ft_loop *loop, const char *path,
+                                     ft_receiver_handler *handler, void *data, struct ft_error *err)
+{
+  struct ft_receiver *receiver = new_receiver(loop, handler, data, err);
+  int fd = receiver ? ft_socket_listen(path, SOCK_STREAM, 0600, err) : -1;
+
   if (fd >= 0) {
     (void)ft_string_copy(path, receiver->path, sizeof receiver->path);
-    if (start_http(receiver, fd, err) == 0)
+    if (start_http(receiver, fd, path, err) == 0)
+      return receiver;
+  }
+  ft_receiver_close(receiver);
+  return NULL;
+}
+
+struct ft_receiver *ft_receiver_open_network(struct ft_loop *loop, const char *listen,
+                                             struct ft_access *access, ft_receiver_handler *handler,
+                                             void *data, struct ft_error *err)
+{
+  struct ft_receiver *receiver = new_receiver(loop, handler, data, err);
+  struct ft_address address;
+  int fd = -1;
+
+  if (receiver && ft_address_parse_listen(ft_text_from(listen), &address, err) == 0)
+    fd = ft_socket_listen_tcp(address.host, address.port, err);
+  if (fd >= 0) {
+    receiver->access = access;
+    if (start_http(receiver, fd, listen, err) == 0)
       return receiver;
   }
   ft_receiver_close(receiver);

@@ -1,14 +1,15 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /*
- * HTTP server for the requests of agents (daemon/exchange.h), on a Unix socket: the kernel
- * identifies the peer (SO_PEERCRED), which must be root or the learner's own user. Works in the
- * event loop.
+ * HTTP server for the requests of agents (daemon/exchange.h), in the event loop. On a Unix socket
+ * the kernel identifies the peer (SO_PEERCRED), which must be root or the learner's own user; over
+ * TCP learner/access.h does.
  */
 #ifndef FT_LEARNER_RECEIVER_H
 #define FT_LEARNER_RECEIVER_H
 
 #include "daemon/exchange.h"
 #include "daemon/loop.h"
+#include "learner/access.h"
 
 struct ft_receiver;
 
@@ -26,6 +27,12 @@ typedef void ft_receiver_handler(struct ft_received *request, void *data);
 struct ft_receiver *ft_receiver_open(struct ft_loop *loop, const char *path,
                                      ft_receiver_handler *handler, void *data,
                                      struct ft_error *err);
+
+/* Listens at the TCP address LISTEN, as foretell.conf has it, for peers that ACCESS (borrowed)
+ * grants it. Returns NULL and ERR. */
+struct ft_receiver *ft_receiver_open_network(struct ft_loop *loop, const char *listen,
+                                             struct ft_access *access, ft_receiver_handler *handler,
+                                             void *data, struct ft_error *err);
 
 /* Answers GET /metrics, too, with the text that WRITE appends; NULL: no longer. */
 void ft_receiver_on_metrics(struct ft_receiver *receiver,

@@ -31,6 +31,8 @@ struct ft_service {
   struct ft_learner *learner;
   struct ft_requests *requests; /* NULL until the learner is open */
   struct ft_receiver *receiver;
+  struct ft_access *access; /* both NULL: it does not listen on the network */
+  struct ft_receiver *network_receiver;
   struct ft_metrics *metrics; /* NULL: no address is configured, or it could not be opened */
   char metrics_listen[sizeof((struct ft_config *)NULL)->metrics_listen]; /* its address */
   struct ft_query_server *queries; /* NULL: the socket could not be opened */
@@ -42,8 +44,10 @@ static void learner_changed(bool forget, void *data)
   ft_settings settings = { 0 };
 
   ft_learner_settings_of_nodes(service->learner, &settings);
-  if (settings.has_slurm_uid)
+  if (settings.has_slurm_uid) {
     ft_query_server_allow(service->queries, settings.slurm_uid);
+    ft_access_allow(service->access, settings.slurm_uid);
+  }
   ft_requests_settings_changed(service->requests, forget);
 }
 
@@ -148,6 +152,24 @@ static void open_queries(struct ft_service *service)
 
 /* ---- opening ---- */
 
+static int open_network(struct ft_service *service, struct ft_error *err)
+{
+  const struct ft_config_network *network = &service->config.network;
+
+  if (!network->listen[0])
+    return 0;
+  service->access = ft_access_open(network, err);
+  if (!service->access)
+    return -1;
+  service->network_receiver = ft_receiver_open_network(
+      service->loop, network->listen, service->access, ft_requests_handle, service->requests, err);
+  if (!service->network_receiver)
+    return -1;
+  ft_log(LOG_INFO, "listening at TCP %s, %s", network->listen,
+         network->auth == FT_AUTH_TLS ? "TLS" : "MUNGE");
+  return 0;
+}
+
 static int open_learner(struct ft_service *service, struct ft_error *err)
 {
   const struct ft_learner_settings settings = { .loop = service->loop,
@@ -170,7 +192,7 @@ static int open_learner(struct ft_service *service, struct ft_error *err)
   if (!service->receiver)
     return -1;
   ft_receiver_on_metrics(service->receiver, write_service_metrics, service);
-  return 0;
+  return open_network(service, err);
 }
 
 static int open_service_parts(struct ft_service *service, struct ft_error *err)
@@ -230,6 +252,8 @@ void ft_service_close(struct ft_service *service)
     ft_receiver_on_metrics(service->receiver, NULL, NULL);
   ft_requests_close(service->requests);
   ft_receiver_close(service->receiver);
+  ft_receiver_close(service->network_receiver);
+  ft_access_close(service->access);
   ft_learner_close(service->learner);
   ft_subprocesses_close(service->children);
   ft_loop_close(service->loop);

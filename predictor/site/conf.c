@@ -39,6 +39,9 @@ struct key {
     KEY_RULE,
     KEY_NAME,
     KEY_PATH,
+    KEY_LEARNERS,
+    KEY_LISTEN,
+    KEY_AUTH,
     KEY_BOOL
   } type;
   double low, high;
@@ -62,6 +65,14 @@ static const struct key policy_keys[] = { { "mode", KEY_MODE, 0, 0 },
 static const struct key site_keys[] = { { "state_dir", KEY_PATH, 0, PATH_MAX },
                                         { "socket", KEY_PATH, 0, 108 }, /* unix(7): sun_path */
                                         { "learner_socket", KEY_PATH, 0, 108 },
+                                        { "learner", KEY_LEARNERS, 0, 0 },
+                                        { "listen", KEY_LISTEN, 0, 0 },
+                                        { "auth", KEY_AUTH, 0, 0 },
+                                        { "agent_users", KEY_NAME, 0, 256 },
+                                        { "munge_socket", KEY_PATH, 0, 108 },
+                                        { "tls_certificate", KEY_PATH, 0, PATH_MAX },
+                                        { "tls_key", KEY_PATH, 0, PATH_MAX },
+                                        { "tls_ca", KEY_PATH, 0, PATH_MAX },
                                         { "cluster", KEY_NAME, 0, 64 },
                                         { "node_platform", KEY_NAME, 0, 64 },
                                         { "currency", KEY_NAME, 0, 16 },
@@ -134,6 +145,7 @@ static void report_first_error(cfg_t *cfg, const char *format, va_list ap)
  * expected value. */
 static int check_text(cfg_t *cfg, const struct key *key, const char *text)
 {
+  struct ft_error err;
   uint64_t bytes;
   double seconds;
   int mode;
@@ -164,6 +176,17 @@ static int check_text(cfg_t *cfg, const struct key *key, const char *text)
               "%s: expected 0 or a period such as \"400 days\" or 2years, from 1hour to 100years,"
               " not \"%s\"",
               key->name, text);
+    return -1;
+  case KEY_LEARNERS:
+  case KEY_LISTEN:
+    if (!text[0] || ft_address_check(text, key->type == KEY_LISTEN, &err) == 0)
+      return 0;
+    cfg_error(cfg, "%s: %s", key->name, err.text);
+    return -1;
+  case KEY_AUTH:
+    if (strcmp(text, "munge") == 0 || strcmp(text, "tls") == 0)
+      return 0;
+    cfg_error(cfg, "auth: expected munge or tls, not \"%s\"", text);
     return -1;
   case KEY_PATH:
     if ((text[0] == '/' || !text[0]) && strlen(text) < (size_t)key->high)
@@ -250,6 +273,14 @@ enum { SECTION_FLAGS = CFGF_MULTI | CFGF_TITLE | CFGF_NO_TITLE_DUPES };
 static cfg_opt_t site_options[] = { CFG_STR("state_dir", NULL, CFGF_NODEFAULT),
                                     CFG_STR("socket", NULL, CFGF_NODEFAULT),
                                     CFG_STR("learner_socket", NULL, CFGF_NODEFAULT),
+                                    CFG_STR("learner", NULL, CFGF_NODEFAULT),
+                                    CFG_STR("listen", NULL, CFGF_NODEFAULT),
+                                    CFG_STR("auth", NULL, CFGF_NODEFAULT),
+                                    CFG_STR("agent_users", NULL, CFGF_NODEFAULT),
+                                    CFG_STR("munge_socket", NULL, CFGF_NODEFAULT),
+                                    CFG_STR("tls_certificate", NULL, CFGF_NODEFAULT),
+                                    CFG_STR("tls_key", NULL, CFGF_NODEFAULT),
+                                    CFG_STR("tls_ca", NULL, CFGF_NODEFAULT),
                                     CFG_STR("cluster", NULL, CFGF_NODEFAULT),
                                     CFG_STR("node_platform", NULL, CFGF_NODEFAULT),
                                     CFG_STR("currency", NULL, CFGF_NODEFAULT),
@@ -367,6 +398,7 @@ void ft_config_defaults(struct ft_config *config)
 static void convert_names(cfg_t *cfg, struct ft_config *config)
 {
   static const char unset[] = "";
+  struct ft_config_network *n = &config->network;
   const struct {
     const char *key;
     char *to;
@@ -374,6 +406,13 @@ static void convert_names(cfg_t *cfg, struct ft_config *config)
   } names[] = { { "state_dir", config->state_directory, sizeof config->state_directory },
                 { "socket", config->socket, sizeof config->socket },
                 { "learner_socket", config->learner_socket, sizeof config->learner_socket },
+                { "learner", n->learners, sizeof n->learners },
+                { "listen", n->listen, sizeof n->listen },
+                { "agent_users", n->agent_users, sizeof n->agent_users },
+                { "munge_socket", n->munge_socket, sizeof n->munge_socket },
+                { "tls_certificate", n->tls_certificate, sizeof n->tls_certificate },
+                { "tls_key", n->tls_key, sizeof n->tls_key },
+                { "tls_ca", n->tls_ca, sizeof n->tls_ca },
                 { "cluster", config->cluster, sizeof config->cluster },
                 { "node_platform", config->node_platform, sizeof config->node_platform },
                 { "currency", config->currency, sizeof config->currency },
@@ -389,6 +428,21 @@ static void convert_names(cfg_t *cfg, struct ft_config *config)
 
       (void)ft_string_copy(text ? text : unset, names[i].to, names[i].size);
     }
+  if (SET(cfg, "auth"))
+    n->auth = strcmp(cfg_getstr(cfg, "auth"), "tls") == 0 ? FT_AUTH_TLS : FT_AUTH_MUNGE;
+}
+
+/* Checks keys that need each other. Returns 0; -1 and ERR. */
+static int check_combinations(const struct ft_config *config, const char *path,
+                              struct ft_error *err)
+{
+  const struct ft_config_network *n = &config->network;
+
+  if (!config->state_directory[0] || !config->socket[0] || !config->learner_socket[0])
+    return ft_error_set(err, "%s: state_dir, socket and learner_socket must not be empty", path);
+  if (n->auth == FT_AUTH_TLS && (!n->tls_certificate[0] || !n->tls_key[0] || !n->tls_ca[0]))
+    return ft_error_set(err, "%s: auth = tls needs tls_certificate, tls_key and tls_ca", path);
+  return 0;
 }
 
 static void convert_numbers(cfg_t *cfg, struct ft_config *config)
@@ -461,10 +515,8 @@ int ft_config_read(const char *path, struct ft_config *config, struct ft_error *
       ft_conf_apps_read(cfg, path, read->apps, COUNT(read->apps), &apps, err) < 0)
     goto out;
   read->app_count = (pb_size_t)apps;
-  if (!read->state_directory[0] || !read->socket[0] || !read->learner_socket[0]) {
-    ft_error_set(err, "%s: state_dir, socket and learner_socket must not be empty", path);
+  if (check_combinations(read, path, err) < 0)
     goto out;
-  }
   *config = *read;
   status = 0;
 out:

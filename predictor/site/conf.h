@@ -11,6 +11,7 @@
 #include <limits.h>
 
 #include "predictor/record/record.h"
+#include "predictor/site/address.h"
 
 /* A platform section. */
 struct ft_config_platform {
@@ -21,11 +22,26 @@ struct ft_config_platform {
   char feature[64]; /* node feature of slurm.conf; empty: none */
 };
 
+/* How agents and the learner identify each other over the network. */
+enum ft_auth { FT_AUTH_MUNGE, FT_AUTH_TLS };
+
+/* The way from agents to learners of other hosts. */
+struct ft_config_network {
+  char learners[FT_ADDRESS_TEXT]; /* of this host's agent (site/address.h); empty: learner_socket */
+  char listen[FT_ADDRESS_TEXT];   /* of this host's learner; empty: learner_socket only */
+  enum ft_auth auth;
+  char agent_users[256];  /* comma-separated names and uids: they may send, besides root and
+                             SlurmUser */
+  char munge_socket[108]; /* empty: libmunge's default */
+  char tls_certificate[PATH_MAX], tls_key[PATH_MAX], tls_ca[PATH_MAX];
+};
+
 /* Contents of foretell.conf. Defaults are in foretell.conf(5). */
 struct ft_config {
   char state_directory[PATH_MAX];
   char socket[108];         /* of the agent; sun_path */
   char learner_socket[108]; /* of the learner */
+  struct ft_config_network network;
   char cluster[64]; /* empty: ClusterName of slurm.conf */
   /* platform of this node if no platform section has it; empty: the fingerprint */
   char node_platform[64];

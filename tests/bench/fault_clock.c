@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /*
- * Preloaded into an agent by tests/bench/faults: adds the seconds in the file named by
- * FT_FAULT_CLOCK (an int64_t in the machine's byte order) to the time of day. The file is mapped,
- * so that a change applies at the next call. Monotonic clocks are unchanged.
+ * Preloaded into an agent by tests/bench/faults, into munged by tests/agent/network.sh: adds the
+ * seconds in the file named by FT_FAULT_CLOCK (an int64_t in the machine's byte order) to the time
+ * of day. The file is mapped, so that a change applies at the next call. Monotonic clocks are
+ * unchanged.
  */
 #include "config.h"
 

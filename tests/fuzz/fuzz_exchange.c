@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* A list of observations, as an agent sends it to the learner. */
+/* A list of observations, as an agent sends it to the learner, plain and compressed. */
 #include "config.h"
 
-#include "daemon/exchange.h"
+#include "daemon/transfer.h"
 #include "tests/fuzz/input.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+static void read_list(const char *data, size_t size)
 {
   static ft_observation o;
   struct ft_error err;
@@ -23,5 +23,21 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     ft_buf_free(&again);
   }
   fuzz_must(status == 0 ? at == size : err.text[0] != '\0');
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+  struct ft_error err;
+  struct ft_buf body;
+
+  read_list((const char *)data, size);
+  ft_buf_init(&body, FT_EXCHANGE_BYTES);
+  if (ft_buf_add(&body, data, size) == 0) {
+    if (ft_transfer_inflate(&body, &err) == 0)
+      read_list(body.data, body.length);
+    else
+      fuzz_refused(&err);
+  }
+  ft_buf_free(&body);
   return 0;
 }

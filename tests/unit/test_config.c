@@ -52,6 +52,95 @@ static void empty_file_means_defaults(void **state)
   assert_int_equal(read.override_count, 0);
 }
 
+static void the_keys_of_the_network_are_read(void **state)
+{
+  struct ft_config c;
+  struct ft_error err;
+
+  (void)state;
+  write_config(
+      "learner = \"l1, l2:7000\"\nlisten = 7001\nauth = tls\nagent_users = \"foretell, 7\"\n"
+      "munge_socket = /run/m.sock\n"
+      "tls_certificate = /c.pem\ntls_key = /k.pem\ntls_ca = /a.pem\n");
+  assert_int_equal(ft_config_read(path, &c, &err), 0);
+  assert_string_equal(c.network.learners, "l1, l2:7000");
+  assert_string_equal(c.network.listen, "7001");
+  assert_int_equal(c.network.auth, FT_AUTH_TLS);
+  assert_string_equal(c.network.agent_users, "foretell, 7");
+  assert_string_equal(c.network.munge_socket, "/run/m.sock");
+  assert_string_equal(c.network.tls_certificate, "/c.pem");
+  assert_string_equal(c.network.tls_key, "/k.pem");
+  assert_string_equal(c.network.tls_ca, "/a.pem");
+  write_config("learner = \"\"\nlisten = \"\"\nauth = munge\n");
+  assert_int_equal(ft_config_read(path, &c, &err), 0);
+  assert_string_equal(c.network.learners, "");
+  assert_int_equal(c.network.auth, FT_AUTH_MUNGE);
+}
+
+static void wrong_keys_of_the_network_are_rejected(void **state)
+{
+  static const struct {
+    const char *text, *error;
+  } cases[] = {
+    { "learner = \"l1,,l2\"\n", "line 1: learner: expected HOST" },
+    { "\nlisten = \"l1:0\"\n", "line 2: listen: expected a port" },
+    { "auth = none\n", "line 1: auth: expected munge or tls, not \"none\"" },
+    { "auth = tls\ntls_ca = /a.pem\n", "auth = tls needs tls_certificate" },
+    { "learner = \"a,b,c,d,e,f,g,h,i\"\n", "learner: expected at most 8 addresses" },
+  };
+  struct ft_config c;
+  struct ft_error err;
+
+  (void)state;
+  for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+    write_config(cases[i].text);
+    assert_int_equal(ft_config_read(path, &c, &err), -1);
+    if (!strstr(err.text, cases[i].error))
+      fail_msg("%s: %s", cases[i].error, err.text);
+  }
+}
+
+static void addresses_are_parsed(void **state)
+{
+  static const struct {
+    const char *text, *host, *port;
+  } cases[] = {
+    { "learn", "learn", "6825" },
+    { "learn:1", "learn", "1" },
+    { "10.0.0.1:65535", "10.0.0.1", "65535" },
+    { "[::1]", "::1", "6825" },
+    { "[fe80::1]:700", "fe80::1", "700" },
+    { " a-b_c.example ", "a-b_c.example", "6825" },
+  };
+  static const char *const wrong[] = { " ",     ":1",     "a:",  "a:65536", "a:0",
+                                       "a:1:2", "[::1",   "[]",  "[::1]1",  "[::1]:",
+                                       "::1",   "a b",    "-a",  "a/b",     "a:-1",
+                                       "a:1x",  "[a]b:1", "a@b", "[::1]]" };
+  struct ft_address address;
+  struct ft_error err;
+
+  (void)state;
+  for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+    struct ft_text list = ft_text_from(cases[i].text);
+
+    assert_int_equal(ft_address_next(&list, &address, &err), 1);
+    assert_string_equal(address.host, cases[i].host);
+    assert_string_equal(address.port, cases[i].port);
+    assert_int_equal(ft_address_next(&list, &address, &err), 0);
+  }
+  for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++) {
+    struct ft_text list = ft_text_from(wrong[i]);
+
+    if (ft_address_next(&list, &address, &err) != -1 || !strstr(err.text, "expected "))
+      fail_msg("\"%s\" is accepted", wrong[i]);
+  }
+  assert_int_equal(ft_address_parse_listen(ft_text_from("70"), &address, &err), 0);
+  assert_string_equal(address.host, "");
+  assert_string_equal(address.port, "70");
+  assert_int_equal(ft_address_parse_listen(ft_text_from("[::1]:70"), &address, &err), 0);
+  assert_string_equal(address.host, "::1");
+}
+
 static void every_key_is_read(void **state)
 {
   struct ft_config c;
@@ -310,6 +399,9 @@ int main(void)
 {
   const struct CMUnitTest tests[] = { cmocka_unit_test(empty_file_means_defaults),
                                       cmocka_unit_test(every_key_is_read),
+                                      cmocka_unit_test(the_keys_of_the_network_are_read),
+                                      cmocka_unit_test(wrong_keys_of_the_network_are_rejected),
+                                      cmocka_unit_test(addresses_are_parsed),
                                       cmocka_unit_test(errors_name_their_line),
                                       cmocka_unit_test(users_file_may_only_declare_apps),
                                       cmocka_unit_test(the_site_file_equals_the_configuration),

@@ -5,7 +5,7 @@
 
 #include <string.h>
 
-#include "daemon/exchange.h"
+#include "daemon/transfer.h"
 
 static ft_observation observation(uint32_t job_id)
 {
@@ -117,6 +117,126 @@ static void replies_out_of_range_are_rejected(void **state)
   ft_buf_free(&buf);
 }
 
+static void a_body_is_the_same_after_compression(void **state)
+{
+  static const char text[] = "the same the same the same the same the same the same the same";
+  struct ft_buf body;
+  struct ft_error err;
+
+  (void)state;
+  ft_buf_init(&body, FT_EXCHANGE_BYTES);
+  assert_int_equal(ft_transfer_deflate(text, sizeof text, &body), 0);
+  assert_true(body.length < sizeof text);
+  assert_int_equal(ft_transfer_inflate(&body, &err), 0);
+  assert_int_equal(body.length, sizeof text);
+  assert_memory_equal(body.data, text, sizeof text);
+  ft_buf_free(&body);
+}
+
+static void a_body_that_would_grow_is_not_compressed(void **state)
+{
+  struct ft_buf body;
+
+  (void)state;
+  ft_buf_init(&body, FT_EXCHANGE_BYTES);
+  assert_int_equal(ft_transfer_deflate("a", 1, &body), -1);
+  assert_int_equal(ft_transfer_deflate(NULL, 0, &body), -1);
+  assert_int_equal(body.length, 0);
+  ft_buf_free(&body);
+}
+
+static void damaged_compressed_bodies_are_errors(void **state)
+{
+  static char text[FT_EXCHANGE_BYTES];
+  struct ft_buf whole, body;
+  struct ft_error err;
+
+  (void)state;
+  ft_buf_init(&whole, FT_EXCHANGE_BYTES);
+  ft_buf_init(&body, FT_EXCHANGE_BYTES);
+  assert_int_equal(ft_transfer_deflate(text, sizeof text, &whole), 0);
+  for (size_t length = 0; length < whole.length; length++) {
+    body.length = 0;
+    assert_int_equal(ft_buf_add(&body, whole.data, length), 0);
+    assert_int_equal(ft_transfer_inflate(&body, &err), -1);
+    assert_non_null(strstr(err.text, "the body"));
+  }
+  body.length = 0;
+  assert_int_equal(ft_buf_add(&body, "plain text", 10), 0);
+  assert_int_equal(ft_transfer_inflate(&body, &err), -1);
+  ft_buf_free(&whole);
+  ft_buf_free(&body);
+}
+
+static void a_body_of_the_largest_size_is_decompressed_and_no_larger_one(void **state)
+{
+  /* zlib streams of zeros: 96 KiB, and one byte more */
+  static char text[FT_EXCHANGE_BYTES + 1];
+  struct ft_buf body;
+  struct ft_error err;
+
+  (void)state;
+  ft_buf_init(&body, FT_EXCHANGE_BYTES);
+  assert_int_equal(ft_transfer_deflate(text, sizeof text - 1, &body), 0);
+  assert_int_equal(ft_transfer_inflate(&body, &err), 0);
+  assert_int_equal(body.length, FT_EXCHANGE_BYTES);
+  body.length = 0;
+  assert_int_equal(ft_transfer_deflate(text, sizeof text, &body), 0);
+  assert_int_equal(ft_transfer_inflate(&body, &err), -1);
+  assert_non_null(strstr(err.text, "more than"));
+  ft_buf_free(&body);
+}
+
+static void the_digest_covers_path_and_body(void **state)
+{
+  struct ft_transfer_digest one, other;
+  struct ft_error err;
+
+  (void)state;
+  assert_int_equal(ft_transfer_digest("/runs", "body", 4, &one, &err), 0);
+  /* printf 'POST /runs\nbody' | sha256sum */
+  assert_string_equal(one.text, "455353066b47bc19228fbc1b13b9ca3be9f3f68ea1672084d0ddf24c526d2c8e");
+  assert_int_equal(ft_transfer_digest("/jobs", "body", 4, &other, &err), 0);
+  assert_string_not_equal(one.text, other.text);
+  assert_int_equal(ft_transfer_digest("/runs", "bodY", 4, &other, &err), 0);
+  assert_string_not_equal(one.text, other.text);
+  assert_int_equal(ft_transfer_digest("/runs", NULL, 0, &other, &err), 0);
+  assert_int_equal(ft_transfer_digest("/runs", "", 0, &one, &err), 0);
+  assert_string_equal(one.text, other.text);
+}
+
+static void a_header_without_munge_proves_nothing(void **state)
+{
+  static const char *const headers[] = { NULL, "", "MUNGE", "Basic MUNGE:x", "munge MUNGE:x" };
+  const struct ft_transfer_digest digest = { "" };
+  struct ft_error err;
+  uid_t uid;
+
+  (void)state;
+  for (size_t i = 0; i < sizeof headers / sizeof *headers; i++) {
+    assert_int_equal(ft_transfer_prove("/nowhere", headers[i], &digest, "c1", &uid, &err),
+                     FT_TRANSFER_DISPROVED);
+    assert_non_null(strstr(err.text, "host c1 sent no MUNGE credential"));
+  }
+}
+
+static void without_munged_nothing_is_proved_or_disproved(void **state)
+{
+  const struct ft_transfer_digest digest = { "" };
+  struct ft_error err;
+  struct ft_buf out;
+  uid_t uid;
+
+  (void)state;
+  ft_buf_init(&out, FT_LIMIT_PROC);
+  assert_int_equal(ft_transfer_prove("/nowhere", "MUNGE MUNGE:x:", &digest, "c1", &uid, &err),
+                   FT_TRANSFER_UNKNOWN);
+  assert_non_null(strstr(err.text, "/nowhere"));
+  assert_int_equal(ft_transfer_sign("/nowhere", &digest, &out, &err), -1);
+  assert_non_null(strstr(err.text, "/nowhere"));
+  ft_buf_free(&out);
+}
+
 int main(void)
 {
   const struct CMUnitTest tests[] = {
@@ -125,6 +245,13 @@ int main(void)
     cmocka_unit_test(a_truncated_list_is_an_error),
     cmocka_unit_test(an_observation_from_the_future_hides_no_other),
     cmocka_unit_test(replies_out_of_range_are_rejected),
+    cmocka_unit_test(a_body_is_the_same_after_compression),
+    cmocka_unit_test(a_body_that_would_grow_is_not_compressed),
+    cmocka_unit_test(damaged_compressed_bodies_are_errors),
+    cmocka_unit_test(a_body_of_the_largest_size_is_decompressed_and_no_larger_one),
+    cmocka_unit_test(the_digest_covers_path_and_body),
+    cmocka_unit_test(a_header_without_munge_proves_nothing),
+    cmocka_unit_test(without_munged_nothing_is_proved_or_disproved),
   };
 
   return cmocka_run_group_tests_name("exchange", tests, NULL, NULL);

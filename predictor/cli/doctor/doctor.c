@@ -9,6 +9,7 @@
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <netdb.h>
 #include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
@@ -28,6 +29,9 @@
 #include "predictor/history/json.h"
 #include "predictor/history/store.h"
 #include "predictor/record/state_files.h"
+
+/* Time limit of a connection to a learner; seconds, by judgement. */
+enum { CONNECT_SECONDS = 5 };
 
 enum {
   STATE_SECONDS = 2 /* s; time limit for the state directory to respond, longer than a submission's;
@@ -80,8 +84,7 @@ static void check_config(struct ft_doctor *doctor, const char *file)
   else
     ft_doctor_add(doctor, "foretell.conf", FT_FINDING_OK,
                   "%s, mode %s, failure_price %g, %d override%s, %d app%s", file,
-                  ft_mode_name(doctor->config.policy.mode),
-                  doctor->config.policy.failure_price,
+                  ft_mode_name(doctor->config.policy.mode), doctor->config.policy.failure_price,
                   (int)doctor->config.override_count, doctor->config.override_count == 1 ? "" : "s",
                   (int)doctor->config.app_count, doctor->config.app_count == 1 ? "" : "s");
 }
@@ -136,6 +139,45 @@ static void check_daemon(struct ft_doctor *doctor, const char *name, const char 
                   "not running, and not needed: no slurmd on this host");
   if (fd >= 0)
     close(fd);
+}
+
+/* Connects to LEARNER. Returns 0; -1 and ERR. */
+static int connect_to_learner(const struct ft_address *learner, struct ft_error *err)
+{
+  const struct addrinfo hints = { .ai_socktype = SOCK_STREAM };
+  const struct timeval limit = { .tv_sec = CONNECT_SECONDS };
+  struct addrinfo *found = NULL;
+  int fd, status = getaddrinfo(learner->host, learner->port, &hints, &found);
+
+  if (status)
+    return ft_error_set(err, "%s", gai_strerror(status));
+  fd = socket(found->ai_family, SOCK_STREAM | SOCK_CLOEXEC, 0);
+  if (fd < 0 || setsockopt(fd, SOL_SOCKET, SO_SNDTIMEO, &limit, sizeof limit) < 0 ||
+      connect(fd, found->ai_addr, found->ai_addrlen) < 0)
+    status = ft_error_set(err, "%s", errno == EINPROGRESS ? "no reply" : strerror(errno));
+  if (fd >= 0)
+    close(fd);
+  freeaddrinfo(found);
+  return status;
+}
+
+/* Checks that the learners of other hosts accept connections of this host. */
+static void check_learners(struct ft_doctor *doctor)
+{
+  struct ft_text list = ft_text_from(doctor->config.network.learners);
+  struct ft_address learner;
+  struct ft_error err;
+
+  while (ft_address_next(&list, &learner, &err) > 0)
+    if (connect_to_learner(&learner, &err) == 0)
+      ft_doctor_add(doctor, "learner", FT_FINDING_OK,
+                    "host %s, port %s accepts connections; the log of foretelld has rejections",
+                    learner.host, learner.port);
+    else
+      ft_doctor_add(doctor, "learner", FT_FINDING_FAIL,
+                    "host %s, port %s: %s; runs wait in the spool: check foretell-learnd there, "
+                    "its key listen, and firewalls",
+                    learner.host, learner.port, err.text);
 }
 
 static void check_site_file(struct ft_doctor *doctor, int state_fd)
@@ -401,8 +443,11 @@ int ft_command_doctor(int argc, char **argv)
   doctor->slurmd_here = find_slurmd(doctor);
   check_daemon(doctor, "agent", "foretelld", doctor->config.socket, SOCK_SEQPACKET,
                "no job on this node is measured");
-  check_daemon(doctor, "learner", "foretell-learnd", doctor->config.learner_socket, SOCK_STREAM,
-               "runs wait in the spool");
+  if (!doctor->config.network.learners[0])
+    check_daemon(doctor, "learner", "foretell-learnd", doctor->config.learner_socket, SOCK_STREAM,
+                 "runs wait in the spool");
+  else if (!doctor->in_fixture)
+    check_learners(doctor);
   check_state(doctor);
   ft_doctor_slurm(doctor);
   ft_doctor_cgroup(doctor);

@@ -1,0 +1,54 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/*
+ * Who may send requests over the network: the holder of a MUNGE credential of an accepted user, or
+ * of a client certificate that the site's own authority has signed.
+ */
+#ifndef FT_LEARNER_ACCESS_H
+#define FT_LEARNER_ACCESS_H
+
+#include <sys/socket.h>
+
+#include "daemon/exchange.h"
+#include "predictor/site/conf.h"
+
+struct ft_access;
+
+/*
+ * Reads certificates and looks up users as NETWORK (borrowed) says. Returns NULL and ERR, also if
+ * key and certificate do not match.
+ */
+struct ft_access *ft_access_open(const struct ft_config_network *network, struct ft_error *err);
+void ft_access_close(struct ft_access *access);
+
+/* Accepts UID, SlurmUser, too. ACCESS may be NULL. */
+void ft_access_allow(struct ft_access *access, uid_t uid);
+
+/* Contents of the files for TLS, PEM; NULL without TLS. Valid until ft_access_close. */
+struct ft_access_tls {
+  const char *certificate, *key, *ca;
+};
+const struct ft_access_tls *ft_access_tls(const struct ft_access *access);
+
+/* A request to check. */
+struct ft_access_request {
+  enum ft_exchange exchange;
+  const struct ft_buf *body; /* as it was received */
+  const char *authorization; /* the header's value; NULL: none */
+  const struct sockaddr *peer;
+  void *tls; /* gnutls_session_t of the connection; NULL without TLS */
+};
+
+enum ft_access_result {
+  FT_ACCESS_GRANTED,
+  FT_ACCESS_UNPROVED, /* the request does not prove its sender */
+  FT_ACCESS_DENIED,   /* the sender may not send requests */
+  FT_ACCESS_UNKNOWN   /* this host cannot check it now */
+};
+
+/* Checks REQUEST. Sets ERR, a line for the log of the peer's agent, unless FT_ACCESS_GRANTED. May
+ * block for 10 s while munged does not reply, but then not again for ten times as long. */
+enum ft_access_result ft_access_check(struct ft_access *access,
+                                      const struct ft_access_request *request,
+                                      struct ft_error *err);
+
+#endif

@@ -1,0 +1,295 @@
+#!/bin/bash
+# SPDX-License-Identifier: GPL-3.0-or-later
+# Agents of several hosts and their learner over TCP: every run is stored once, and only who may send is heard.
+. "$FT_TOP_SRCDIR/tests/slurm/tap.sh"
+need munged munge openssl python3
+. "$FT_TOP_SRCDIR/tests/slurm/cluster.sh"
+. "$FT_TOP_SRCDIR/tests/agent/scratch.sh"
+mkdir "$scratch"/{munge,run,log,tls}
+munge_socket=$scratch/munge/socket
+trap 'cluster_kill munged; cluster_kill ahead; rm -rf $cluster_ports; finish' EXIT
+
+# ---- hosts, each with a state directory, sockets, a configuration and a log of its own
+
+# host NAME [LINE]...: writes the configuration of NAME
+host() {
+  local name=$1
+  shift
+  printf '%s\n' "state_dir = \"$scratch/$name\"" "socket = \"$scratch/run/$name.sock\"" \
+    "learner_socket = \"$scratch/run/$name-learner.sock\"" "slurm_bin = \"$FT_TOP_SRCDIR/tests/agent\"" \
+    'sample_hz = 20' "munge_socket = \"$munge_socket\"" "agent_users = \"$(id -u)\"" "$@" >"$scratch/$name.conf"
+}
+count_lines() {
+  grep -Ec -- "$2" "$scratch/$1.log" 2>/dev/null
+}
+is_open() {
+  [ "$(count_lines "$1" ': listening at .*, state in')" -gt "$2" ]
+}
+# open_daemon PROGRAM NAME: sets $pid
+open_daemon() {
+  local before
+  before=$(count_lines "$2" ': listening at .*, state in')
+  "$1" -c "$scratch/$2.conf" -v 2>>"$scratch/$2.log" &
+  pid=$!
+  pids="$pids $pid"
+  wait_until 60 is_open "$2" "${before:-0}"
+}
+# close_daemon PID [SIGNAL]
+close_daemon() {
+  kill "-${2:-TERM}" "$1"
+  wait_child 120 "$1" 2>/dev/null
+}
+# logs NAME PATTERN
+logs() {
+  grep -Eq -- "$2" "$scratch/$1.log"
+}
+# job NAME ID: runs job ID of app steps on NAME
+job() {
+  "$announce" "$scratch/run/$1.sock" job="$2" app=steps -- true
+}
+# stored NAME: prints the jobs in the store of NAME
+stored() {
+  python3 - "$scratch/$1/store.db" <<'END'
+import sqlite3, sys
+try:
+    db = sqlite3.connect("file:%s?mode=ro" % sys.argv[1], uri=True, timeout=20)
+    print(" ".join(str(row[0]) for row in db.execute("SELECT job_id FROM observation ORDER BY job_id")))
+except sqlite3.Error:
+    print("none")
+END
+}
+# has_stored NAME ID...
+has_stored() {
+  [ "$(stored "$1")" = "${*:2}" ]
+}
+# spools NAME COUNT
+spools() {
+  [ "$(find "$scratch/$1/spool" -name '*.obs' 2>/dev/null | wc -l)" = "$2" ]
+}
+
+cluster_port && port=$cluster_found_port && cluster_port && second_port=$cluster_found_port &&
+  cluster_port && tls_port=$cluster_found_port || exit 1
+cluster_start_munge
+ok $? "a private munged runs"
+
+host learner "listen = \"127.0.0.1:$port\""
+host one "learner = \"127.0.0.1:$port\""
+host two "learner = \"127.0.0.1:$port\""
+open_daemon "$learner" learner
+learner_pid=$pid
+like "$(cat "$scratch/learner.log")" "listening at TCP 127.0.0.1:$port, MUNGE" "the learner listens on TCP"
+open_daemon "$agent" one
+one_pid=$pid
+open_daemon "$agent" two
+two_pid=$pid
+
+job one 1
+job two 2
+wait_until 60 has_stored learner 1 2
+ok $? "runs of two hosts are in one store"
+wait_until 20 spools one 0 && wait_until 20 spools two 0
+ok $? "and no longer in the spools"
+
+# doctor NAME: prints what foretell doctor finds about the learner of NAME
+doctor() {
+  "$FT_TOP_BUILDDIR/predictor/cli/foretell" doctor --config="$scratch/$1.conf" 2>&1 | grep ' learner: '
+}
+like "$(doctor one)" "^ok   learner: host 127.0.0.1, port $port accepts connections" "doctor finds the learner"
+
+# ---- who may send what
+
+# send PORT PATH FILE [HEADER: VALUE]...: sends the body FILE; prints HTTP's status and the reply's first line
+send() {
+  python3 - "$@" <<'END'
+import http.client, sys
+port, path, file, *headers = sys.argv[1:]
+connection = http.client.HTTPConnection("127.0.0.1", int(port), timeout=60)
+with open(file, "rb") as body:
+    connection.request("POST", path, body.read(), dict(header.split(": ", 1) for header in headers))
+reply = connection.getresponse()
+print(reply.status, reply.read(200).split(b"\n")[0].decode("utf-8", "replace") if reply.status != 200 else "")
+END
+}
+# digest PATH FILE
+digest() {
+  { printf 'POST %s\n' "$1"; cat "$2"; } | sha256sum | cut -d' ' -f1
+}
+# credential PATH FILE [OPTION]...
+credential() {
+  echo "Authorization: MUNGE $(munge --socket="$munge_socket" --string="$(digest "$1" "$2")" "${@:3}")"
+}
+: >"$scratch/empty"
+printf 'no list' >"$scratch/damaged"
+python3 -c 'import sys, zlib; sys.stdout.buffer.write(zlib.compress(b""))' >"$scratch/empty.z"
+python3 -c 'import sys, zlib; sys.stdout.buffer.write(zlib.compress(bytes(50 << 20)))' >"$scratch/bomb.z"
+expired=$(credential /runs "$scratch/empty" --ttl=1)
+expired_at=$((SECONDS + 3))
+
+header=$(credential /runs "$scratch/empty")
+is "$(send "$port" /runs "$scratch/empty" "$header")" "200 " "a request with a credential is accepted"
+like "$(send "$port" /runs "$scratch/empty" "$header")" '^401 credential of host 127.0.0.1 was used before' \
+  "the same credential once more is rejected"
+like "$(send "$port" /runs "$scratch/damaged" "$(credential /runs "$scratch/empty")")" \
+  '^401 credential of host 127.0.0.1 belongs to another request' "so is one with another body"
+like "$(send "$port" /forgotten "$scratch/empty" "$(credential /runs "$scratch/empty")")" \
+  '^401 credential of host 127.0.0.1 belongs to another request' "so is one of another path"
+like "$(send "$port" /runs "$scratch/empty")" '^401 host 127.0.0.1 sent no MUNGE credential' "so is one without a credential"
+like "$(send "$port" /runs "$scratch/empty" 'Authorization: MUNGE ')" '^401 credential of host 127.0.0.1 rejected' \
+  "so is an empty credential"
+like "$(send "$port" /runs "$scratch/empty" "$(credential /runs "$scratch/empty" | sed 's/...:$/AAA:/')")" \
+  '^401 credential of host 127.0.0.1 rejected: .*; compare the MUNGE keys' "so is a forged credential"
+is "$(send "$port" /nothing "$scratch/empty" | cut -c1-3)" 404 "an unknown request is rejected"
+is "$(send "$port" /runs "$scratch/empty.z" 'Content-Encoding: deflate' "$(credential /runs "$scratch/empty.z")")" "200 " \
+  "a compressed body is read"
+like "$(send "$port" /runs "$scratch/bomb.z" 'Content-Encoding: deflate' "$(credential /runs "$scratch/bomb.z")")" \
+  '^400 .*decompresses to more than [0-9]+ bytes' "one that decompresses to 50 MiB is rejected"
+like "$(send "$port" /runs "$scratch/damaged" 'Content-Encoding: deflate' "$(credential /runs "$scratch/damaged")")" \
+  '^400 the body cannot be decompressed' "so is a damaged one"
+if [ "$(id -u)" = 0 ]; then
+  as_nobody=$(setpriv --reuid=65534 --regid=65534 --clear-groups munge --socket="$munge_socket" \
+    --string="$(digest /runs "$scratch/empty")")
+  like "$(send "$port" /runs "$scratch/empty" "Authorization: MUNGE $as_nobody")" \
+    '^403 user 65534 of host 127.0.0.1 may not send this' "a credential of another user is rejected"
+else
+  skip "a credential of another user is rejected" "needs root"
+fi
+is_late() { [ $SECONDS -gt $expired_at ]; }
+wait_until 20 is_late
+like "$(send "$port" /runs "$scratch/empty" "$expired")" \
+  "^401 clock of host 127.0.0.1 is [0-9]+ s behind the learner's: credential expired" "an old credential is rejected and names the clock"
+like "$(cat "$scratch/learner.log")" 'request rejected: credential of host 127.0.0.1 was used before' \
+  "the learner's log has the first rejection"
+
+# another munged with the same key, whose clock is 600 s ahead
+printf '\x58\x02\0\0\0\0\0\0' >"$scratch/clock"
+FT_FAULT_CLOCK=$scratch/clock LD_PRELOAD=$FT_TOP_BUILDDIR/tests/bench/.libs/fault_clock.so cluster_spawn ahead munged \
+  --foreground --force --key-file="$scratch/munge/key" --socket="$scratch/munge/ahead" --pid-file="$scratch/run/ahead.pid" \
+  --log-file="$scratch/log/ahead.log" --seed-file="$scratch/munge/ahead-seed"
+host ahead "learner = \"127.0.0.1:$port\"" "munge_socket = \"$scratch/munge/ahead\""
+open_daemon "$agent" ahead
+wait_until 60 logs ahead "clock of host 127.0.0.1 is [56][0-9]* s ahead of the learner's"
+ok $? "the agent's log has the time by which its clock is ahead"
+close_daemon "$pid"
+cluster_kill ahead
+
+# ---- munged, the learner and the way fail
+
+# the agent waits for Slurm's record of the job for a minute
+cluster_kill munged
+job one 3
+wait_until 150 logs one 'MUNGE: .*; observations wait in the spool'
+ok $? "without munged the agent says so"
+wait_until 20 spools one 1
+ok $? "the run waits in the spool"
+is "$(count_lines one 'observations wait')" 1 "one line was logged"
+cluster_start_munge
+wait_until 120 has_stored learner 1 2 3
+ok $? "when munged is back, the run is stored"
+
+for id in 4 5 6 7; do
+  job one $id &
+  jobs_running="$jobs_running $!"
+done
+close_daemon "$learner_pid" KILL
+for id in $jobs_running; do
+  wait_child 60 "$id"
+done
+job two 8
+open_daemon "$learner" learner
+learner_pid=$pid
+wait_until 120 has_stored learner 1 2 3 4 5 6 7 8
+ok $? "a killed learner loses no run and stores none twice"
+wait_until 20 spools one 0 && wait_until 20 spools two 0
+ok $? "the spools are empty again"
+
+# ---- a second learner
+
+host second "listen = $second_port"
+open_daemon "$learner" second
+second_pid=$pid
+like "$(cat "$scratch/second.log")" "listening at TCP $second_port, MUNGE" "a learner listens on all addresses"
+close_daemon "$one_pid"
+host one "learner = \"127.0.0.1:$port, 127.0.0.1:$second_port\""
+open_daemon "$agent" one
+one_pid=$pid
+job one 9
+wait_until 60 has_stored learner 1 2 3 4 5 6 7 8 9
+ok $? "of two learners the first is used"
+close_daemon "$learner_pid"
+job one 10
+wait_until 120 has_stored second 10
+ok $? "when it has stopped, the second is used"
+open_daemon "$learner" learner
+learner_pid=$pid
+job one 11
+wait_until 60 has_stored second 10 11
+ok $? "and used on, though the first is back"
+is "$(stored learner)" "1 2 3 4 5 6 7 8 9" "no run is in both stores"
+close_daemon "$one_pid"
+close_daemon "$two_pid"
+close_daemon "$learner_pid"
+close_daemon "$second_pid"
+like "$(doctor one)" "^FAIL learner: host 127.0.0.1, port $port: Connection refused; runs wait in the spool" \
+  "doctor reports stopped learners"
+
+# ---- TLS
+
+# authority NAME; certificate AUTHORITY NAME [DAYS]
+authority() {
+  openssl req -x509 -newkey ec -pkeyopt ec_paramgen_curve:P-256 -nodes -days 30 -subj "/CN=$1" \
+    -keyout "$scratch/tls/$1.key" -out "$scratch/tls/$1.pem" 2>/dev/null
+}
+certificate() {
+  openssl req -newkey ec -pkeyopt ec_paramgen_curve:P-256 -nodes -subj "/CN=$2" -keyout "$scratch/tls/$2.key" \
+    -out "$scratch/tls/$2.csr" 2>/dev/null &&
+    openssl x509 -req -in "$scratch/tls/$2.csr" -CA "$scratch/tls/$1.pem" -CAkey "$scratch/tls/$1.key" -CAcreateserial \
+      -days "${3:-30}" -extfile <(echo 'subjectAltName = IP:127.0.0.1') -out "$scratch/tls/$2.pem" 2>/dev/null
+}
+# tls AUTHORITY NAME: lines of the configuration
+tls() {
+  printf '%s\n' 'auth = tls' "tls_ca = \"$scratch/tls/$1.pem\"" "tls_certificate = \"$scratch/tls/$2.pem\"" \
+    "tls_key = \"$scratch/tls/$2.key\""
+}
+authority site && authority other && certificate site service && certificate site node && certificate other stranger &&
+  certificate site old -1
+ok $? "certificates are made"
+
+host safe "listen = \"127.0.0.1:$tls_port\"" "$(tls site service)"
+open_daemon "$learner" safe
+safe_pid=$pid
+host three "learner = \"127.0.0.1:$tls_port\"" "$(tls site node)"
+open_daemon "$agent" three
+three_pid=$pid
+job three 1
+wait_until 60 has_stored safe 1
+ok $? "with TLS a run is stored"
+like "$(send "$tls_port" /runs "$scratch/empty" 2>&1 | tail -n 1)" 'http.client|Connection|^400' "a request without TLS is not answered"
+
+# rejected NAME PATTERN AUTHORITY CERTIFICATE WHAT
+rejected() {
+  host "$1" "learner = \"127.0.0.1:$tls_port\"" "$(tls "$3" "$4")"
+  open_daemon "$agent" "$1"
+  wait_until 60 logs "$1" "foretell-learnd does not reply: $2"
+  ok $? "$5"
+  close_daemon "$pid"
+}
+rejected four 'certificate of host 127.0.0.1 rejected: ' site stranger "an agent with a certificate of another authority is rejected"
+rejected five 'certificate of host 127.0.0.1 rejected: .*expired' site old "so is one whose certificate has expired"
+rejected six '127.0.0.1: SSL certificate problem: ' other node "an agent rejects a learner of another authority"
+rejected seven '127.0.0.1: .*missing' site missing "an agent without its key says so"
+close_daemon "$three_pid"
+close_daemon "$safe_pid"
+
+# starts_not NAME PATTERN WHAT
+starts_not() {
+  "$learner" -c "$scratch/$1.conf" 2>"$scratch/$1.log"
+  is $? 3 "$3: the learner does not start"
+  like "$(cat "$scratch/$1.log")" "$2" "it says why"
+}
+host eight "listen = \"127.0.0.1:$tls_port\"" "$(tls site missing)"
+starts_not eight 'tls_certificate: .*/missing.pem: No such file' "without its certificate"
+host nine "listen = \"127.0.0.1:$tls_port\"" "$(tls site service)" "tls_key = \"$scratch/tls/node.key\""
+starts_not nine 'tls_certificate .* with tls_key ' "with another certificate's key"
+host ten "listen = \"127.0.0.1:$tls_port\"" 'agent_users = "no such user"'
+starts_not ten 'agent_users: there is no user "no such user" on this host' "with an unknown user in agent_users"
+tap_done
