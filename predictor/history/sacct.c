@@ -446,6 +446,7 @@ static int read_job_line(struct reader *r, const struct ft_sacct_id *id, struct 
   job->nodes = job->nodes ? job->nodes : 1;
   job->cpus = o->cpus;
   o->cpus = o->cpus / job->nodes + (o->cpus % job->nodes != 0);
+  o->allocated_nodes = job->nodes;
   copy_text(r, CLUSTER, o->cluster, sizeof o->cluster);
   if (!o->cluster[0] && r->import->cluster)
     (void)ft_string_copy(r->import->cluster, o->cluster, sizeof o->cluster);
