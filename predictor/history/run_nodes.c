@@ -152,6 +152,59 @@ int ft_run_nodes_group(struct ft_store *store, const struct ft_run_key *key, uin
   return waits ? FT_RUN_WAITS : group.count > 1 ? FT_RUN_SEVERAL : FT_RUN_SINGLE;
 }
 
+/* SQL condition: a record by another node's agent of the same job, restart and user at the same
+ * time; the parameters are OTHER_NODE_VALUES. */
+#define OTHER_NODE                                                                                 \
+  "job_id = ?1 AND restart_count = ?4 AND het_offset = ?5 AND array_job_id = ?6"                   \
+  " AND array_task_id = ?7 AND node <> ?8 AND uid = ?9 AND source = ?10 AND start_time <= ?12"     \
+  " AND end_time >= ?11"
+#define OTHER_NODE_VALUES(key, o)                                                                  \
+  KEY_VALUES(key), FT_TEXT((o)->node), FT_INT((o)->uid), FT_TEXT(ft_source_name(FT_SOURCE_AGENT)), \
+      FT_REAL((o)->start_time), FT_REAL((o)->end_time)
+
+int ft_run_nodes_take_key(struct ft_store *store, ft_observation *o, struct ft_error *err)
+{
+  const struct ft_run_key key = ft_run_key_of(o);
+  sqlite3_stmt *s;
+  int status;
+
+  if (!o->job_id || o->submit_time > 0 || o->source != FT_SOURCE_AGENT)
+    return 0;
+  status = ft_store_first_row(store, "put",
+                              "SELECT submit_time, cluster FROM observation WHERE " OTHER_NODE
+                              " AND submit_time > 0 AND (cluster IN (?2, '') OR ?2 = '') LIMIT 1",
+                              FT_VALUES(OTHER_NODE_VALUES(&key, o)), &s, err);
+  if (status > 0) {
+    o->submit_time = sqlite3_column_double(s, 0);
+    ft_store_column_text(s, 1, o->cluster, sizeof o->cluster);
+  }
+  sqlite3_finalize(s);
+  return status;
+}
+
+int ft_run_nodes_give_key(struct ft_store *store, const ft_observation *o, struct ft_error *err)
+{
+  struct ft_run_key key = ft_run_key_of(o);
+
+  if (!o->job_id || o->submit_time <= 0 || o->source != FT_SOURCE_AGENT || o->allocated_nodes == 1)
+    return 0;
+  if (run_cached(store, &store->give_key,
+                 "UPDATE OR IGNORE observation SET submit_time = ?3, cluster = ?2"
+                 " WHERE " OTHER_NODE " AND submit_time = 0 AND cluster IN (?2, '')",
+                 FT_VALUES(OTHER_NODE_VALUES(&key, o)), err) < 0)
+    return -1;
+  if (!sqlite3_changes(store->db))
+    return 0;
+  /* their former runs may have kept records */
+  for (int i = 0; i < 2; i++) {
+    key.submit_time = 0;
+    if (ft_run_nodes_group(store, &key, 0, 0, err) < 0)
+      return -1;
+    key.cluster[0] = '\0';
+  }
+  return ft_store_mark_stale(store, o->uid, o->submission.app, NULL, err);
+}
+
 int ft_run_nodes_each(struct ft_store *store, const ft_observation *o,
                       int (*visit)(const ft_observation *record, void *data, struct ft_error *err),
                       void *data, struct ft_error *err)

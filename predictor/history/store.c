@@ -50,6 +50,7 @@ void ft_store_close(struct ft_store *store)
   sqlite3_finalize(store->group);
   sqlite3_finalize(store->mark_group);
   sqlite3_finalize(store->mark_part);
+  sqlite3_finalize(store->give_key);
   sqlite3_finalize(store->nodes);
   (void)sqlite3_close(store->db);
   free(store->path);

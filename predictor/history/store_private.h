@@ -33,6 +33,7 @@ struct ft_store {
   sqlite3_stmt *group;       /* rows of a run */
   sqlite3_stmt *mark_group;  /* sets `records` of a run's rows */
   sqlite3_stmt *mark_part;   /* the same of one more row of a waiting run */
+  sqlite3_stmt *give_key;    /* sets the submit time in records of other nodes */
   sqlite3_stmt *nodes;       /* records of a run */
   struct ft_trim_cursor trim_cursor;
 };

@@ -437,6 +437,38 @@ static void a_record_that_gets_its_submit_time_leaves_no_run_behind(void **state
   assert_int_equal(learnt(), 1);
 }
 
+static void a_record_without_a_submit_time_joins_its_run(void **state)
+{
+  (void)state;
+  for (unsigned order = 0; order < 4; order++) {
+    for (unsigned i = 0; i < 3; i++) {
+      unsigned node = order & 1 ? 3 - i : i + 1;
+      ft_observation o = make_record(1, node, order & 2 ? 0 : 3);
+
+      /* the agents of the nodes 1 and 3 had no record of Slurm */
+      if (node != 2) {
+        o.submit_time = 0;
+        o.cluster[0] = '\0';
+        o.allocated_nodes = 0;
+      }
+      (void)put(&o, NULL);
+    }
+    assert_int_equal(visit(true, NULL), 3);
+    assert_int_equal(visit(false, NULL), 1);
+    /* a later job of this number is another */
+    ft_observation later = make_record(1, 4, 1);
+
+    later.submit_time = 0;
+    later.start_time += 1e6;
+    later.end_time += 1e6;
+    later.outcome = FT_OUTCOME_FAILED;
+    (void)put(&later, NULL);
+    assert_int_equal(visit(false, NULL), 2);
+    remove_store();
+    open_store();
+  }
+}
+
 static void records_without_a_job_are_never_grouped(void **state)
 {
   (void)state;
@@ -599,6 +631,7 @@ int main(void)
                                       TEST(a_late_node_replaces_the_run_in_the_model),
                                       TEST(a_record_of_sacct_completes_and_never_waits),
                                       TEST(a_record_that_gets_its_submit_time_leaves_no_run_behind),
+                                      TEST(a_record_without_a_submit_time_joins_its_run),
                                       TEST(records_without_a_job_are_never_grouped),
                                       TEST(the_summary_of_an_app_counts_runs),
                                       TEST(runs_are_removed_with_all_their_nodes),

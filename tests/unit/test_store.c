@@ -299,6 +299,8 @@ static void a_job_completes_once(void **state)
   assert_int_equal(ft_store_put(store, &o, NULL, &err), 1);
   o.restart_count = 1;
   o.submit_time = 0;
+  o.start_time += 100;
+  o.end_time += 100;
   assert_int_equal(ft_store_put(store, &o, NULL, &err), 1);
   o.restart_count = 2;
   o.outcome = FT_OUTCOME_OUT_OF_MEMORY;
