@@ -158,6 +158,8 @@ void ft_job_apply_record(struct job *job, const ft_slurm_job *answer)
     return;
   if (answer->submit_time > 0)
     o->submit_time = answer->submit_time;
+  if (answer->nodes)
+    o->allocated_nodes = answer->nodes;
   if (answer->time_limit_seconds > 0)
     job->time_limit_seconds = answer->time_limit_seconds;
   if (answer->uid == o->uid)

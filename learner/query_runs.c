@@ -77,7 +77,8 @@ static int reply_stored(struct progress *progress, struct ft_store *store, ft_re
 
   if (progress->in_app) {
     status = ft_store_page(store, progress->uid, progress->app, progress->wanted->since,
-                           &progress->cursor, RUNS_PER_STEP, append_if_wanted, &page, err);
+                           progress->wanted->by_node, &progress->cursor, RUNS_PER_STEP,
+                           append_if_wanted, &page, err);
     progress->in_app = status > 0;
     return status < 0 ? -1 : 0;
   }

@@ -231,7 +231,9 @@ bool ft_recorder_maintain(struct ft_recorder *recorder)
 
   if (!open_store(recorder, &err))
     return false;
-  status = remove_some_runs(recorder, &err);
+  status = ft_store_release_waiting(recorder->store, ft_io_now(), &err);
+  if (status == 0)
+    status = remove_some_runs(recorder, &err);
   /* models are rebuilt from the remaining runs, then users' directories are cleaned */
   if (status > 0 || ft_rebuilder_step(recorder->rebuilder, recorder->store))
     return true;
@@ -324,7 +326,9 @@ static int put_and_refine(struct ft_recorder *recorder, const ft_observation *o,
   status = put_with_marks(recorder, o, merged, &stale_marks, err);
   if (status < 0)
     return -1;
-  if (status > 0) {
+  if (status == 2) {
+    ft_log(LOG_DEBUG, "job %" PRIu32 ": waits for its other nodes", o->job_id);
+  } else if (status > 0) {
     ft_tally_add(FT_TALLY_RUNS_IGNORED, 1);
     ft_log(LOG_DEBUG,
            "job %" PRIu32 ": not stored, because it is forgotten or has already completed",

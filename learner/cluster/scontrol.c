@@ -114,6 +114,8 @@ static void parse_job_field(struct ft_text key, struct ft_text value, ft_slurm_j
     parse_job_state(value, out);
   else if (ft_text_equals(key, "Restarts") && parse_whole_number(value, UINT32_MAX, &number))
     out->restart_count = (uint32_t)number;
+  else if (ft_text_equals(key, "NumNodes") && ft_text_u64(&value, UINT32_MAX, &number))
+    out->nodes = (uint32_t)number;
   else if (ft_text_equals(key, "SubmitTime"))
     (void)parse_utc_time(value, &out->submit_time);
   else if (ft_text_equals(key, "EndTime"))

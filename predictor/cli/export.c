@@ -177,5 +177,6 @@ int ft_command_export(int argc, char **argv)
     return ft_print_error(argv[0], FT_EXIT_USAGE, "--format=%s: expected csv or jsonl", format);
   if (ft_store_access_filter(app, user, since, &filter, &err) < 0)
     return ft_print_error(argv[0], FT_EXIT_USAGE, "%s", err.text);
+  filter.by_node = true;
   return export_runs(argv[0], state, &filter, &output);
 }

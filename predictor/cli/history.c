@@ -137,7 +137,7 @@ static bool show_run(const ft_observation *o, void *data)
   double peak = ft_observation_peak(o, o->rule);
   const ft_decision *d = &o->submission.decision;
   struct query *query = data;
-  char text[5][32], job[24];
+  char text[5][32], job[24], node[sizeof o->node + 16];
 
   if (reached_limit(query))
     return true;
@@ -145,6 +145,8 @@ static bool show_run(const ft_observation *o, void *data)
     json_t *run = ft_json_observation(o);
 
     json_object_set_new(run, "peak_bytes", ft_json_number(peak > 0, peak));
+    json_object_set_new(run, "recorded_nodes",
+                        json_integer(o->recorded_nodes ? o->recorded_nodes : 1));
     json_array_append_new(query->list, run);
     query->shown++;
     return true;
@@ -153,7 +155,9 @@ static bool show_run(const ft_observation *o, void *data)
     printf("%-20s %10s %-12s %-13s %9s %9s %9s %9s  %s%s\n", "END", "JOB", "NODE", "OUTCOME",
            "PEAK", "PREDICTED", "LIMIT", "TIME", query->job ? "APP  " : "", "FEATURES");
   printf("%-20s %10s ", ft_show_time(o->end_time, text[0]), ft_store_access_job_name(o, job));
-  ft_print_column(o->node, 12);
+  if (o->recorded_nodes > 1)
+    (void)snprintf(node, sizeof node, "%s +%" PRIu32, o->node, o->recorded_nodes - 1);
+  ft_print_column(o->recorded_nodes > 1 ? node : o->node, 12);
   printf(" %-13s %9s %9s %9s %9s  ", ft_outcome_name(o->outcome), show_bytes_or_dash(peak, text[1]),
          show_bytes_or_dash(o->submission.has_decision && d->has_p50_bytes ? d->p50_bytes : 0,
                             text[2]),

@@ -83,7 +83,7 @@ static int insert_run(const ft_observation *o, void *data, struct ft_error *err)
   status = ft_store_put(command->records.store, &command->clean, &merged, err);
   if (status < 0)
     return -1;
-  if (status > 0) {
+  if (status == 1) {
     command->forgotten++;
     command->store_failed = false;
     return 0;

@@ -18,8 +18,8 @@
 #include "predictor/history/json.h"
 
 /*
- * Totals of an app, or of all. A run is one observation: a job or an array task on one node. Its
- * peak is the one of its site's memory rule.
+ * Totals of an app, or of all. A run is a job or an array task on all of its nodes. Its peak is the
+ * one of its site's memory rule, on the node with the largest.
  */
 struct tally {
   char user[64];
@@ -33,9 +33,9 @@ struct tally {
   double *error;
   size_t errors, room;
   /*
-   * Memory x run time in GB h (10^9 bytes x hours). asked: request without foretell, else the
-   * partition's default. given: limit. used: peak. saved: asked minus given, over the runs whose
-   * request foretell changed; negative if foretell raised more than it trimmed.
+   * Memory x run time in GB h (10^9 bytes x hours), summed over the nodes. asked: request without
+   * foretell, else the partition's default. given: limit. used: peak. saved: asked minus given,
+   * over the runs whose request foretell changed; negative if foretell raised more than it trimmed.
    */
   double asked, used, saved;
   uint64_t weighed;  /* runs that asked and used count: request, peak and run time are known */
@@ -59,6 +59,10 @@ struct report {
   struct tally *tally; /* by number in apps */
   size_t room;
   struct tally total;
+  /* keys of the runs on several nodes, sorted after the first pass: the second weighs the memory of
+   * each of their nodes */
+  uint64_t *several;
+  size_t several_count, several_room;
   bool failed;
 };
 
@@ -109,27 +113,39 @@ static void add_memory(struct tally *t, const ft_observation *o, double peak)
     t->saved += (asked - (double)o->limit_bytes) * gbh;
 }
 
+/* Adds what the decision about O freed, added or lost, in GB h. */
 static void add_worth(struct tally *t, const ft_observation *o)
 {
   double asked = ft_store_access_asked(o), gbh = o->runtime_seconds / 3600 / 1e9;
   double given = o->has_limit_bytes ? (double)o->limit_bytes : 0;
+
+  if (!request_was_changed(o) || !(given > 0 && gbh > 0))
+    return;
+  if (asked > 0) {
+    t->freed += fmax(asked - given, 0) * gbh;
+    t->added += fmax(given - asked, 0) * gbh;
+  }
+  if (o->outcome == FT_OUTCOME_OUT_OF_MEMORY)
+    t->lost += given * gbh;
+}
+
+/* Adds the memory of O, a run on one node or the record of one of several. */
+static void weigh_node(struct tally *t, const ft_observation *o)
+{
+  add_memory(t, o, ft_observation_peak(o, o->rule));
+  add_worth(t, o);
+}
+
+static void count_decision(struct tally *t, const ft_observation *o)
+{
   bool died = o->outcome == FT_OUTCOME_OUT_OF_MEMORY;
 
   if (o->submission.has_decision && o->submission.decision.overrode) {
     t->overrides++;
     t->overrides_died += died;
   }
-  if (!request_was_changed(o))
-    return;
-  t->decided[o->submission.decision.action]++;
-  if (!(given > 0 && gbh > 0))
-    return;
-  if (asked > 0) {
-    t->freed += fmax(asked - given, 0) * gbh;
-    t->added += fmax(given - asked, 0) * gbh;
-  }
-  if (died)
-    t->lost += given * gbh;
+  if (request_was_changed(o))
+    t->decided[o->submission.decision.action]++;
 }
 
 static void add_oom(struct tally *t, const ft_observation *o, double peak)
@@ -154,9 +170,10 @@ static int add_observation(struct tally *t, const ft_observation *o)
   t->censored += o->censored;
   if (o->user[0])
     (void)ft_string_copy(o->user, t->user, sizeof t->user);
-  add_memory(t, o, peak);
+  if (o->recorded_nodes < 2)
+    weigh_node(t, o);
   add_oom(t, o, peak);
-  add_worth(t, o);
+  count_decision(t, o);
   return add_prediction(t, o, peak);
 }
 
@@ -178,14 +195,75 @@ static struct tally *tally_of(struct report *report, const char *app, uint32_t u
   return number < 0 ? NULL : &report->tally[number];
 }
 
+static int remember_several(struct report *report, const ft_observation *o)
+{
+  uint64_t *grown;
+
+  if (o->recorded_nodes < 2)
+    return 0;
+  grown = ft_array_grow(report->several, &report->several_room, report->several_count,
+                        sizeof *grown, SIZE_MAX);
+  if (!grown)
+    return -1;
+  report->several = grown;
+  report->several[report->several_count++] = ft_observation_run_key(o);
+  return 0;
+}
+
 static bool visit_run(const ft_observation *o, void *data)
 {
   struct report *report = data;
   struct tally *tally = tally_of(report, o->submission.app, o->uid);
 
-  report->failed =
-      !tally || add_observation(tally, o) < 0 || add_observation(&report->total, o) < 0;
+  report->failed = !tally || add_observation(tally, o) < 0 ||
+                   add_observation(&report->total, o) < 0 || remember_several(report, o) < 0;
   return !report->failed;
+}
+
+static int compare_keys(const void *a, const void *b)
+{
+  const uint64_t *x = a, *y = b;
+
+  return *x < *y ? -1 : *x > *y;
+}
+
+static bool visit_node_record(const ft_observation *o, void *data)
+{
+  struct report *report = data;
+  uint64_t key = ft_observation_run_key(o);
+  struct tally *tally;
+
+  if (!bsearch(&key, report->several, report->several_count, sizeof key, compare_keys))
+    return true;
+  tally = tally_of(report, o->submission.app, o->uid);
+  report->failed = !tally;
+  if (!tally)
+    return false;
+  weigh_node(tally, o);
+  weigh_node(&report->total, o);
+  return true;
+}
+
+/* Weighs the memory of the runs on several nodes. Returns 0; -1 and ERR. */
+static int weigh_several(const char *state, const struct ft_store_filter *filter,
+                         struct report *report, struct ft_error *err)
+{
+  struct ft_store_access *records;
+  struct ft_store_filter by_node = *filter;
+  int status = -1;
+
+  if (!report->several_count)
+    return 0;
+  qsort(report->several, report->several_count, sizeof *report->several, compare_keys);
+  by_node.by_node = true;
+  records = calloc(1, sizeof *records);
+  if (!records)
+    return ft_error_set(err, "out of memory");
+  if (ft_store_access_ask(records, state, &by_node, err) == 0)
+    status = ft_store_access_each(records, &by_node, visit_node_record, report, err);
+  ft_store_access_close(records);
+  free(records);
+  return status;
 }
 
 static bool visit_rejections(const struct ft_rejections *one, void *data)
@@ -322,6 +400,7 @@ static int make_report(const char *name, const char *state, const struct ft_stor
     return ft_print_error(name, FT_EXIT_SYSTEM, "out of memory");
   if (ft_store_access_ask(records, state, filter, &err) < 0 ||
       ft_store_access_each(records, filter, visit_run, &report, &err) < 0 ||
+      weigh_several(state, filter, &report, &err) < 0 ||
       ft_store_access_rejections(records, filter, visit_rejections, &report, &err) < 0)
     ft_print_error(name, 0, "%s", err.text);
   else if (report.failed)
@@ -331,6 +410,7 @@ static int make_report(const char *name, const char *state, const struct ft_stor
   for (size_t i = 0; i < report.apps.count && i < report.room; i++)
     free(report.tally[i].error);
   free(report.tally);
+  free(report.several);
   free(report.total.error);
   ft_app_set_free(&report.apps);
   ft_store_access_close(records);

@@ -75,7 +75,8 @@ static int make_store_question(const struct ft_store_filter *wanted, ft_question
                        .job_id = wanted->job_id,
                        .has_array_task_id = wanted->by_task,
                        .array_task_id = wanted->task_id,
-                       .since = wanted->since };
+                       .since = wanted->since,
+                       .by_node = wanted->by_node };
   if (wanted->app && !ft_string_copy(wanted->app, w->app, sizeof w->app))
     return ft_error_set(err, "%.64s...: too long for the name of an app", wanted->app);
   return 0;

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "predictor/history/expire.h"
+#include "predictor/history/run_nodes.h"
 #include "predictor/history/schema.h"
 #include "predictor/history/stale_models.h"
 #include "predictor/history/store_private.h"
@@ -131,10 +132,13 @@ static int remove_oldest(struct ft_store *store, struct ft_expiry *expire, struc
   struct candidate runs[RUNS_PER_STEP];
   int count = find_oldest(store, expire->before, runs, err), gone;
 
-  for (int i = 0; i < count; i++)
+  for (int i = 0; i < count; i++) {
     if (ft_store_run(store, "expire", "DELETE FROM observation WHERE id = ?1",
                      FT_VALUES(FT_INT(runs[i].id)), err) < 0)
       return -1;
+    /* 0 if it was removed with another node's record of its run */
+    expire->runs += (unsigned)sqlite3_changes(store->db);
+  }
   for (int i = 0; i < count; i++) {
     if (i > 0 && runs[i].uid == runs[i - 1].uid && strcmp(runs[i].app, runs[i - 1].app) == 0)
       continue;
@@ -143,8 +147,6 @@ static int remove_oldest(struct ft_store *store, struct ft_expiry *expire, struc
       return -1;
     expire->apps += (unsigned)gone;
   }
-  if (count > 0)
-    expire->runs += (unsigned)count;
   return count < 0 ? -1 : count == RUNS_PER_STEP;
 }
 
@@ -294,8 +296,8 @@ static int run_trim(struct ft_store *store, const char *sql, uint64_t keep, stru
 int ft_store_trim(struct ft_store *store, uint64_t keep, struct ft_error *err)
 {
 #define RUNS_BEYOND                                                                                \
-  "SELECT id FROM observation WHERE app = ?1 AND uid = ?2 ORDER BY end_time DESC, id DESC"         \
-  " LIMIT -1 OFFSET ?3"
+  "SELECT id FROM observation WHERE app = ?1 AND uid = ?2 AND " FT_SQL_IS_RUN                      \
+  " ORDER BY end_time DESC, id DESC LIMIT -1 OFFSET ?3"
   static const char exists[] = RUNS_BEYOND;
   static const char delete[] = "DELETE FROM observation WHERE id IN (" RUNS_BEYOND ")";
 #undef RUNS_BEYOND

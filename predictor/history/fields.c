@@ -141,7 +141,8 @@ const struct ft_field ft_fields[] = {
     &ft_decision_rule_names, 8 },
   { "decision_overrode", FT_FIELD_BOOL, FT_GROUP_DECISION, AT(submission.decision.overrode), NULL,
     9 },
-  { "command_ran", FT_FIELD_BOOL, FT_GROUP_MEASURED, HAS(command_ran), NULL, 10 }
+  { "command_ran", FT_FIELD_BOOL, FT_GROUP_MEASURED, HAS(command_ran), NULL, 10 },
+  { "allocated_nodes", FT_FIELD_U32, FT_GROUP_SUBMIT, AT(allocated_nodes), NULL, 11 }
 };
 
 const size_t ft_field_count = sizeof ft_fields / sizeof *ft_fields;

@@ -8,6 +8,7 @@
 #include "predictor/history/forget.h"
 #include "predictor/history/rejections.h"
 #include "predictor/history/row.h"
+#include "predictor/history/run_nodes.h"
 #include "predictor/history/schema.h"
 #include "predictor/history/stale_models.h"
 #include "predictor/history/store_private.h"
@@ -82,19 +83,19 @@ static int find_covered_runs(struct ft_store *store, struct ft_forget_pass *pass
   return count;
 }
 
-/* Reads row ID into O; an unreadable row zeroes O. Returns 0; -1 on error and fills ERR. */
+/* Reads row ID into O; an unreadable row zeroes O. Returns 1; 0 if the row was removed with its
+ * run; -1 on error and fills ERR. */
 static int read_row(struct ft_store *store, int64_t id, ft_observation *o, struct ft_error *err)
 {
   sqlite3_stmt *s = ft_store_prepare_columns(store, "SELECT ", " FROM observation WHERE id = ?1",
                                              FT_VALUES(FT_INT(id)), err);
   struct ft_error why;
-  int status = 0;
+  int status;
 
   if (!s)
     return -1;
-  if (sqlite3_step(s) != SQLITE_ROW)
-    status = ft_store_set_error(store, "read", err);
-  else if (ft_row_read(s, 0, o, &why) < 0)
+  status = ft_store_step_status(store, sqlite3_step(s), "read", err);
+  if (status > 0 && ft_row_read(s, 0, o, &why) < 0)
     /* an unreadable row has no override to be preserved, so it is removed */
     memset(o, 0, sizeof *o);
   sqlite3_finalize(s);
@@ -132,28 +133,51 @@ static int add_affected_app(struct ft_forget_pass *pass, const struct ft_run_ide
   return 0;
 }
 
-/* Removes RUN. Returns 1 if it is removed (or would be), 2 if it is reduced to an override, 0 if it
- * is already reduced; -1 on error and fills ERR. */
+static int call_before_removal(const ft_observation *record, void *data, struct ft_error *err)
+{
+  const struct ft_forget_pass *pass = data;
+
+  return pass->before_removal(record, pass->data, err) < 0 ? -1 : 0;
+}
+
+/* Calls PASS's before_removal for O, the record RUN, and for the records of other nodes. */
+static int announce_removal(struct ft_store *store, struct ft_forget_pass *pass,
+                            const struct ft_run_identity *run, const ft_observation *o,
+                            struct ft_error *err)
+{
+  if (!pass->before_removal)
+    return 0;
+  return run->has_nodes && o->schema ? ft_run_nodes_each(store, o, call_before_removal, pass, err)
+                                     : call_before_removal(o, pass, err);
+}
+
+/* Removes RUN with the records of all its nodes; an override is reduced to one row. Returns 1 if it
+ * is removed (or would be), 2 if it is reduced, 0 if it is already removed or reduced; -1 on error
+ * and fills ERR. */
 static int forget_run(struct ft_store *store, struct ft_forget_pass *pass,
                       const struct ft_run_identity *run, ft_observation *o, struct ft_error *err)
 {
   bool is_override;
+  int status = pass->dry_run && run->is_part ? 0 : read_row(store, run->id, o, err);
 
-  if (read_row(store, run->id, o, err) < 0)
-    return -1;
+  if (status <= 0)
+    return status;
   is_override = ft_tombstone_is_override(o);
   if (is_override && ft_tombstone_is_stripped(o))
     return 0;
   if (pass->dry_run)
     return is_override ? 2 : 1;
-  if (pass->before_removal && pass->before_removal(o, pass->data, err) < 0)
+  if (announce_removal(store, pass, run, o, err) < 0)
     return -1;
   if (ft_tombstone_add_run(store, &pass->tombstone, run, err) < 0)
     return -1;
   if (is_override)
     ft_tombstone_strip(o);
   if (is_override && o->schema)
-    return ft_store_replace(store, run->id, o, err) < 0 ? -1 : 2;
+    return ft_store_replace(store, run->id, o, err) < 0 ||
+                   (run->has_nodes && ft_run_nodes_keep_one(store, o, run->id, err) < 0)
+               ? -1
+               : 2;
   return ft_store_run(store, "forget", "DELETE FROM observation WHERE id = ?1",
                       FT_VALUES(FT_INT(run->id)), err) < 0
              ? -1

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "config.h"
 
+#include <math.h>
 #include <string.h>
 
 #include "predictor/history/fields.h"
@@ -28,8 +29,7 @@ static bool has_peak(const ft_observation *o)
          o->has_charge_less_cache_bytes || o->has_largest_process_bytes;
 }
 
-/* Copies fields without a column in the store; only a record from the node has them. */
-static void copy_unstored_fields(ft_submission *to, const ft_submission *from)
+void ft_observation_copy_unstored(ft_submission *to, const ft_submission *from)
 {
   to->schema = from->schema;
   to->het_offset = from->het_offset;
@@ -92,6 +92,168 @@ void ft_observation_merge(ft_observation *old, const ft_observation *newer)
     old->submission.decision = newer->submission.decision;
   }
   if (newer->submission.schema && preferred)
-    copy_unstored_fields(&old->submission, &newer->submission);
+    ft_observation_copy_unstored(&old->submission, &newer->submission);
   merge_outcome(old, newer);
+}
+
+/* ---- nodes of a run ---- */
+
+static void max_u64_of_nodes(bool *has, uint64_t *value, bool other_has, uint64_t other)
+{
+  if (other_has && (!*has || other > *value))
+    *value = other;
+  *has = *has || other_has;
+}
+
+static void max_u32_of_nodes(bool *has, uint32_t *value, bool other_has, uint32_t other)
+{
+  if (other_has && (!*has || other > *value))
+    *value = other;
+  *has = *has || other_has;
+}
+
+static void add_u64_of_nodes(bool *has, uint64_t *value, bool other_has, uint64_t other)
+{
+  if (other_has)
+    *value = other > UINT64_MAX - *value ? UINT64_MAX : *value + other;
+  *has = *has || other_has;
+}
+
+static void add_double_of_nodes(bool *has, double *value, bool other_has, double other)
+{
+  if (other_has)
+    *value += other;
+  *has = *has || other_has;
+}
+
+static void add_peaks(ft_observation *run, const ft_observation *node)
+{
+#define MAX64(field)                                                                               \
+  max_u64_of_nodes(&run->has_##field, &run->field, node->has_##field, node->field)
+#define MAX32(field)                                                                               \
+  max_u32_of_nodes(&run->has_##field, &run->field, node->has_##field, node->field)
+  MAX64(rss_bytes);
+  MAX64(pss_bytes);
+  MAX64(charge_bytes);
+  MAX64(charge_less_cache_bytes);
+  MAX64(swap_bytes);
+  MAX64(hugetlb_bytes);
+  MAX64(shmem_bytes);
+  MAX64(largest_process_bytes);
+  MAX64(gpu_memory_bytes);
+  MAX32(threads);
+  MAX32(processes);
+  MAX32(open_files);
+#undef MAX64
+#undef MAX32
+  run->peak_is_bound = run->peak_is_bound || node->peak_is_bound;
+}
+
+/* Adds the counters of NODE to those of RUN by name; a full list ignores further names. */
+static void add_counters(ft_observation *run, const ft_observation *node)
+{
+  for (size_t i = 0; i < node->counters_count; i++) {
+    const ft_counter *counter = &node->counters[i];
+    size_t at = 0;
+
+    while (at < run->counters_count && strcmp(run->counters[at].name, counter->name) != 0)
+      at++;
+    if (at < run->counters_count)
+      run->counters[at].value += counter->value;
+    else if (at < sizeof run->counters / sizeof *run->counters)
+      run->counters[run->counters_count++] = *counter;
+  }
+}
+
+static void add_totals(ft_observation *run, const ft_observation *node)
+{
+#define ADD64(field)                                                                               \
+  add_u64_of_nodes(&run->has_##field, &run->field, node->has_##field, node->field)
+#define ADD(field)                                                                                 \
+  add_double_of_nodes(&run->has_##field, &run->field, node->has_##field, node->field)
+  ADD(cpu_seconds);
+  ADD(system_seconds);
+  ADD(gpu_energy_joules);
+  ADD64(read_bytes);
+  ADD64(write_bytes);
+  ADD64(minor_faults);
+  ADD64(major_faults);
+  ADD64(gpu_transfer_bytes);
+#undef ADD64
+#undef ADD
+  add_counters(run, node);
+  run->samples += node->samples;
+}
+
+/* Returns the time between start and end of O that was no run time, for example suspension. */
+static double idle_seconds(const ft_observation *o)
+{
+  return fmax(o->end_time - o->start_time - o->runtime_seconds, 0);
+}
+
+/* Extends the times of RUN by those of NODE: from the first start to the last end. */
+static void add_times(ft_observation *run, const ft_observation *node)
+{
+  double runtime = fmax(run->runtime_seconds, node->runtime_seconds);
+  double idle = fmin(idle_seconds(run), idle_seconds(node));
+
+  if (run->start_time > 0 && run->end_time > 0 && node->start_time > 0 && node->end_time > 0) {
+    run->start_time = fmin(run->start_time, node->start_time);
+    run->end_time = fmax(run->end_time, node->end_time);
+    runtime = fmax(runtime, run->end_time - run->start_time - idle);
+  } else {
+    run->start_time = run->start_time > 0 ? run->start_time : node->start_time;
+    run->end_time = fmax(run->end_time, node->end_time);
+  }
+  run->runtime_seconds = runtime;
+}
+
+/* Ranks outcomes: that of the node with the highest rank is the run's. */
+static int outcome_rank(ft_outcome outcome)
+{
+  static const int ranks[] = {
+    [FT_OUTCOME_UNKNOWN] = 0,   [FT_OUTCOME_COMPLETED] = 1, [FT_OUTCOME_FAILED] = 2,
+    [FT_OUTCOME_CANCELLED] = 3, [FT_OUTCOME_REQUEUED] = 4,  [FT_OUTCOME_PREEMPTED] = 5,
+    [FT_OUTCOME_TIMEOUT] = 6,   [FT_OUTCOME_NODE_FAIL] = 7, [FT_OUTCOME_OUT_OF_MEMORY] = 8
+  };
+
+  return (size_t)outcome < sizeof ranks / sizeof *ranks ? ranks[outcome] : 0;
+}
+
+static void add_outcome(ft_observation *run, const ft_observation *node)
+{
+  int before = outcome_rank(run->outcome), rank = outcome_rank(node->outcome);
+
+  if (rank > before) {
+    run->outcome = node->outcome;
+    run->exit_code = node->exit_code;
+    run->signal = node->signal;
+    run->has_killed_at_bytes = node->has_killed_at_bytes;
+    run->killed_at_bytes = node->killed_at_bytes;
+  } else if (rank == before) {
+    /* a kill at a limit shows more than one because a node was out of memory, whose limit is 0 */
+    max_u64_of_nodes(&run->has_killed_at_bytes, &run->killed_at_bytes, node->has_killed_at_bytes,
+                     node->killed_at_bytes);
+  }
+  run->censored = run->outcome != FT_OUTCOME_UNKNOWN ? run->outcome != FT_OUTCOME_COMPLETED
+                                                     : run->censored || node->censored;
+}
+
+void ft_observation_add_node(ft_observation *run, const ft_observation *node)
+{
+  int before = source_rank(run->source), rank = source_rank(node->source);
+
+  add_peaks(run, node);
+  /* a record of sacct is one of the whole job, whose totals already include other nodes */
+  if (rank == before)
+    add_totals(run, node);
+  add_times(run, node);
+  add_outcome(run, node);
+  if (node->allocated_nodes > run->allocated_nodes)
+    run->allocated_nodes = node->allocated_nodes;
+  if (node->has_command_ran) {
+    run->command_ran = run->command_ran || node->command_ran;
+    run->has_command_ran = true;
+  }
+  run->recorded_nodes = (run->recorded_nodes ? run->recorded_nodes : 1) + 1;
 }

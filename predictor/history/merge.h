@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Merges two records of the same run. Pure. */
+/* Merges two records of the same run on the same node, and combines those of several nodes. Pure.
+ */
 #ifndef FT_HISTORY_MERGE_H
 #define FT_HISTORY_MERGE_H
 
@@ -18,5 +19,20 @@
  * The fields `source` and peak_is_bound describe the record that the peak comes from.
  */
 void ft_observation_merge(ft_observation *old, const ft_observation *newer);
+
+/* Copies fields without a column in the store; only a record from the node has them. */
+void ft_observation_copy_unstored(ft_submission *to, const ft_submission *from);
+
+/*
+ * Adds NODE to RUN, a run on several nodes. RUN begins as the record of the node with the largest
+ * peak, and its node, limit and CPUs stay. The others are added in one order for all callers,
+ * because sums of floating-point numbers depend on it.
+ * - Peaks are those of the largest node, totals (CPU time, I/O, page faults, energy, counters) sums
+ *   over the nodes with records of the same source as RUN's.
+ * - The run time counts from the first start to the last end, without the time in which all nodes
+ *   were suspended.
+ * - The outcome is the worst known one, with exit code and limit of the node that had it.
+ */
+void ft_observation_add_node(ft_observation *run, const ft_observation *node);
 
 #endif

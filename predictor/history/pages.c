@@ -5,17 +5,19 @@
 #include <stdlib.h>
 
 #include "predictor/history/pages.h"
+#include "predictor/history/run_nodes.h"
 #include "predictor/history/store_private.h"
 
 enum { APP_SIZE = sizeof((struct ft_store_app *)NULL)->app };
 
-/* Reads the current row of S into O, calls VISIT and advances CURSOR. Returns 1; 0 if VISIT stops;
- * -1 on error and fills ERR. */
-static int visit_row(struct ft_store *store, sqlite3_stmt *s, struct ft_store_cursor *cursor,
-                     ft_observation *o, bool (*visit)(const ft_observation *, void *), void *data,
+/* Reads the current row of S, or its run, into O, calls VISIT and advances CURSOR. Returns 1; 0 if
+ * VISIT stops; -1 on error and fills ERR. */
+static int visit_row(struct ft_store *store, sqlite3_stmt *s, bool by_node,
+                     struct ft_store_cursor *cursor, ft_observation *o,
+                     bool (*visit)(const ft_observation *, void *), void *data,
                      struct ft_error *err)
 {
-  if (ft_store_read_row(store, s, 2, o, err) < 0)
+  if (ft_run_nodes_read(store, s, 2, by_node, o, err) < 0)
     return -1;
   if (!visit(o, data))
     return 0;
@@ -24,17 +26,18 @@ static int visit_row(struct ft_store *store, sqlite3_stmt *s, struct ft_store_cu
   return 1;
 }
 
-int ft_store_page(struct ft_store *store, uint32_t uid, const char *app, double since,
+int ft_store_page(struct ft_store *store, uint32_t uid, const char *app, double since, bool by_node,
                   struct ft_store_cursor *cursor, unsigned limit,
                   bool (*visit)(const ft_observation *observation, void *data), void *data,
                   struct ft_error *err)
 {
   sqlite3_stmt *s = ft_store_prepare_columns(
-      store, "SELECT id, end_time, ",
+      store, "SELECT id, end_time, records, ",
       " FROM observation WHERE app = ?1 AND uid = ?2 AND end_time >= ?3"
-      " AND (end_time, id) < (?4, ?5) ORDER BY end_time DESC, id DESC LIMIT ?6",
+      " AND (end_time, id) < (?4, ?5) AND (?7 OR " FT_SQL_IS_RUN
+      ") ORDER BY end_time DESC, id DESC LIMIT ?6",
       FT_VALUES(FT_TEXT(app), FT_INT(uid), FT_REAL(since), FT_REAL(cursor->time),
-                FT_INT(cursor->row), FT_INT(limit)),
+                FT_INT(cursor->row), FT_INT(limit), FT_INT(by_node)),
       err);
   ft_observation *o = malloc(sizeof *o);
   int visited = 0, status = 1, step = SQLITE_DONE;
@@ -44,7 +47,7 @@ int ft_store_page(struct ft_store *store, uint32_t uid, const char *app, double 
     goto out;
   }
   while (status > 0 && (step = sqlite3_step(s)) == SQLITE_ROW) {
-    status = visit_row(store, s, cursor, o, visit, data, err);
+    status = visit_row(store, s, by_node, cursor, o, visit, data, err);
     visited += status > 0;
   }
   if (status > 0)

@@ -17,11 +17,12 @@ struct ft_store_cursor {
 
 /*
  * Calls VISIT for up to LIMIT runs of UID's APP that ended at or after SINCE (UTC seconds), newest
- * first, starting after CURSOR, and advances CURSOR. VISIT returns false to stop before the run,
+ * first, starting after CURSOR, and advances CURSOR. With BY_NODE visits the record of each node
+ * instead. VISIT returns false to stop before the run,
  * which the next call visits again. Returns the number of visited runs, 0 after the last; -1 on
  * error and fills ERR.
  */
-int ft_store_page(struct ft_store *store, uint32_t uid, const char *app, double since,
+int ft_store_page(struct ft_store *store, uint32_t uid, const char *app, double since, bool by_node,
                   struct ft_store_cursor *cursor, unsigned limit,
                   bool (*visit)(const ft_observation *observation, void *data), void *data,
                   struct ft_error *err);

@@ -357,8 +357,9 @@ static void read_usage(struct reader *r)
 static int read_step_line(struct reader *r, struct ft_error *err)
 {
   double start, end, bytes;
+  uint32_t tasks = 0, nodes = 0;
+  const char *one_node;
   ft_outcome outcome;
-  uint32_t tasks = 0;
   int found;
 
   if (ft_sacct_state(column_text(r, STATE), &outcome) == FT_SACCT_UNKNOWN_STATE)
@@ -366,7 +367,7 @@ static int read_step_line(struct reader *r, struct ft_error *err)
   if (outcome == FT_OUTCOME_OUT_OF_MEMORY)
     r->job.o.outcome = outcome;
   if (read_time(r, START, &start, err) < 0 || read_time(r, END, &end, err) < 0 ||
-      read_u32(r, TASKS, &tasks, err) < 0)
+      read_u32(r, TASKS, &tasks, err) < 0 || read_u32(r, NODES, &nodes, err) < 0)
     return -1;
   if (tasks > r->job.o.submission.request.tasks)
     r->job.o.submission.request.tasks = tasks;
@@ -377,7 +378,9 @@ static int read_step_line(struct reader *r, struct ft_error *err)
   if (r->job.job_line_only)
     ft_step_overlap_clear(&r->job.steps);
   r->job.job_line_only = false;
-  if (ft_step_overlap_add(&r->job.steps, start, end, bytes) < 0)
+  /* steps on different nodes do not share memory */
+  one_node = nodes == 1 && *column_text(r, NODE_LIST) ? column_text(r, NODE_LIST) : NULL;
+  if (ft_step_overlap_add(&r->job.steps, one_node, start, end, bytes) < 0)
     return column_error(r, JOB_ID, "out of memory, or over 100000 steps in one job", err);
   return 0;
 }
@@ -446,6 +449,7 @@ static int read_job_line(struct reader *r, const struct ft_sacct_id *id, struct 
   job->nodes = job->nodes ? job->nodes : 1;
   job->cpus = o->cpus;
   o->cpus = o->cpus / job->nodes + (o->cpus % job->nodes != 0);
+  o->allocated_nodes = job->nodes;
   copy_text(r, CLUSTER, o->cluster, sizeof o->cluster);
   if (!o->cluster[0] && r->import->cluster)
     (void)ft_string_copy(r->import->cluster, o->cluster, sizeof o->cluster);
@@ -469,7 +473,8 @@ static int read_job_line(struct reader *r, const struct ft_sacct_id *id, struct 
     return -1;
   job->skip_steps = false;
   job->job_line_only = found > 0;
-  if (job->job_line_only && ft_step_overlap_add(&job->steps, o->start_time, o->end_time, bytes) < 0)
+  if (job->job_line_only &&
+      ft_step_overlap_add(&job->steps, NULL, o->start_time, o->end_time, bytes) < 0)
     return ft_error_set(err, "%s: out of memory", r->import->name);
   return 0;
 }

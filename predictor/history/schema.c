@@ -18,6 +18,27 @@ enum { APPLICATION_ID = 0x6674656c };
 /* Default of ft_store_set_wait, ms. Chosen by judgement. */
 enum { BUSY_MILLISECONDS = 1000 };
 
+/* SQL: the records of the run of the outer statement's row. */
+#define NODES_OF_ROW                                                                               \
+  "observation AS other WHERE " FT_SCHEMA_RUN_KEY(                                                 \
+      "observation.job_id", "observation.cluster", "observation.submit_time",                      \
+      "observation.restart_count", "observation.het_offset", "observation.array_job_id",           \
+      "observation.array_task_id")
+
+/* SQL: groups the records of runs on several nodes (run_nodes.h). */
+#define GROUP_NODES                                                                                \
+  "UPDATE observation SET records = CASE id WHEN (SELECT id FROM " NODES_OF_ROW                    \
+  " ORDER BY ifnull(peak_bytes, 0) DESC, node LIMIT 1) THEN (SELECT COUNT(*) FROM " NODES_OF_ROW   \
+  ") ELSE 0 END WHERE job_id > 0 AND EXISTS (SELECT 1 FROM " NODES_OF_ROW                          \
+  " AND other.node <> observation.node);"
+
+/* SQL: removes the records of a run together. */
+#define NODES_TRIGGER                                                                              \
+  "CREATE TRIGGER observation_nodes AFTER DELETE ON observation WHEN OLD.records IS NOT NULL"      \
+  " BEGIN DELETE FROM observation WHERE " FT_SCHEMA_RUN_KEY(                                       \
+      "OLD.job_id", "OLD.cluster", "OLD.submit_time", "OLD.restart_count", "OLD.het_offset",       \
+      "OLD.array_job_id", "OLD.array_task_id") " AND records IS NOT NULL; END;"
+
 /*
  * The changes of each schema beyond its new columns (`since` in fields.c). Append only; never
  * change a row. The key starts with job_id, so that its index also serves look-ups by job.
@@ -72,6 +93,12 @@ static const struct migration {
        " count INTEGER NOT NULL, PRIMARY KEY (uid, app, day)) WITHOUT ROWID;"
        "CREATE INDEX rejection_day ON rejection (uid, day);" },
   { 10, "" }, /* column command_ran */
+  /* column allocated_nodes; run_nodes.h: column records. All models are rebuilt, because they
+   * identify runs by another key. */
+  { 11, "ALTER TABLE observation ADD COLUMN records INTEGER;"
+        "CREATE INDEX observation_waiting ON observation (job_id) WHERE records < 0;" GROUP_NODES
+            NODES_TRIGGER "INSERT OR REPLACE INTO changed (app, uid)"
+        " SELECT DISTINCT app, uid FROM observation WHERE app > '';" },
 };
 
 int ft_schema_error(struct ft_error *err, sqlite3 *db, const char *path, const char *action)

@@ -9,11 +9,17 @@
 #include "predictor/core/error.h"
 
 /* Newest supported schema of the store (PRAGMA user_version). */
-#define FT_STORE_SCHEMA 10
+#define FT_STORE_SCHEMA 11
 
 /* SQL expression: the time from which the age of a run counts, the later of its end and its
  * insertion. The index observation_age is on the same expression. */
 #define FT_SCHEMA_AGE_TIME "max(ifnull(end_time, 0), ifnull(put_time, 0))"
+
+/* SQL condition: the row is a record of the run with this key, on any node. */
+#define FT_SCHEMA_RUN_KEY(job, cluster, submit, restart, het, array, task)                         \
+  "job_id = " job " AND cluster = " cluster " AND submit_time = " submit                           \
+  " AND restart_count = " restart " AND het_offset = " het " AND array_job_id = " array            \
+  " AND array_task_id = " task
 
 /* Key in the table meta, present while pages of the file may hold removed data. */
 #define FT_SCHEMA_SCRUB "scrub"

@@ -1,13 +1,14 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* The peak memory of a job from the peaks of its steps: the maximum of the sums over concurrent
- * steps. Pure. */
+/* The peak memory of a job on one node from the peaks of its steps: the maximum of the sums over
+ * concurrent steps that may share a node. Pure. */
 #ifndef FT_HISTORY_STEP_OVERLAP_H
 #define FT_HISTORY_STEP_OVERLAP_H
 
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdint.h>
 
-/* Maximum number of steps of a job; limits the memory to 2.4 MB. Chosen by judgement. */
+/* Maximum number of steps of a job; limits the memory to 3.2 MB. Chosen by judgement. */
 enum { FT_STEP_OVERLAP_MAX = 100000 };
 
 /* The steps of a job; starts zeroed. */
@@ -15,18 +16,21 @@ struct ft_step_overlap {
   struct ft_step {
     double start, end; /* UTC seconds */
     double bytes;      /* peak */
+    uint64_t node;     /* hash of the node's name; 0: several nodes, or unknown */
   } * step;
   size_t count, capacity;
   bool untimed; /* start or end of a step is unknown */
 };
 
-/* Adds a step from START to END (UTC seconds; 0: unknown) with a peak of BYTES. Returns 0; -1 above
- * FT_STEP_OVERLAP_MAX steps or out of memory. */
-int ft_step_overlap_add(struct ft_step_overlap *steps, double start, double end, double bytes);
+/* Adds a step on NODE (NULL: several nodes, or unknown) from START to END (UTC seconds; 0: unknown)
+ * with a peak of BYTES. Returns 0; -1 above FT_STEP_OVERLAP_MAX steps or out of memory. */
+int ft_step_overlap_add(struct ft_step_overlap *steps, const char *node, double start, double end,
+                        double bytes);
 
 /*
- * Returns the largest sum of bytes over concurrent steps. A step that starts at the end of another
- * is not concurrent with it. With unknown times returns the largest step's bytes.
+ * Returns the largest sum of bytes over concurrent steps on one node; a step without a single known
+ * node counts on every node. A step that starts at the end of another is not concurrent with it.
+ * With unknown times returns the largest step's bytes.
  */
 double ft_step_overlap_peak(const struct ft_step_overlap *steps);
 

@@ -46,6 +46,12 @@ void ft_store_close(struct ft_store *store)
   sqlite3_finalize(store->mark);
   sqlite3_finalize(store->next_stale);
   sqlite3_finalize(store->tombstones);
+  sqlite3_finalize(store->waits);
+  sqlite3_finalize(store->group);
+  sqlite3_finalize(store->mark_group);
+  sqlite3_finalize(store->mark_part);
+  sqlite3_finalize(store->give_key);
+  sqlite3_finalize(store->nodes);
   (void)sqlite3_close(store->db);
   free(store->path);
   free(store);

@@ -34,12 +34,23 @@ void ft_store_set_cache(struct ft_store *store, int kib);
  * known one, and a peak from sacct never one from the agent. If the run moves to another app or
  * key, the former app is marked as stale (stale_models.h). Durable on return outside a transaction.
  *
- * MERGED (may be NULL) receives the stored run. Returns 0. Returns 1, with MERGED undefined, if a
- * tombstone covers the run (forget.h; at most its policy override is stored), or if OBSERVATION is
- * an agent's completed run of a job that has already completed. Returns -1 on error and fills ERR.
+ * Records of one run by several nodes are stored each, and read as one run (run_nodes.h). MERGED
+ * (may be NULL) receives the run, or this node's record while the run waits for other nodes.
+ *
+ * Returns 0; 2 if the run waits, and models must not learn it yet. Returns 1, with MERGED
+ * undefined, if a tombstone covers the run (forget.h; at most its policy override is stored), or if
+ * OBSERVATION is an agent's completed run of a job that has already completed. Returns -1 on error
+ * and fills ERR.
  */
 int ft_store_put(struct ft_store *store, const ft_observation *observation, ft_observation *merged,
                  struct ft_error *err);
+
+/*
+ * Ends the wait of runs whose other nodes have not delivered for a minute at the time NOW (UTC
+ * seconds), and marks their apps as stale (stale_models.h). A record that comes later still
+ * completes its run. Returns 1 if more may be due, else 0; -1 on error and fills ERR.
+ */
+int ft_store_release_waiting(struct ft_store *store, double now, struct ft_error *err);
 
 /*
  * Renames UID's app FROM to TO in all runs of that user and marks both as stale (stale_models.h),
@@ -65,6 +76,7 @@ struct ft_store_filter {
   uint32_t job_id; /* the run's own job, or the job array of its task */
   bool by_task;
   uint32_t task_id; /* in the job array JOB_ID */
+  bool by_node;     /* visit the record of each node instead of runs */
   double since;     /* earliest end_time, UTC seconds */
   uint64_t limit;   /* number of runs, newest first; 0: all runs, oldest first */
 };

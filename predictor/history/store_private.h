@@ -29,6 +29,12 @@ struct ft_store {
   sqlite3_stmt *mark;        /* inserts a mark of a stale model */
   sqlite3_stmt *next_stale;  /* next mark of a stale model */
   sqlite3_stmt *tombstones;  /* tombstones that may cover a run */
+  sqlite3_stmt *waits;       /* of run_nodes.c, as the next ones: whether a run waits */
+  sqlite3_stmt *group;       /* rows of a run */
+  sqlite3_stmt *mark_group;  /* sets `records` of a run's rows */
+  sqlite3_stmt *mark_part;   /* the same of one more row of a waiting run */
+  sqlite3_stmt *give_key;    /* sets the submit time in records of other nodes */
+  sqlite3_stmt *nodes;       /* records of a run */
   struct ft_trim_cursor trim_cursor;
 };
 

@@ -10,6 +10,7 @@
 #include "predictor/core/io.h"
 #include "predictor/history/merge.h"
 #include "predictor/history/row.h"
+#include "predictor/history/run_nodes.h"
 #include "predictor/history/store.h"
 #include "predictor/history/store_private.h"
 #include "predictor/history/tombstones.h"
@@ -37,7 +38,8 @@ static int prepare_put(struct ft_store *store, struct ft_error *err)
   ft_buf_init(&tail, FT_LIMIT_SQL);
   /* completing a stored run keeps its first insertion time */
   (void)ft_buf_printf(&tail, ") VALUES (?1, ?2,"
-                             " ifnull((SELECT put_time FROM observation WHERE id = ?1), ?3)");
+                             " ifnull((SELECT put_time FROM observation WHERE id = ?1), ?3),"
+                             " (SELECT records FROM observation WHERE id = ?1)");
   for (int i = 0; i < sqlite3_column_count(store->select_run) - 1; i++)
     (void)ft_buf_printf(&tail, ", ?%d", i + 4);
   if (ft_buf_printf(&tail, ")") < 0)
@@ -45,7 +47,7 @@ static int prepare_put(struct ft_store *store, struct ft_error *err)
   else
     store->put = ft_store_prepare_columns(store,
                                           "INSERT OR REPLACE INTO observation (id, peak_bytes,"
-                                          " put_time, ",
+                                          " put_time, records, ",
                                           ft_buf_text(&tail), NULL, err);
   ft_buf_free(&tail);
   return store->put ? 0 : -1;
@@ -161,6 +163,27 @@ static bool complete_key(ft_observation *to, const ft_observation *from)
   return time || cluster;
 }
 
+/* Groups RECORD, written as a new row with IS_NEW, with the records of other nodes, and replaces it
+ * by its run. FORMER is the key of the run that it has left. Returns as ft_store_put. */
+static int group_record(struct ft_store *store, const struct ft_run_key *former, bool is_new,
+                        ft_observation *record, struct ft_error *err)
+{
+  struct ft_run_key key = ft_run_key_of(record);
+  int64_t row = is_new ? sqlite3_last_insert_rowid(store->db) : 0;
+  int state;
+
+  if (ft_run_nodes_give_key(store, record, err) < 0)
+    return -1;
+  if (former && ft_run_nodes_group(store, former, record->allocated_nodes, 0, err) < 0)
+    return -1;
+  state = ft_run_nodes_group(store, &key, record->allocated_nodes, row, err);
+  if (state < 0 || state == FT_RUN_WAITS)
+    return state < 0 ? -1 : 2;
+  if (state == FT_RUN_SINGLE && record->allocated_nodes < 2)
+    return 0;
+  return ft_run_nodes_combine(store, record, err);
+}
+
 /* Stores O, which no tombstone covers. Returns as ft_store_put. */
 static int put_uncovered(struct ft_store *store, const ft_observation *o, ft_observation *merged,
                          struct ft_error *err)
@@ -168,7 +191,8 @@ static int put_uncovered(struct ft_store *store, const ft_observation *o, ft_obs
   sqlite3_int64 id = 0;
   int found, repeated = has_completed(store, o, err);
   char app[sizeof merged->submission.app];
-  bool moved = false;
+  bool rekeyed = false, moved = false;
+  struct ft_run_key former;
   uint32_t uid = 0;
 
   if (repeated)
@@ -179,9 +203,10 @@ static int put_uncovered(struct ft_store *store, const ft_observation *o, ft_obs
   if (found) {
     memcpy(app, merged->submission.app, sizeof app);
     uid = merged->uid;
+    former = ft_run_key_of(merged);
     ft_observation_merge(merged, o);
-    moved =
-        complete_key(merged, o) || strcmp(app, merged->submission.app) != 0 || uid != merged->uid;
+    rekeyed = complete_key(merged, o);
+    moved = rekeyed || strcmp(app, merged->submission.app) != 0 || uid != merged->uid;
   } else {
     *merged = *o;
   }
@@ -191,7 +216,28 @@ static int put_uncovered(struct ft_store *store, const ft_observation *o, ft_obs
     return -1;
   /* models identify a run by its key: the former app's model must not keep a run that has another
    * app or key */
-  return moved && ft_store_note_removal(store, uid, app, err) < 0 ? -1 : 0;
+  if (moved && ft_store_note_removal(store, uid, app, err) < 0)
+    return -1;
+  return group_record(store, rekeyed ? &former : NULL, !found, merged, err);
+}
+
+/* The same for a record that may lack its submit time. */
+static int put_completed(struct ft_store *store, const ft_observation *o, ft_observation *merged,
+                         struct ft_error *err)
+{
+  ft_observation *known;
+  int status;
+
+  if (o->submit_time > 0)
+    return put_uncovered(store, o, merged, err);
+  known = malloc(sizeof *known);
+  if (!known)
+    return ft_error_set(err, "%s: out of memory", store->path);
+  *known = *o;
+  status =
+      ft_run_nodes_take_key(store, known, err) < 0 ? -1 : put_uncovered(store, known, merged, err);
+  free(known);
+  return status;
 }
 
 /* Inside a transaction: stores O. Returns as ft_store_put. */
@@ -204,14 +250,14 @@ static int put_in_transaction(struct ft_store *store, const ft_observation *o,
   *merged = *o;
   status = ft_store_apply_tombstones(store, merged, err);
   if (status <= 0)
-    return status < 0 ? -1 : put_uncovered(store, o, merged, err);
+    return status < 0 ? -1 : put_completed(store, o, merged, err);
   if (status == 1)
     return 1;
   rest = malloc(sizeof *rest);
   if (!rest)
     return ft_error_set(err, "%s: out of memory", store->path);
   *rest = *merged;
-  status = put_uncovered(store, rest, merged, err);
+  status = put_completed(store, rest, merged, err);
   free(rest);
   return status < 0 ? -1 : 1;
 }

@@ -6,11 +6,12 @@
 #include <stdlib.h>
 
 #include "predictor/history/row.h"
+#include "predictor/history/run_nodes.h"
 #include "predictor/history/store.h"
 #include "predictor/history/store_private.h"
 
-/* Returns a statement with the columns id and ft_row_columns of the runs that FILTER selects; NULL
- * on error. */
+/* Returns a statement with the columns id, records and ft_row_columns of the runs that FILTER
+ * selects; NULL on error. */
 static sqlite3_stmt *select_runs(struct ft_store *store, const struct ft_store_filter *filter,
                                  struct ft_error *err)
 {
@@ -23,12 +24,12 @@ static sqlite3_stmt *select_runs(struct ft_store *store, const struct ft_store_f
     job = " AND array_job_id = ?3 AND array_job_id > 0 AND array_task_id = ?6";
   else if (filter->job_id)
     job = " AND (job_id = ?3 OR (array_job_id = ?3 AND array_job_id > 0))";
-  (void)snprintf(tail, sizeof tail,
-                 " FROM observation WHERE 1%s%s%s%s ORDER BY end_time %s, id %s%s",
-                 filter->app ? " AND app = ?1" : "", filter->by_uid ? " AND uid = ?2" : "", job,
-                 filter->since > 0 ? " AND end_time >= ?4" : "", order, order,
-                 filter->limit ? " LIMIT ?5" : "");
-  return ft_store_prepare_columns(store, "SELECT id, ", tail,
+  (void)snprintf(
+      tail, sizeof tail, " FROM observation WHERE 1%s%s%s%s%s ORDER BY end_time %s, id %s%s",
+      filter->by_node ? "" : " AND " FT_SQL_IS_RUN, filter->app ? " AND app = ?1" : "",
+      filter->by_uid ? " AND uid = ?2" : "", job, filter->since > 0 ? " AND end_time >= ?4" : "",
+      order, order, filter->limit ? " LIMIT ?5" : "");
+  return ft_store_prepare_columns(store, "SELECT id, records, ", tail,
                                   FT_VALUES(FT_TEXT(filter->app), FT_INT(filter->uid),
                                             FT_INT(filter->job_id), FT_REAL(filter->since),
                                             FT_INT(limit), FT_INT(filter->task_id)),
@@ -61,7 +62,7 @@ int ft_store_each(struct ft_store *store, const struct ft_store_filter *filter,
     goto out;
   }
   while ((step = sqlite3_step(s)) == SQLITE_ROW) {
-    if (ft_store_read_row(store, s, 1, o, err) < 0)
+    if (ft_run_nodes_read(store, s, 1, filter->by_node, o, err) < 0)
       goto out;
     if (!visit(o, data)) {
       step = SQLITE_DONE;
@@ -92,10 +93,11 @@ int ft_store_each_app(struct ft_store *store,
                       bool (*visit)(const struct ft_store_app *app, void *data), void *data,
                       struct ft_error *err)
 {
-  static const char sql[] = "SELECT app, uid, MAX(user), COUNT(*), SUM(outcome = 'completed'),"
-                            " SUM(censored), MAX(end_time) AS last, MAX(peak_bytes),"
-                            " MIN(CASE WHEN outcome = 'completed' THEN peak_bytes END)"
-                            " FROM observation GROUP BY app, uid ORDER BY last DESC, app, uid";
+  static const char sql[] =
+      "SELECT app, uid, MAX(user), COUNT(*), SUM(outcome = 'completed'),"
+      " SUM(censored), MAX(end_time) AS last, MAX(peak_bytes),"
+      " MIN(CASE WHEN outcome = 'completed' THEN peak_bytes END)"
+      " FROM observation WHERE " FT_SQL_IS_RUN " GROUP BY app, uid ORDER BY last DESC, app, uid";
   sqlite3_stmt *s = ft_store_prepare(store, "read", sql, NULL, err);
   struct ft_store_app app;
   int status, step;

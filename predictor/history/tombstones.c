@@ -61,6 +61,8 @@ void ft_tombstone_read_run(sqlite3_stmt *s, struct ft_run_identity *run)
                 sqlite3_column_double(s, 9), sqlite3_column_double(s, 10));
   if (run->ended <= 0)
     run->ended = sqlite3_column_double(s, 11);
+  run->has_nodes = sqlite3_column_type(s, 12) != SQLITE_NULL;
+  run->is_part = run->has_nodes && sqlite3_column_int64(s, 12) == 0;
 }
 
 static bool matches_job(const struct ft_tombstone *tombstone, const struct ft_run_identity *run)

@@ -17,12 +17,14 @@ struct ft_run_identity {
   char app_name[128];
   char cluster[64];
   double submitted, started, ended; /* UTC seconds; 0: unknown */
+  bool has_nodes; /* one of several records of the run, or of one that waits (run_nodes.h) */
+  bool is_part;   /* another row stands for the run */
 };
 
 /* The columns that ft_tombstone_read_run reads. */
 #define FT_TOMBSTONE_RUN_COLUMNS                                                                   \
   "id, uid, job_id, array_job_id, array_task_id, app, cluster, submit_time, start_time, end_time," \
-  " runtime_seconds, put_time"
+  " runtime_seconds, put_time, records"
 
 /* Returns the hash of an app's name; 0 for the empty name. */
 int64_t ft_tombstone_hash(const char *app);

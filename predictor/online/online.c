@@ -286,7 +286,7 @@ static double finite_or_zero(double value)
 
 uint64_t ft_online_key(uint32_t uid, const ft_observation *o)
 {
-  uint64_t key = ft_observation_key(o);
+  uint64_t key = ft_observation_run_key(o);
 
   return uid == FT_STATE_POOLED ? ft_pool_key(key, o->uid) : key;
 }

@@ -4,7 +4,7 @@
 #include <math.h>
 #include <stdlib.h>
 
-#include "predictor/history/store_private.h"
+#include "predictor/history/run_nodes.h"
 #include "predictor/online/online.h"
 #include "predictor/online/performance.h"
 #include "predictor/rebuild/rebuild.h"
@@ -34,14 +34,14 @@ static sqlite3_stmt *select_next_runs(struct ft_rebuild *rebuild, struct ft_stor
 
   if (*cached)
     return ft_store_bind(store, *cached, "read", values, err) < 0 ? NULL : *cached;
-  return *cached = ft_store_prepare_columns(store, "SELECT id, end_time, ",
-                                            pooled ? " FROM observation WHERE app = ?1 AND ?2 = ?2"
-                                                     " AND (end_time, id) > (?3, ?4)"
-                                                     " ORDER BY end_time, id LIMIT ?5"
-                                                   : " FROM observation WHERE app = ?1 AND uid = ?2"
-                                                     " AND (end_time, id) > (?3, ?4)"
-                                                     " ORDER BY end_time, id LIMIT ?5",
-                                            values, err);
+#define NEXT_RUNS                                                                                  \
+  " AND (end_time, id) > (?3, ?4) AND " FT_SQL_IS_LEARNT " ORDER BY end_time, id LIMIT ?5"
+  return *cached = ft_store_prepare_columns(
+             store, "SELECT id, end_time, records, ",
+             pooled ? " FROM observation WHERE app = ?1 AND ?2 = ?2" NEXT_RUNS
+                    : " FROM observation WHERE app = ?1 AND uid = ?2" NEXT_RUNS,
+             values, err);
+#undef NEXT_RUNS
 }
 
 int ft_rebuild_learn(struct ft_rebuild *rebuild, const ft_observation *o, struct ft_error *err)
@@ -66,7 +66,7 @@ int ft_rebuild_step(struct ft_rebuild *rebuild, struct ft_store *store, unsigned
     goto out;
   }
   while (learnt < runs && (step = sqlite3_step(s)) == SQLITE_ROW) {
-    if (ft_store_read_row(store, s, 2, o, err) < 0 || ft_rebuild_learn(rebuild, o, err) < 0)
+    if (ft_run_nodes_read(store, s, 2, false, o, err) < 0 || ft_rebuild_learn(rebuild, o, err) < 0)
       goto out;
     rebuild->time = sqlite3_column_double(s, 1);
     rebuild->row = sqlite3_column_int64(s, 0);

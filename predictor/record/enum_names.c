@@ -135,16 +135,26 @@ double ft_observation_gpu_bytes(const ft_observation *o)
   return o->has_gpu_memory_bytes ? (double)o->gpu_memory_bytes / (gpus ? gpus : 1) : 0;
 }
 
-uint64_t ft_observation_key(const ft_observation *o)
+static uint64_t hash_run(const ft_observation *o, const char *node)
 {
   uint32_t number[5] = { o->job_id, o->restart_count, o->het_offset, o->array_job_id,
                          o->array_task_id };
   uint64_t submit = (uint64_t)(o->submit_time > 0 ? o->submit_time : 0);
   uint64_t hash = ft_hash64(FT_HASH_SEED, o->cluster, strlen(o->cluster) + 1);
 
-  hash = ft_hash64(hash, o->node, strlen(o->node) + 1);
+  hash = ft_hash64(hash, node, strlen(node) + 1);
   hash = ft_hash64(hash, number, sizeof number);
   return ft_hash64(hash, &submit, sizeof submit);
+}
+
+uint64_t ft_observation_key(const ft_observation *o)
+{
+  return hash_run(o, o->node);
+}
+
+uint64_t ft_observation_run_key(const ft_observation *o)
+{
+  return hash_run(o, o->job_id ? "" : o->node);
 }
 
 static ft_feature *find_or_add_feature(ft_feature *features, pb_size_t *count, size_t limit,

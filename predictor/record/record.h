@@ -161,6 +161,9 @@ double ft_observation_gpu_bytes(const ft_observation *observation);
 /* Returns a hash of the fields that identify an observation: one run of one job on one node. */
 uint64_t ft_observation_key(const ft_observation *observation);
 
+/* The same for the run on all its nodes; without a job ID its node still counts. */
+uint64_t ft_observation_run_key(const ft_observation *observation);
+
 /* Insert a number or a category into FEATURES, with *COUNT of at most LIMIT entries, or replace the
  * feature NAME. Return false if FEATURES is full or NUMBER is not finite. */
 bool ft_feature_number(ft_feature *features, pb_size_t *count, size_t limit, const char *name,

@@ -159,6 +159,25 @@ like "$(run report --app=d)" "rejections: 0 submissions rejected, 1 overridden .
 is "$(run report --json --since=2100-01-01 | python3 -c 'import json, sys
 print(json.load(sys.stdin)["total"]["median_error"])')" None "without evidence a value is null"
 
+# a job on two nodes for an hour: 1 GiB requested and 512 MiB given on each, 256 and 128 MiB used
+cat >"$scratch/nodes.csv" <<'CSV'
+app,job_id,submit,start,end,runtime,node,state,peak_mib,request_mib,limit_mib,decision_action,decision_mem_bytes,decision_p05_bytes,decision_p50_bytes,decision_p95_bytes,allocated_nodes
+two,77,1795224000,1795224000,1795227600,3600,n1,completed,128,1024,512,trim,536870912,200000000,268435456,300000000,2
+two,77,1795224000,1795224000,1795227600,3600,n2,completed,256,1024,512,trim,536870912,200000000,268435456,300000000,2
+CSV
+run import "$scratch/nodes.csv" >/dev/null
+is "$(run history two | awk 'NR > 1 { print $2, $3, $4, $6, $7 }')" "77 n2 +1 256 MiB" "a job on two nodes is listed once"
+is "$(run history two --json | python3 -c 'import json, sys
+runs = json.load(sys.stdin)["runs"]
+print(len(runs), runs[0]["recorded_nodes"], runs[0]["peak_bytes"])')" "1 2 268435456" "its JSON has the largest peak"
+like "$(run history)" "^two +[^ ]+ +1 +1 +0 .* 256 MiB to 256 MiB$" "an app's runs are counted, not its nodes"
+is "$(run export --app=two | tail -n +2 | wc -l)" 2 "each node is exported"
+is "$(run report --json --app=two | python3 -c 'import json, sys
+t = json.load(sys.stdin)["total"]
+print(t["runs"], t["predicted"], t["median_error"], t["lowered"], round(t["asked_gbh"], 3),
+      round(t["used_gbh"], 3), round(t["saved_gbh"], 3), round(t["freed_gbh"], 3))')" \
+  "1 1 0 1 2.147 0.403 1.074 1.074" "the report weighs the memory of both nodes"
+
 if [ "$(id -u)" = 0 ] && command -v setpriv >/dev/null; then
   chmod 755 "$scratch" "$state"
   out=$(setpriv --reuid=65534 --regid=65534 --clear-groups "$foretell" history --state="$state" 2>&1)

@@ -54,6 +54,37 @@ like "$(json next.option)" '^"--mem=[0-9]+[MG]"$' "the next request is an option
 run job --state="$state" 161 --json
 is "$(json asked)$(json predicted)$(json decided)" nullnullnull "unknown values are null"
 
+# On two nodes, and on three of which two are recorded: n1 ran out of memory, n2 was the largest.
+cat >"$scratch/nodes.csv" <<CSV
+app,uid,user,job_id,submit,start,end,peak_mib,state,node,cpus,runtime,limit_mib,cpu_seconds,rule,allocated_nodes,killed_at_bytes
+mpi,$(id -u),zoe,300,1795224000,1795224000,1795224100,70,completed,n2,4,100,100,300,rss,2,
+mpi,$(id -u),zoe,300,1795224000,1795224010,1795224110,40,completed,n1,2,100,100,30,rss,2,
+mpi,$(id -u),zoe,301,1795225000,1795225000,1795225100,70,failed,n2,2,100,100,100,rss,3,
+mpi,$(id -u),zoe,301,1795225000,1795225000,1795225100,50,out_of_memory,n1,2,100,100,100,rss,3,104857600
+CSV
+"$foretell" import --state="$state" "$scratch/nodes.csv" >/dev/null
+run job --state="$state" 300
+like "$out" '^job 300 of mpi, zoe, on n2 and 1 more node$' "of several nodes the largest is named"
+like "$out" '
+  nodes:     2; peaks from 40 MiB to 70 MiB, in all 110 MiB
+' "the nodes of a job and their peaks are counted"
+like "$out" '
+  used:      70 MiB of 100 MiB \(70 %\); ran 1.83 min on 3 of 6 CPUs
+' "the usage of all nodes is printed"
+run job --state="$state" 301
+like "$out" '
+  nodes:     3, of which 2 are recorded; the others have not delivered, or were lost; peaks from 50 MiB to 70 MiB, in all 120 MiB
+' "nodes without a record are reported"
+like "$out" 'ended:     out of memory; killed at the job.s own limit of 100 MiB' "a run of which one node ran out of memory did so"
+run job --state="$state" 301 --json
+is "$(json runs) $(json used.peak_bytes) $(json used.outcome) $(json used.allocated_nodes)" \
+  '1 73400320 "out_of_memory" 3' "the JSON describes the nodes as one run"
+is "$(json used.nodes.0) $(json used.nodes.0.node) $(json used.nodes.0.peak_memory_bytes) $(json used.nodes.1.outcome)" \
+  'node peak_memory_bytes peak_is_bound limit_bytes cpus cpu_seconds runtime_seconds outcome killed_at_bytes "n1" 52428800 "failed"' \
+  "the JSON lists the nodes"
+run job --state="$state" 140_9 --json
+is "$(json used.nodes.0.node) $(json used.allocated_nodes)" '"n1" null' "a job on one node has one"
+
 for word in 7 140_77; do
   run job --state="$state" $word
   is "$status:$err" "1:foretell job: $word: no runs of this job" "an unknown job: $word"

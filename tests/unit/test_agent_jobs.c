@@ -270,9 +270,12 @@ static bool job_end(uint32_t job)
 
 static ft_slurm_job record(void)
 {
-  return (ft_slurm_job){
-    .uid = 1000, .user = "ann", .partition = "main", .account = "phys", .submit_time = 4990
-  };
+  return (ft_slurm_job){ .uid = 1000,
+                         .user = "ann",
+                         .partition = "main",
+                         .account = "phys",
+                         .submit_time = 4990,
+                         .nodes = 2 };
 }
 
 static void answer(uint32_t job, bool over, ft_outcome outcome)
@@ -309,6 +312,7 @@ static void a_batch_job_is_over_with_its_script(void **state)
   assert_false(w.last.censored);
   assert_false(w.last.peak_is_bound);
   assert_true(w.last.submit_time == 4990);
+  assert_int_equal(w.last.allocated_nodes, 2);
   assert_true(w.last.runtime_seconds == 12);
   assert_true(w.last.start_time == 5000 && w.last.end_time == 5012);
   assert_string_equal(w.last.submission.app, "unet3d");

@@ -190,6 +190,7 @@ static void each_release_shows_the_same_jobs(void **state)
     assert_int_equal(ft_scontrol_job(text_of(&text), 1, &job, &err), 0);
     assert_true(job.final && job.outcome == FT_OUTCOME_COMPLETED && job.time_limit_seconds == 420);
     assert_true(job.submit_time > 0 && job.end_time > job.submit_time);
+    assert_int_equal(job.nodes, 1);
     assert_int_equal(ft_scontrol_job(text_of(&text), 2, &job, &err), 0);
     assert_true(job.final && job.outcome == FT_OUTCOME_FAILED && job.restart_count == 0);
     assert_string_equal(job.partition, "main");

@@ -314,6 +314,9 @@ static void an_older_store_is_upgraded(void **state)
       "ALTER TABLE observation DROP COLUMN decision_rule; DROP INDEX observation_array;"
       "DROP TABLE rejection; ALTER TABLE observation DROP COLUMN decision_overrode;"
       "ALTER TABLE observation DROP COLUMN command_ran;"
+      "DROP TRIGGER observation_nodes; DROP INDEX observation_waiting;"
+      "ALTER TABLE observation DROP COLUMN records;"
+      "ALTER TABLE observation DROP COLUMN allocated_nodes;"
       "PRAGMA user_version = 5");
   open_store();
   assert_int_equal(number("SELECT COUNT(*) FROM app"), 3);

@@ -11,6 +11,7 @@
 #include "predictor/core/units.h"
 #include "predictor/history/import.h"
 #include "predictor/history/sacct_text.h"
+#include "predictor/history/step_overlap.h"
 
 enum { MOST = 32 };
 
@@ -245,6 +246,63 @@ static void steps_belong_to_their_job(void **state)
       ft_feature_find(o->submission.features, o->submission.features_count, "nodes")->number == 3);
   assert_true(
       ft_feature_find(o->submission.features, o->submission.features_count, "tasks")->number == 12);
+  free(f);
+}
+
+static void concurrent_steps_add_up_on_each_node(void **state)
+{
+  static const struct {
+    const char *what;
+    struct {
+      const char *node;
+      double start, end, bytes;
+    } step[5];
+    double peak;
+  } cases[] = {
+    { "on one node", { { "a", 1, 9, 5 }, { "a", 2, 8, 3 } }, 8 },
+    { "on different nodes", { { "a", 1, 9, 5 }, { "b", 2, 8, 3 } }, 5 },
+    { "on both nodes", { { "a", 1, 9, 5 }, { "b", 2, 8, 3 }, { NULL, 3, 4, 2 } }, 7 },
+    { "one after another", { { "a", 1, 2, 5 }, { "a", 2, 8, 3 }, { "b", 1, 2, 6 } }, 6 },
+    { "the smaller node has more",
+      { { "a", 1, 9, 5 }, { "b", 2, 8, 3 }, { "b", 3, 4, 3 }, { "c", 3, 4, 1 } },
+      6 },
+    { "unknown nodes", { { NULL, 1, 9, 5 }, { NULL, 2, 8, 3 } }, 8 },
+    { "an unknown time", { { "a", 0, 9, 5 }, { "a", 2, 8, 3 } }, 5 },
+  };
+  struct ft_step_overlap steps = { 0 };
+
+  (void)state;
+  for (size_t i = 0; i < COUNT_OF(cases); i++) {
+    for (size_t k = 0; k < 5 && cases[i].step[k].bytes > 0; k++)
+      assert_int_equal(ft_step_overlap_add(&steps, cases[i].step[k].node, cases[i].step[k].start,
+                                           cases[i].step[k].end, cases[i].step[k].bytes),
+                       0);
+    if (ft_step_overlap_peak(&steps) != cases[i].peak)
+      fail_msg("%s: %g, expected %g", cases[i].what, ft_step_overlap_peak(&steps), cases[i].peak);
+    ft_step_overlap_clear(&steps);
+  }
+  assert_true(ft_step_overlap_peak(&steps) == 0);
+  ft_step_overlap_free(&steps);
+}
+
+static void steps_of_sacct_on_different_nodes_share_no_memory(void **state)
+{
+  static const char text[] =
+      "JobID|JobName|UID|State|Start|End|NNodes|NodeList|MaxRSS|TRESUsageInTot\n"
+      "7|mpi|1|COMPLETED|1000000000|1000000100|2|n[1-2]||\n"
+      "7.0|one|1|COMPLETED|1000000000|1000000090|1|n1|5M|mem=5M\n"
+      "7.1|two|1|COMPLETED|1000000010|1000000080|1|n2|7M|mem=7M\n"
+      "7.2|both|1|COMPLETED|1000000020|1000000030|2|n[1-2]|1M|mem=2M\n";
+  struct found *f = malloc(sizeof *f);
+
+  (void)state;
+  prepare(f);
+  f->import.zone = ft_timezone_open("UTC", fixture("zoneinfo"), &f->err);
+  import_text(f, text, ft_import_sacct);
+  assert_int_equal(f->count, 1);
+  assert_true(f->run[0].rss_bytes == 8 << 20);
+  assert_int_equal(f->run[0].allocated_nodes, 2);
+  ft_timezone_close((struct ft_timezone *)f->import.zone);
   free(f);
 }
 
@@ -528,6 +586,9 @@ int main(void)
   const struct CMUnitTest tests[] = { cmocka_unit_test(job_ids_in_all_forms),
                                       cmocka_unit_test(values_as_sacct_writes_them),
                                       cmocka_unit_test(steps_belong_to_their_job),
+                                      cmocka_unit_test(concurrent_steps_add_up_on_each_node),
+                                      cmocka_unit_test(
+                                          steps_of_sacct_on_different_nodes_share_no_memory),
                                       cmocka_unit_test(sampled_maxima_are_lower_bounds),
                                       cmocka_unit_test(
                                           output_of_older_slurm_and_epoch_times_are_read),

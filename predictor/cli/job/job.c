@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /*
  * foretell job: one job: its request, prediction and decision, its use, and the request recommended
- * for next time. Of several runs (array tasks, nodes, restarts) the one with the highest peak is
- * shown, and the others are counted.
+ * for next time. Of several runs (array tasks, restarts) the one with the highest peak is shown,
+ * and the others are counted. A run on several nodes is one run.
  */
 #include "config.h"
 
@@ -12,7 +12,8 @@
 #include <string.h>
 
 #include "predictor/cli/cli.h"
-#include "predictor/cli/job_next.h"
+#include "predictor/cli/job/job_next.h"
+#include "predictor/cli/job/job_nodes.h"
 #include "predictor/cli/store_access.h"
 #include "predictor/core/units.h"
 #include "predictor/history/fields.h"
@@ -30,6 +31,7 @@ struct job {
   ft_observation shown;      /* of the running runs, else of all, the one with the highest peak */
   unsigned running;
   double now_bytes; /* current use of the shown run if it is running; negative: not measured */
+  struct ft_job_nodes nodes; /* of the shown run; none if it is running */
   struct ft_next next;
   bool has_next;
   struct ft_error no_next; /* why there is no recommendation */
@@ -112,6 +114,8 @@ static void print_job_head(const struct job *job)
     printf(", on ");
     ft_print_plain(o->node);
   }
+  if (job->nodes.count > 1)
+    printf(" and %zu more node%s", job->nodes.count - 1, job->nodes.count > 2 ? "s" : "");
   printf("\n");
   if (job->runs < 2)
     return;
@@ -207,10 +211,21 @@ static void print_decided(const ft_observation *o)
   printf("\n");
 }
 
+/* Returns the CPUs that the shown run had on all recorded nodes. */
+static uint32_t allocated_cpus(const struct job *job)
+{
+  uint32_t cpus = 0;
+
+  for (size_t i = 0; i < job->nodes.count; i++)
+    cpus += job->nodes.node[i].cpus;
+  return job->nodes.count > 1 ? cpus : job->shown.cpus;
+}
+
 static void print_used(const struct job *job)
 {
   const ft_observation *o = &job->shown;
   double peak = ft_observation_peak(o, o->rule);
+  uint32_t cpus = allocated_cpus(job);
   char text[3][32];
 
   print_label("used:");
@@ -230,8 +245,8 @@ static void print_used(const struct job *job)
   if (o->runtime_seconds > 0)
     printf("; %s %s", job->running ? "running for" : "ran",
            show_seconds(o->runtime_seconds, text[1]));
-  if (o->has_cpu_seconds && o->runtime_seconds > 0 && o->cpus)
-    printf(" on %.2g of %" PRIu32 " CPUs", o->cpu_seconds / o->runtime_seconds, o->cpus);
+  if (o->has_cpu_seconds && o->runtime_seconds > 0 && cpus)
+    printf(" on %.2g of %" PRIu32 " CPUs", o->cpu_seconds / o->runtime_seconds, cpus);
   printf("\n");
 }
 
@@ -309,6 +324,7 @@ static int print_job_text(const struct job *job)
   print_predicted(o);
   print_decided(o);
   print_used(job);
+  ft_job_nodes_print("  nodes:     ", &job->nodes, o);
   if (!job->running)
     print_ended(o);
   print_next(job);
@@ -324,8 +340,7 @@ static json_t *json_with_prefix(const ft_observation *o, const char *prefix)
   size_t length = strlen(prefix);
   const char *key;
 
-  json_object_foreach(all, key, value)
-  {
+  json_object_foreach (all, key, value) {
     if (strncmp(key, prefix, length) == 0)
       (void)json_object_set(out, key + length, value);
   }
@@ -365,7 +380,7 @@ static json_t *json_used(const struct job *job)
   double peak = ft_observation_peak(o, o->rule);
 
   return json_pack(
-      "{s:o, s:o, s:b, s:o, s:o, s:o, s:o, s:s, s:o, s:i, s:i, s:o}", "now_bytes",
+      "{s:o, s:o, s:b, s:o, s:o, s:o, s:o, s:s, s:o, s:i, s:i, s:o, s:o, s:o}", "now_bytes",
       ft_json_number(job->running && job->now_bytes >= 0, job->now_bytes), "peak_bytes",
       ft_json_number(peak > 0, peak), "peak_is_bound", o->peak_is_bound, "limit_bytes",
       ft_json_number(o->has_limit_bytes && o->limit_bytes, (double)o->limit_bytes),
@@ -374,7 +389,9 @@ static json_t *json_used(const struct job *job)
       ft_json_number(o->has_cpu_seconds, o->cpu_seconds), "outcome", ft_outcome_name(o->outcome),
       "killed_at_bytes", ft_json_number(o->has_killed_at_bytes, (double)o->killed_at_bytes),
       "exit_code", o->exit_code, "signal", o->signal, "end_time",
-      ft_json_number(o->end_time > 0, o->end_time));
+      ft_json_number(o->end_time > 0, o->end_time), "allocated_nodes",
+      ft_json_number(o->allocated_nodes > 0, o->allocated_nodes), "nodes",
+      ft_job_nodes_json(&job->nodes));
 }
 
 static int print_job_json(const struct job *job)
@@ -407,6 +424,9 @@ static int show_job_result(struct job *job)
   (void)ft_store_access_live(&job->records, &job->filter, visit_live, job, &why);
   if (!job->runs)
     return ft_print_error(job->name, FT_EXIT_NO, "%s: no runs of this job", job->word);
+  if (!job->running &&
+      ft_job_nodes_read(job->state, &job->filter, &job->shown, &job->nodes, &err) < 0)
+    return ft_print_error(job->name, FT_EXIT_SYSTEM, "%s", err.text);
   ft_error_set(&job->no_next, "unknown: the job's app is unknown");
   job->has_next = job->shown.submission.app[0] &&
                   ft_next_find(job->name, job->records.state_fd, &job->records.config, &job->shown,
@@ -441,6 +461,7 @@ int ft_command_job(int argc, char **argv)
                  : ft_print_error(argv[0], FT_EXIT_USAGE, "expected a job such as 139 or 139_4");
   }
   ft_store_access_close(&job->records);
+  ft_job_nodes_free(&job->nodes);
   free(job);
   return status;
 }

@@ -3,7 +3,7 @@
 #include "config.h"
 
 #include "predictor/cli/cli.h"
-#include "predictor/cli/job_next.h"
+#include "predictor/cli/job/job_next.h"
 #include "predictor/core/units.h"
 #include "predictor/history/json.h"
 
