@@ -212,7 +212,7 @@ void ft_cluster_poll_close(struct ft_cluster_poll *cluster)
 void ft_cluster_poll_configure(struct ft_cluster_poll *cluster, const char *directory,
                                double seconds, const struct ft_scontrol_host *host)
 {
-  ft_slurm_query_program(directory, cluster->program, sizeof cluster->program);
+  ft_slurm_query_program(directory, "scontrol", cluster->program, sizeof cluster->program);
   cluster->seconds = seconds;
   (void)ft_string_copy(host->name, cluster->host, sizeof cluster->host);
   ft_random_seed(&cluster->random, ft_hash64(FT_HASH_SEED, host->name, strlen(host->name)) ^
