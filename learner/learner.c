@@ -283,7 +283,7 @@ int ft_learner_add(struct ft_learner *learner, const ft_observation *observation
                    struct ft_error *err)
 {
   ft_observation *o = &learner->complete;
-  const char *platform = ft_cluster_poll_platform(learner->cluster, observation->node);
+  const char *platform = ft_platform_map_assigned(learner->platforms, observation->node);
   bool rebuild;
   int status;
 

@@ -56,12 +56,6 @@ struct ft_scontrol_host {
   struct ft_platform_map *map; /* NULL: the platforms of other nodes are unknown */
 };
 
-/* A Slurm node on this host. */
-struct ft_scontrol_local_node {
-  char node[64];
-  char platform[64]; /* by a section of foretell.conf; "": none */
-};
-
 /*
  * Parses "scontrol show partition -o" and "scontrol show node -o" into at most LIMIT partitions in
  * OUT; sets COUNT. A partition without DefMem or MaxMem gets CONFIG's. If accounts are trees, a
@@ -91,10 +85,8 @@ void ft_scontrol_per_gpu(struct ft_text value, uint64_t *mem_bytes, uint32_t *cp
  */
 void ft_scontrol_add_subaccounts(struct ft_text text, ft_partition *partitions, size_t count);
 
-/*
- * Writes the nodes on HOST in "scontrol show node -o" to OUT, at most LIMIT. Returns their number.
- */
-size_t ft_scontrol_local_nodes(struct ft_text nodes, const struct ft_scontrol_host *host,
-                               struct ft_scontrol_local_node *out, size_t limit);
+/* Assigns the platforms of all nodes in "scontrol show node -o" in HOST's map, instead of those
+ * assigned before. */
+void ft_scontrol_assign_platforms(struct ft_text nodes, const struct ft_scontrol_host *host);
 
 #endif
