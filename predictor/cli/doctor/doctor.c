@@ -405,6 +405,7 @@ int ft_command_doctor(int argc, char **argv)
                "runs wait in the spool");
   check_state(doctor);
   ft_doctor_slurm(doctor);
+  ft_doctor_private_data(doctor);
   ft_doctor_cgroup(doctor);
   check_samplers(doctor);
 
