@@ -10,6 +10,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <sys/prctl.h>
 #include <sys/resource.h>
 #include <sys/wait.h>
@@ -97,6 +98,7 @@ static void complete_if_done(struct child *c)
   if (!c->reaped || !c->output_closed)
     return;
   result.ok = !c->timed_out && !c->output.failed && WIFEXITED(c->status) && !WEXITSTATUS(c->status);
+  result.too_long = c->output.failed;
   result.text = ft_buf_text(&c->output);
   result.length = c->output.length;
   if (!result.ok)
@@ -211,7 +213,8 @@ void ft_subprocesses_close(struct ft_subprocesses *children)
   free(children);
 }
 
-static int spawn_command(struct child *c, const char *const *argv, int output)
+/* Starts ARGV with standard input from INPUT (-1: empty). Returns 0; an errno. */
+static int spawn_command(struct child *c, const char *const *argv, int input, int output)
 {
   posix_spawn_file_actions_t actions;
   posix_spawnattr_t attributes;
@@ -226,14 +229,17 @@ static int spawn_command(struct child *c, const char *const *argv, int output)
   sigaddset(&broken_pipe, SIGPIPE);
   posix_spawn_file_actions_init(&actions);
   posix_spawnattr_init(&attributes);
-  posix_spawn_file_actions_addopen(&actions, STDIN_FILENO, "/dev/null", O_RDONLY, 0);
+  if (input < 0)
+    posix_spawn_file_actions_addopen(&actions, STDIN_FILENO, "/dev/null", O_RDONLY, 0);
+  else
+    posix_spawn_file_actions_adddup2(&actions, input, STDIN_FILENO);
   posix_spawn_file_actions_adddup2(&actions, output, STDOUT_FILENO);
   posix_spawn_file_actions_adddup2(&actions, output, STDERR_FILENO);
   posix_spawnattr_setsigmask(&attributes, &none);
   posix_spawnattr_setpgroup(&attributes, 0);
   posix_spawnattr_setsigdefault(&attributes, &broken_pipe);
-  posix_spawnattr_setflags(&attributes, POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETSIGDEF |
-                                            POSIX_SPAWN_SETPGROUP);
+  posix_spawnattr_setflags(&attributes,
+                           POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETSIGDEF | POSIX_SPAWN_SETPGROUP);
   status = posix_spawnp(&c->pid, arguments[0], &actions, &attributes, arguments,
                         c->children->environment);
   posix_spawnattr_destroy(&attributes);
@@ -289,7 +295,35 @@ int ft_subprocess_run(struct ft_subprocesses *children, const char *const *argv,
   int ends[2];
   struct child *c = new_child(children, argv[0], ends, call, data, err);
 
-  return c ? register_child(c, ends, spawn_command(c, argv, ends[1]), seconds, err) : -1;
+  return c ? register_child(c, ends, spawn_command(c, argv, -1, ends[1]), seconds, err) : -1;
+}
+
+/* Returns a descriptor of a file in memory with LENGTH bytes of INPUT; -1 with errno. */
+static int open_input(const char *input, size_t length)
+{
+  int fd = memfd_create("input", MFD_CLOEXEC), why;
+
+  if (fd < 0 || (ft_io_write_all(fd, input, length) == 0 && lseek(fd, 0, SEEK_SET) == 0))
+    return fd;
+  why = errno;
+  close(fd);
+  errno = why;
+  return -1;
+}
+
+int ft_subprocess_run_input(struct ft_subprocesses *children, const char *const *argv,
+                            const char *input, size_t length, double seconds,
+                            ft_subprocess_callback *call, void *data, struct ft_error *err)
+{
+  int ends[2], status, in = open_input(input, length);
+  struct child *c;
+
+  if (in < 0)
+    return ft_error_errno(err, "%s: standard input", argv[0]);
+  c = new_child(children, argv[0], ends, call, data, err);
+  status = c ? register_child(c, ends, spawn_command(c, argv, in, ends[1]), seconds, err) : -1;
+  close(in);
+  return status;
 }
 
 /* Moves FD to descriptor 3 and closes the daemon's other descriptors: its lock and sockets. */

@@ -13,6 +13,7 @@ struct ft_subprocesses;
 /* Result of a subprocess; valid during the callback. */
 struct ft_subprocess_result {
   bool ok;          /* exited with 0 before the deadline */
+  bool too_long;    /* killed, because it printed more than FT_LIMIT_COMMAND */
   const char *text; /* standard output and standard error, LENGTH bytes */
   size_t length;
   char why[256]; /* unless ok: one line with the reason */
@@ -34,6 +35,11 @@ void ft_subprocesses_close(struct ft_subprocesses *children);
 int ft_subprocess_run(struct ft_subprocesses *children, const char *const *argv, double seconds,
                       ft_subprocess_callback *call, void *data, struct ft_error *err);
 
+/* As ft_subprocess_run, with LENGTH bytes of INPUT as the standard input; otherwise it is empty. */
+int ft_subprocess_run_input(struct ft_subprocesses *children, const char *const *argv,
+                            const char *input, size_t length, double seconds,
+                            ft_subprocess_callback *call, void *data, struct ft_error *err);
+
 /* By judgement. */
 #define FT_SUBPROCESS_FORK_BYTES ((rlim_t)1 << 30)
 
@@ -46,7 +52,8 @@ typedef int ft_subprocess_main(int fd, void *data);
 /*
  * As ft_subprocess_run, but runs ENTRY in a fork of the daemon, which runs while a processor is
  * idle (SCHED_IDLE), with at most CPU_SECONDS of processor time and FT_SUBPROCESS_FORK_BYTES more
- * memory than the daemon. All descriptors except FD are closed in the fork. NAME stands in messages.
+ * memory than the daemon. All descriptors except FD are closed in the fork. NAME stands in
+ * messages.
  */
 int ft_subprocess_fork(struct ft_subprocesses *children, const char *name,
                        ft_subprocess_main *entry, int fd, void *entry_data, double cpu_seconds,

@@ -143,6 +143,8 @@ static void cluster_polled(const struct ft_slurm_config *config, const ft_partit
   struct ft_learner *learner = data;
   struct ft_error err;
 
+  if (config)
+    ft_slurm_query_set_slurmdbd(learner->slurm_query, config->has_slurmdbd);
   ft_slurm_query_pause(learner->slurm_query, false);
   if (!config)
     return;
@@ -245,9 +247,9 @@ struct ft_learner *ft_learner_open(const struct ft_learner_settings *settings, s
   }
   apply_config(learner);
   ft_recorder_each_node(learner->recorder, observe_node, learner);
-  /* runs are stored only with their submit time, so a pause of the queries makes them wait for
-   * the cluster's name, which is also part of the key */
-  ft_slurm_query_pause(learner->slurm_query, !learner->site.cluster[0]);
+  /* the first poll shows whether there is a slurmdbd; and runs are stored only with their submit
+   * time, so that they wait for the cluster's name, which is also part of the key */
+  ft_slurm_query_pause(learner->slurm_query, true);
   ft_cluster_poll_now(learner->cluster);
   return learner;
 }
@@ -281,7 +283,7 @@ int ft_learner_add(struct ft_learner *learner, const ft_observation *observation
                    struct ft_error *err)
 {
   ft_observation *o = &learner->complete;
-  const char *platform = ft_cluster_poll_platform(learner->cluster, observation->node);
+  const char *platform = ft_platform_map_assigned(learner->platforms, observation->node);
   bool rebuild;
   int status;
 
@@ -294,9 +296,9 @@ int ft_learner_add(struct ft_learner *learner, const ft_observation *observation
   return status;
 }
 
-void ft_learner_query_slurm(struct ft_learner *learner, uint32_t job_id)
+int ft_learner_query_slurm(struct ft_learner *learner, const uint32_t *job_id, size_t count)
 {
-  ft_slurm_query_submit(learner->slurm_query, job_id);
+  return ft_slurm_query_submit(learner->slurm_query, job_id, count);
 }
 
 bool ft_learner_is_forgotten(struct ft_learner *learner, const ft_observation *observation)

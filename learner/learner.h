@@ -44,8 +44,9 @@ void ft_learner_settings_of_nodes(const struct ft_learner *learner, ft_settings 
 int ft_learner_add(struct ft_learner *learner, const ft_observation *observation,
                    struct ft_error *err);
 
-/* Queries Slurm's record of JOB_ID; later calls `slurm_reply`. */
-void ft_learner_query_slurm(struct ft_learner *learner, uint32_t job_id);
+/* Queries Slurm's records of COUNT jobs; later calls `slurm_reply` for each. Returns 0; -1 if too
+ * many queries wait. */
+int ft_learner_query_slurm(struct ft_learner *learner, const uint32_t *job_id, size_t count);
 
 /* Whether a request to forget covers OBSERVATION; false also if the store cannot be read. */
 bool ft_learner_is_forgotten(struct ft_learner *learner, const ft_observation *observation);

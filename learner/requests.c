@@ -45,19 +45,29 @@ static struct waiting *add_waiting(struct ft_requests *requests, struct ft_recei
   return w;
 }
 
-/* Removes W from the list, replies with MESSAGE (NULL: not now), and frees W. */
-static void reply_waiting(struct ft_requests *requests, struct waiting *w, enum ft_record record,
-                          const void *message)
+static void unlink_waiting(struct ft_requests *requests, const struct waiting *w)
 {
   struct waiting **at = &requests->list;
 
   while (*at != w)
     at = &(*at)->next;
   *at = w->next;
-  if (message)
-    ft_receiver_reply(w->request, record, message);
-  else
-    ft_receiver_reject(w->request, false, "foretell-learnd is stopping");
+}
+
+/* Removes W from the list, replies with MESSAGE, and frees W. */
+static void reply_waiting(struct ft_requests *requests, struct waiting *w, enum ft_record record,
+                          const void *message)
+{
+  unlink_waiting(requests, w);
+  ft_receiver_reply(w->request, record, message);
+  free(w);
+}
+
+/* Removes W from the list, replies that there is no answer now, and frees W. */
+static void reject_waiting(struct ft_requests *requests, struct waiting *w, const char *why)
+{
+  unlink_waiting(requests, w);
+  ft_receiver_reject(w->request, false, why);
   free(w);
 }
 
@@ -145,9 +155,9 @@ static int query_jobs(struct ft_requests *requests, struct ft_received *request,
     return ft_error_set(err, "out of memory");
   w->query = query;
   w->reply.schema = FT_SCHEMA;
-  for (pb_size_t i = 0; i < query.job_id_count; i++)
-    ft_learner_query_slurm(requests->learner, query.job_id[i]);
-  if (!query.job_id_count)
+  if (ft_learner_query_slurm(requests->learner, query.job_id, query.job_id_count) < 0)
+    reject_waiting(requests, w, "too many queries wait for Slurm");
+  else if (!query.job_id_count)
     reply_waiting(requests, w, FT_RECORD_JOBS_REPLY, &w->reply);
   return 0;
 }
@@ -291,7 +301,7 @@ void ft_requests_close(struct ft_requests *requests)
   if (!requests)
     return;
   while (requests->list)
-    reply_waiting(requests, requests->list, FT_RECORD_SETTINGS, NULL);
+    reject_waiting(requests, requests->list, "foretell-learnd is stopping");
   ft_loop_cancel(requests->loop, &requests->hold);
   free(requests);
 }

@@ -22,9 +22,6 @@
  * after a power cut, do not ask slurmctld at the same time for ever. Chosen by judgement. */
 #define JITTER 0.2
 
-/* Limit of Slurm nodes on one host; more than one only in tests (slurmd -N). */
-#define MAX_LOCAL_NODES 64
-
 enum query { QUERY_CONFIG, QUERY_HOSTNAMES, QUERY_PARTITION, QUERY_ACCOUNTS, QUERY_NODE };
 
 static const char *const query_words[] = { "config", "hostnames", "partition", "assoc_mgr",
@@ -36,8 +33,6 @@ struct ft_cluster_poll {
   struct ft_platform_map *map;
   ft_cluster_poll_callback *call;
   void *data;
-  struct ft_scontrol_local_node local[MAX_LOCAL_NODES];
-  size_t local_count;
   char program[PATH_MAX], host[64], platform[64];
   double seconds, retry_seconds; /* interval; delay after the next failure */
   struct ft_random random;
@@ -96,7 +91,8 @@ static void complete_poll(struct ft_cluster_poll *cluster, struct ft_text nodes)
     ft_tally_set(FT_TALLY_POLL_TIME, ft_io_now());
     cluster->warned = false;
     cluster->retry_seconds = FIRST_RETRY_SECONDS;
-    cluster->local_count = ft_scontrol_local_nodes(nodes, &host, cluster->local, MAX_LOCAL_NODES);
+    if (host.map)
+      ft_scontrol_assign_platforms(nodes, &host);
     for (size_t i = 0; i < count; i++)
       partitions[i].updated = ft_io_now();
     end_poll(cluster, cluster->seconds * (1 - JITTER * ft_random_double(&cluster->random)));
@@ -216,21 +212,13 @@ void ft_cluster_poll_close(struct ft_cluster_poll *cluster)
 void ft_cluster_poll_configure(struct ft_cluster_poll *cluster, const char *directory,
                                double seconds, const struct ft_scontrol_host *host)
 {
-  ft_slurm_query_program(directory, cluster->program, sizeof cluster->program);
+  ft_slurm_query_program(directory, "scontrol", cluster->program, sizeof cluster->program);
   cluster->seconds = seconds;
   (void)ft_string_copy(host->name, cluster->host, sizeof cluster->host);
   ft_random_seed(&cluster->random, ft_hash64(FT_HASH_SEED, host->name, strlen(host->name)) ^
                                        (uint64_t)(1e6 * ft_io_now()));
   (void)ft_string_copy(host->platform, cluster->platform, sizeof cluster->platform);
   cluster->map = host->map;
-}
-
-const char *ft_cluster_poll_platform(const struct ft_cluster_poll *cluster, const char *node)
-{
-  for (size_t i = 0; i < cluster->local_count; i++)
-    if (strcmp(cluster->local[i].node, node) == 0 && cluster->local[i].platform[0])
-      return cluster->local[i].platform;
-  return NULL;
 }
 
 void ft_cluster_poll_now(struct ft_cluster_poll *cluster)

@@ -31,12 +31,6 @@ void ft_cluster_poll_close(struct ft_cluster_poll *cluster);
 void ft_cluster_poll_configure(struct ft_cluster_poll *cluster, const char *directory,
                                double seconds, const struct ft_scontrol_host *host);
 
-/*
- * Returns the platform that foretell.conf assigns to NODE, a Slurm node on this host; NULL if none
- * or before the first poll.
- */
-const char *ft_cluster_poll_platform(const struct ft_cluster_poll *cluster, const char *node);
-
 /* Starts a poll, unless one is running, and restarts the interval. */
 void ft_cluster_poll_now(struct ft_cluster_poll *cluster);
 

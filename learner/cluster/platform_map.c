@@ -11,7 +11,8 @@
 
 enum {
   SECTIONS = sizeof((struct ft_config *)NULL)->platforms / sizeof(struct ft_config_platform),
-  MAX_OBSERVED_NODES = 16384 /* observed nodes; further ones are ignored */
+  MAX_OBSERVED_NODES = 16384, /* observed nodes; further ones are ignored */
+  MAX_ASSIGNED_NODES = 65536  /* as many as Slurm's largest clusters have, by judgement */
 };
 
 /* Name that, with the section's index appended, follows the names of a section's list. */
@@ -28,6 +29,10 @@ struct observed_node {
   double time;
 };
 
+struct assigned_node {
+  char node[64], platform[64];
+};
+
 struct ft_platform_map {
   struct ft_config_platform section[SECTIONS];
   size_t section_count;
@@ -37,6 +42,9 @@ struct ft_platform_map {
   size_t host_count;
   struct observed_node *observed; /* sorted by node */
   size_t observed_count, observed_size;
+  struct assigned_node *assigned; /* sorted by node if assigned_sorted */
+  size_t assigned_count, assigned_size;
+  bool assigned_sorted;
 };
 
 static bool is_node_pattern(const char *nodes)
@@ -67,6 +75,7 @@ void ft_platform_map_close(struct ft_platform_map *map)
     return;
   clear_hosts(map);
   free(map->observed);
+  free(map->assigned);
   free(map);
 }
 
@@ -194,6 +203,50 @@ const char *ft_platform_map_declared(const struct ft_platform_map *map, struct f
       return s->name;
   }
   return NULL;
+}
+
+void ft_platform_map_assign(struct ft_platform_map *map, struct ft_text node,
+                            struct ft_text features)
+{
+  const char *platform = ft_platform_map_declared(map, node, features);
+  struct assigned_node *grown, one;
+
+  if (!platform || !ft_text_copy(node, one.node, sizeof one.node))
+    return;
+  grown = ft_array_grow(map->assigned, &map->assigned_size, map->assigned_count, sizeof one,
+                        MAX_ASSIGNED_NODES);
+  if (!grown)
+    return;
+  (void)ft_string_copy(platform, one.platform, sizeof one.platform);
+  map->assigned = grown;
+  map->assigned[map->assigned_count++] = one;
+  map->assigned_sorted = false;
+}
+
+void ft_platform_map_unassign(struct ft_platform_map *map)
+{
+  map->assigned_count = 0;
+}
+
+static int compare_assigned(const void *a, const void *b)
+{
+  const struct assigned_node *left = a, *right = b;
+
+  return strcmp(left->node, right->node);
+}
+
+const char *ft_platform_map_assigned(struct ft_platform_map *map, const char *node)
+{
+  struct assigned_node wanted;
+  const struct assigned_node *found;
+
+  if (!map->assigned_count || !ft_string_copy(node, wanted.node, sizeof wanted.node))
+    return NULL;
+  if (!map->assigned_sorted)
+    qsort(map->assigned, map->assigned_count, sizeof wanted, compare_assigned);
+  map->assigned_sorted = true;
+  found = bsearch(&wanted, map->assigned, map->assigned_count, sizeof wanted, compare_assigned);
+  return found ? found->platform : NULL;
 }
 
 bool ft_platform_map_has_section(const struct ft_platform_map *map, const char *platform)

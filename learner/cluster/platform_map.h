@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /*
  * Platform of each node: by the platform sections of foretell.conf (list of nodes, or a feature),
- * else by the latest observation on the node.
+ * else by the latest observation on the node. The features of nodes are known from the last poll,
+ * which assigns their platforms.
  */
 #ifndef FT_LEARNER_CLUSTER_PLATFORM_MAP_H
 #define FT_LEARNER_CLUSTER_PLATFORM_MAP_H
@@ -38,6 +39,17 @@ int ft_platform_map_set_hosts(struct ft_platform_map *map, struct ft_text hostna
 /* Returns the platform of NODE with FEATURES (comma-separated) by the sections; NULL: none. */
 const char *ft_platform_map_declared(const struct ft_platform_map *map, struct ft_text node,
                                      struct ft_text features);
+
+/*
+ * Assigns to NODE with FEATURES its platform by the sections, if it has one, until the next
+ * ft_platform_map_unassign. Ignored out of memory.
+ */
+void ft_platform_map_assign(struct ft_platform_map *map, struct ft_text node,
+                            struct ft_text features);
+void ft_platform_map_unassign(struct ft_platform_map *map);
+
+/* Returns the platform that was assigned to NODE; NULL: none. Valid until the next assignment. */
+const char *ft_platform_map_assigned(struct ft_platform_map *map, const char *node);
 
 /* Whether PLATFORM is the name of a section. */
 bool ft_platform_map_has_section(const struct ft_platform_map *map, const char *platform);

@@ -31,8 +31,7 @@ static bool parse_whole_number(struct ft_text text, uint64_t max, uint64_t *valu
   return ft_text_u64(&text, max, value) && !ft_text_left(&text);
 }
 
-/* Parses a UTC time such as "2026-11-20T21:30:00". */
-static bool parse_utc_time(struct ft_text text, double *seconds)
+bool ft_scontrol_utc_time(struct ft_text text, double *seconds)
 {
   static const char separators[] = "--T::";
   uint64_t part[6];
@@ -117,11 +116,11 @@ static void parse_job_field(struct ft_text key, struct ft_text value, ft_slurm_j
   else if (ft_text_equals(key, "NumNodes") && ft_text_u64(&value, UINT32_MAX, &number))
     out->nodes = (uint32_t)number;
   else if (ft_text_equals(key, "SubmitTime"))
-    (void)parse_utc_time(value, &out->submit_time);
+    (void)ft_scontrol_utc_time(value, &out->submit_time);
   else if (ft_text_equals(key, "EndTime"))
-    (void)parse_utc_time(value, &out->end_time);
+    (void)ft_scontrol_utc_time(value, &out->end_time);
   else if (ft_text_equals(key, "StartTime"))
-    (void)parse_utc_time(value, &times->start);
+    (void)ft_scontrol_utc_time(value, &times->start);
   else if (ft_text_equals(key, "RunTime"))
     (void)ft_units_parse_seconds(value, &times->run);
   else if (ft_text_equals(key, "TimeLimit"))
@@ -163,8 +162,11 @@ int ft_scontrol_job(struct ft_text text, uint32_t job_id, ft_slurm_job *out, str
 
   *out = (ft_slurm_job){ 0 };
   while (ft_text_line(&text, &line)) {
-    struct ft_text rest = line;
+    struct ft_text rest;
 
+    while (ft_text_skip(&line, FT_SCONTROL_PROMPT))
+      continue;
+    rest = line;
     /* for the first ID of an array or a het job, scontrol lists all members */
     if (ft_text_word(&rest, &word) && ft_text_skip(&word, "JobId=") &&
         parse_whole_number(word, UINT32_MAX, &number) && number == job_id) {
@@ -248,6 +250,8 @@ static void parse_setting(struct ft_text key, struct ft_text value, struct memor
 
   if (ft_text_equals(key, "ClusterName")) {
     parse_optional_name(value, out->cluster, sizeof out->cluster);
+  } else if (ft_text_equals(key, "AccountingStorageType")) {
+    out->has_slurmdbd = ft_text_equals(value, "accounting_storage/slurmdbd");
   } else if (ft_text_equals(key, "SLURM_VERSION")) {
     parse_printable(value, out->version, sizeof out->version);
   } else if (ft_text_equals(key, "SelectTypeParameters")) {

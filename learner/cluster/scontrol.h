@@ -12,13 +12,21 @@
 #include "predictor/core/text.h"
 #include "predictor/record/record.h"
 
-/* Parses "scontrol show job -o ID", printed with TZ=UTC: the record of JOB_ID. Returns 0; -1 and
- * ERR if TEXT has none. */
+/* The prompt of scontrol while it reads commands, also if its standard input is no terminal.
+ * readline prints each command after it. */
+#define FT_SCONTROL_PROMPT "scontrol: "
+
+/* Parses a UTC time such as "2026-11-20T21:30:00". Returns false for another form. */
+bool ft_scontrol_utc_time(struct ft_text text, double *seconds);
+
+/* Parses the reply to "show job ID" of "scontrol -o", printed with TZ=UTC: the record of JOB_ID.
+ * Returns 0; -1 and ERR if TEXT has none. */
 int ft_scontrol_job(struct ft_text text, uint32_t job_id, ft_slurm_job *out, struct ft_error *err);
 
 /* "scontrol show config". */
 struct ft_slurm_config {
   char cluster[64], version[24];
+  bool has_slurmdbd; /* jobs that slurmctld has forgotten are in slurmdbd's database */
   bool memory_is_consumable;
   ft_cpu_unit cpu_unit; /* for partitions without a value of their own */
   bool one_task_per_core;
@@ -46,12 +54,6 @@ struct ft_scontrol_host {
   const char *name;            /* this host's name */
   const char *platform;        /* its platform by foretell.conf; "": none */
   struct ft_platform_map *map; /* NULL: the platforms of other nodes are unknown */
-};
-
-/* A Slurm node on this host. */
-struct ft_scontrol_local_node {
-  char node[64];
-  char platform[64]; /* by a section of foretell.conf; "": none */
 };
 
 /*
@@ -83,10 +85,8 @@ void ft_scontrol_per_gpu(struct ft_text value, uint64_t *mem_bytes, uint32_t *cp
  */
 void ft_scontrol_add_subaccounts(struct ft_text text, ft_partition *partitions, size_t count);
 
-/*
- * Writes the nodes on HOST in "scontrol show node -o" to OUT, at most LIMIT. Returns their number.
- */
-size_t ft_scontrol_local_nodes(struct ft_text nodes, const struct ft_scontrol_host *host,
-                               struct ft_scontrol_local_node *out, size_t limit);
+/* Assigns the platforms of all nodes in "scontrol show node -o" in HOST's map, instead of those
+ * assigned before. */
+void ft_scontrol_assign_platforms(struct ft_text nodes, const struct ft_scontrol_host *host);
 
 #endif

@@ -502,20 +502,13 @@ int ft_scontrol_partitions(struct ft_text partitions, struct ft_text nodes,
   return 0;
 }
 
-size_t ft_scontrol_local_nodes(struct ft_text nodes, const struct ft_scontrol_host *host,
-                               struct ft_scontrol_local_node *out, size_t limit)
+void ft_scontrol_assign_platforms(struct ft_text nodes, const struct ft_scontrol_host *host)
 {
   struct ft_text line;
   struct parsed_node node;
-  size_t count = 0;
 
-  while (count < limit && ft_text_line(&nodes, &line)) {
-    if (!parse_node(line, host, &node) || !node.is_host ||
-        !ft_text_copy(node.name, out[count].node, sizeof out[count].node))
-      continue;
-    (void)ft_string_copy(declared_platform(&node, host), out[count].platform,
-                         sizeof out[count].platform);
-    count++;
-  }
-  return count;
+  ft_platform_map_unassign(host->map);
+  while (ft_text_line(&nodes, &line))
+    if (parse_node(line, host, &node))
+      ft_platform_map_assign(host->map, node.name, node.features);
 }

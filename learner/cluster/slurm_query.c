@@ -5,120 +5,291 @@
 #include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
+#include <sys/random.h>
 
 #include "daemon/log.h"
+#include "learner/cluster/job_replies.h"
 #include "learner/cluster/slurm_query.h"
 #include "learner/tally.h"
+#include "predictor/core/array_grow.h"
 #include "predictor/core/io.h"
+#include "predictor/core/random.h"
 
 /* slurmctld replies within milliseconds, a busy one within MessageTimeout (slurm.conf(5), 10 s by
- * default). */
+ * default). What has not been printed by then is queried again. */
 #define DEADLINE_SECONDS 12.0
+/* Time between the starts of two commands, so that Slurm gets at most five a second however many
+ * jobs end. A part of it, at most JITTER, is random. By judgement. */
+#define INTERVAL_SECONDS 0.25
+#define JITTER 0.2
+
 enum {
-  MAX_RUNNING = 4,  /* chosen by judgement: few, to spare slurmctld */
-  MAX_QUEUED = 8192 /* twice FT_JOBS_LIMIT */
+  BATCH_JOBS = 256,     /* jobs of one command, by judgement: half a second of a busy slurmctld */
+  BATCH_QUERIES = 4096, /* queries that one command answers; nodes of one job each have one */
+  QUEUE_LIMIT = 1 << 20 /* 10,000 nodes with 64 jobs (ft_jobs_query) each, and some more */
 };
 
-struct job_query {
+/* A command of Slurm, with the queries that wait for it and those that it is answering. */
+struct query_stage {
   struct ft_slurm_query *query;
-  uint32_t job_id;
-  bool busy;
+  int (*start)(struct query_stage *stage, struct ft_error *err);
+  char program[PATH_MAX];
+  uint32_t *queue; /* job IDs, from FIRST to before END */
+  size_t first, end, capacity;
+  /* the command that is running: its jobs, and how many queries each answers */
+  uint32_t job_id[BATCH_JOBS], queries[BATCH_JOBS];
+  size_t count;
+  bool busy, warned;     /* a command is running; the current failure is logged */
+  double not_before;     /* monotonic; no command starts before */
+  struct ft_timer timer; /* of the next command: callbacks never run inside a submission */
 };
 
 struct ft_slurm_query {
   struct ft_loop *loop;
   struct ft_subprocesses *children;
-  char program[PATH_MAX];
   ft_slurm_query_callback *call;
   void *data;
-  struct job_query slot[MAX_RUNNING];
-  struct ft_timer start_timer; /* callbacks never run inside ft_slurm_query_submit */
-  uint32_t queue[MAX_QUEUED];
-  unsigned first, count;
-  bool warned; /* that queries fail */
-  bool paused;
+  struct query_stage controller, slurmdbd;
+  struct ft_reply_mark mark; /* of the command that is running */
+  struct ft_random random;
+  bool paused, has_slurmdbd;
 };
 
-void ft_slurm_query_program(const char *directory, char *out, size_t size)
+void ft_slurm_query_program(const char *directory, const char *name, char *out, size_t size)
 {
-  (void)snprintf(out, size, "%s%sscontrol", directory, directory[0] ? "/" : "");
+  (void)snprintf(out, size, "%s%s%s", directory, directory[0] ? "/" : "", name);
 }
 
-static void start_queued(void *data);
+/* ---- queue ---- */
 
-static void schedule_start(struct ft_slurm_query *query)
+static bool stage_is_paused(const struct query_stage *stage)
 {
-  if (!query->start_timer.armed)
-    ft_loop_at(query->loop, &query->start_timer, ft_io_monotonic());
+  return stage == &stage->query->controller && stage->query->paused;
 }
 
-static void warn_once(struct ft_slurm_query *query, const char *why)
+static void schedule_stage(struct query_stage *stage)
 {
-  if (!query->warned)
+  if (stage->busy || stage->first == stage->end || stage->timer.armed || stage_is_paused(stage))
+    return;
+  ft_loop_at(stage->query->loop, &stage->timer, stage->not_before);
+}
+
+/* Returns 0; -1 if the queue is full. */
+static int queue_job(struct query_stage *stage, uint32_t job_id)
+{
+  uint32_t *grown;
+
+  if (stage->end == stage->capacity && stage->first) {
+    memmove(stage->queue, stage->queue + stage->first,
+            (stage->end - stage->first) * sizeof *stage->queue);
+    stage->end -= stage->first;
+    stage->first = 0;
+  }
+  grown = ft_array_grow(stage->queue, &stage->capacity, stage->end, sizeof *grown, QUEUE_LIMIT);
+  if (!grown)
+    return -1;
+  stage->queue = grown;
+  stage->queue[stage->end++] = job_id;
+  return 0;
+}
+
+/* Returns the index of JOB_ID among the jobs of the command; their number if it is not there. */
+static size_t batch_position(const struct query_stage *stage, uint32_t job_id)
+{
+  size_t i = 0;
+
+  while (i < stage->count && stage->job_id[i] != job_id)
+    i++;
+  return i;
+}
+
+/* Moves queries from the queue into the command. */
+static void fill_batch(struct query_stage *stage)
+{
+  stage->count = 0;
+  for (int n = 0; n < BATCH_QUERIES && stage->first < stage->end; n++) {
+    uint32_t job_id = stage->queue[stage->first];
+    size_t i = batch_position(stage, job_id);
+
+    if (i == BATCH_JOBS)
+      return;
+    if (i == stage->count) {
+      stage->job_id[i] = job_id;
+      stage->queries[i] = 0;
+      stage->count++;
+    }
+    stage->queries[i]++;
+    stage->first++;
+  }
+}
+
+/* ---- results ---- */
+
+static void warn_once(struct query_stage *stage, const char *why)
+{
+  if (!stage->warned)
     ft_log(LOG_WARNING, "cannot query job states from Slurm: %s", why);
-  query->warned = true;
+  stage->warned = true;
 }
 
-static void query_finished(const struct ft_subprocess_result *result, void *data)
+/* Passes RECORD (NULL: none) to each query of the command's job I. */
+static void answer_queries(struct query_stage *stage, size_t i, const ft_slurm_job *record)
 {
-  struct job_query *q = data;
-  struct ft_slurm_query *query = q->query;
-  uint32_t job_id = q->job_id;
-  ft_slurm_job job;
-  struct ft_error err;
-  bool valid = false;
+  struct ft_slurm_query *query = stage->query;
 
-  q->busy = false;
-  if (!result->ok) {
-    warn_once(query, result->why);
-  } else if (ft_scontrol_job(ft_text_of(result->text, result->length), job_id, &job, &err) < 0) {
-    warn_once(query, err.text);
+  ft_tally_add(FT_TALLY_JOB_QUERIES, stage->queries[i]);
+  ft_tally_add(FT_TALLY_JOB_QUERIES_FAILED, record ? 0 : stage->queries[i]);
+  for (uint32_t n = 0; n < stage->queries[i]; n++)
+    query->call(stage->job_id[i], record, query->data);
+}
+
+/* Queues the queries of the command's job I for STAGE; they fail if there is no room. */
+static void requeue_queries(const struct query_stage *from, size_t i, struct query_stage *stage)
+{
+  struct ft_slurm_query *query = stage->query;
+
+  for (uint32_t n = 0; n < from->queries[i]; n++)
+    if (queue_job(stage, from->job_id[i]) < 0)
+      query->call(from->job_id[i], NULL, query->data);
+}
+
+static void end_query_batch(struct query_stage *stage)
+{
+  stage->busy = false;
+  schedule_stage(stage);
+}
+
+/* Fails the command's jobs from FIRST on; or only that one, and the others are queried AGAIN. */
+static void fail_jobs(struct query_stage *stage, size_t first, bool again)
+{
+  for (size_t i = first; i < stage->count; i++)
+    if (again && i > first)
+      requeue_queries(stage, i, stage);
+    else
+      answer_queries(stage, i, NULL);
+}
+
+static void scontrol_finished(const struct ft_subprocess_result *result, void *data)
+{
+  struct query_stage *stage = data;
+  struct ft_slurm_query *query = stage->query;
+  struct ft_text output = ft_text_of(result->text, result->length), reply;
+  size_t i = 0, found = 0;
+  ft_slurm_job record;
+  struct ft_error err;
+
+  for (; i < stage->count && ft_job_reply_next(&output, &query->mark, &reply); i++) {
+    if (ft_scontrol_job(reply, stage->job_id[i], &record, &err) == 0) {
+      found++;
+      answer_queries(stage, i, &record);
+    } else if (query->has_slurmdbd) {
+      requeue_queries(stage, i, &query->slurmdbd);
+    } else {
+      answer_queries(stage, i, NULL);
+    }
+  }
+  if (i < stage->count)
+    warn_once(stage, result->ok ? "scontrol: expected a reply to each command" : result->why);
+  else if (!found &&
+           ft_job_reply_error(ft_text_of(result->text, result->length), err.text, sizeof err.text))
+    warn_once(stage, err.text);
+  else
+    stage->warned = false;
+  /* the job whose record is endless, or which slurmctld does not answer, stops no others */
+  fail_jobs(stage, i, i > 0 || result->too_long);
+  schedule_stage(&query->slurmdbd);
+  end_query_batch(stage);
+}
+
+static void sacct_finished(const struct ft_subprocess_result *result, void *data)
+{
+  struct query_stage *stage = data;
+  ft_slurm_job *record = result->ok ? calloc(stage->count, sizeof *record) : NULL;
+
+  if (!record) {
+    warn_once(stage, result->ok ? "out of memory" : result->why);
+    fail_jobs(stage, 0, false);
   } else {
-    valid = true;
-    query->warned = false;
+    stage->warned = false;
+    ft_sacct_jobs(ft_text_of(result->text, result->length), stage->job_id, stage->count, record);
+    for (size_t i = 0; i < stage->count; i++)
+      answer_queries(stage, i, record[i].known ? &record[i] : NULL);
   }
-  ft_tally_add(FT_TALLY_JOB_QUERIES, 1);
-  ft_tally_add(FT_TALLY_JOB_QUERIES_FAILED, !valid);
-  query->call(job_id, valid ? &job : NULL, query->data);
-  schedule_start(query);
+  free(record);
+  end_query_batch(stage);
 }
 
-static struct job_query *free_slot(struct ft_slurm_query *query)
+/* ---- commands ---- */
+
+static int start_scontrol(struct query_stage *stage, struct ft_error *err)
 {
-  for (int i = 0; i < MAX_RUNNING; i++)
-    if (!query->slot[i].busy)
-      return &query->slot[i];
-  return NULL;
+  struct ft_slurm_query *query = stage->query;
+  const char *argv[] = { stage->program, "-o", NULL };
+  struct ft_buf commands;
+  uint64_t secret;
+  int status;
+
+  if (getrandom(&secret, sizeof secret, 0) != sizeof secret)
+    return ft_error_errno(err, "getrandom");
+  ft_reply_mark_set(&query->mark, secret);
+  ft_buf_init(&commands, FT_LIMIT_RECORD);
+  status = ft_job_commands(stage->job_id, stage->count, &query->mark, &commands);
+  if (status < 0)
+    (void)ft_error_set(err, "out of memory");
+  else
+    status = ft_subprocess_run_input(query->children, argv, ft_buf_text(&commands), commands.length,
+                                     DEADLINE_SECONDS, scontrol_finished, stage, err);
+  ft_buf_free(&commands);
+  return status;
 }
 
-static int start_query(struct ft_slurm_query *query, struct job_query *q, uint32_t job_id)
+static int start_sacct(struct query_stage *stage, struct ft_error *err)
 {
-  char id[16];
-  const char *argv[] = { query->program, "show", "job", "-o", id, NULL };
+  char jobs[BATCH_JOBS * sizeof "4294967295,"];
+  const char *argv[] = { stage->program, FT_SACCT_OPTIONS, FT_SACCT_COLUMNS, "-j", jobs, NULL };
+  size_t used = 0;
+
+  for (size_t i = 0; i < stage->count; i++)
+    used += (size_t)snprintf(jobs + used, sizeof jobs - used, "%s%" PRIu32, i ? "," : "",
+                             stage->job_id[i]);
+  return ft_subprocess_run(stage->query->children, argv, DEADLINE_SECONDS, sacct_finished, stage,
+                           err);
+}
+
+static void start_stage(void *data)
+{
+  struct query_stage *stage = data;
+  struct ft_slurm_query *query = stage->query;
   struct ft_error err;
 
-  (void)snprintf(id, sizeof id, "%" PRIu32, job_id);
-  *q = (struct job_query){ query, job_id, true };
-  if (ft_subprocess_run(query->children, argv, DEADLINE_SECONDS, query_finished, q, &err) == 0)
-    return 0;
-  warn_once(query, err.text);
-  q->busy = false;
-  return -1;
+  if (stage->busy || stage->first == stage->end || stage_is_paused(stage))
+    return;
+  fill_batch(stage);
+  stage->busy = true;
+  stage->not_before =
+      ft_io_monotonic() + INTERVAL_SECONDS * (1 - JITTER * ft_random_double(&query->random));
+  if (stage->start(stage, &err) == 0)
+    return;
+  warn_once(stage, err.text);
+  fail_jobs(stage, 0, false);
+  end_query_batch(stage);
 }
 
-static void start_queued(void *data)
+/* ---- opening ---- */
+
+static void open_stage(struct ft_slurm_query *query, struct query_stage *stage,
+                       int (*start)(struct query_stage *, struct ft_error *))
 {
-  struct ft_slurm_query *query = data;
-  struct job_query *q;
+  stage->query = query;
+  stage->start = start;
+  stage->timer = (struct ft_timer){ .fire = start_stage, .data = stage };
+}
 
-  while (!query->paused && query->count && (q = free_slot(query))) {
-    uint32_t job_id = query->queue[query->first];
-
-    query->first = (query->first + 1) % MAX_QUEUED;
-    query->count--;
-    if (start_query(query, q, job_id) < 0)
-      query->call(job_id, NULL, query->data);
-  }
+static void close_stage(struct query_stage *stage)
+{
+  ft_loop_cancel(stage->query->loop, &stage->timer);
+  free(stage->queue);
 }
 
 struct ft_slurm_query *ft_slurm_query_open(struct ft_loop *loop, struct ft_subprocesses *children,
@@ -132,7 +303,9 @@ struct ft_slurm_query *ft_slurm_query_open(struct ft_loop *loop, struct ft_subpr
   query->children = children;
   query->call = call;
   query->data = data;
-  query->start_timer = (struct ft_timer){ .fire = start_queued, .data = query };
+  ft_random_seed(&query->random, (uint64_t)(1e6 * ft_io_now()));
+  open_stage(query, &query->controller, start_scontrol);
+  open_stage(query, &query->slurmdbd, start_sacct);
   ft_slurm_query_set_directory(query, "");
   return query;
 }
@@ -141,25 +314,41 @@ void ft_slurm_query_close(struct ft_slurm_query *query)
 {
   if (!query)
     return;
-  ft_loop_cancel(query->loop, &query->start_timer);
+  close_stage(&query->controller);
+  close_stage(&query->slurmdbd);
   free(query);
 }
 
 void ft_slurm_query_set_directory(struct ft_slurm_query *query, const char *directory)
 {
-  ft_slurm_query_program(directory, query->program, sizeof query->program);
+  ft_slurm_query_program(directory, "scontrol", query->controller.program,
+                         sizeof query->controller.program);
+  ft_slurm_query_program(directory, "sacct", query->slurmdbd.program,
+                         sizeof query->slurmdbd.program);
+}
+
+void ft_slurm_query_set_slurmdbd(struct ft_slurm_query *query, bool slurmdbd)
+{
+  query->has_slurmdbd = slurmdbd;
 }
 
 void ft_slurm_query_pause(struct ft_slurm_query *query, bool paused)
 {
   query->paused = paused;
-  schedule_start(query);
+  schedule_stage(&query->controller);
 }
 
-void ft_slurm_query_submit(struct ft_slurm_query *query, uint32_t job_id)
+int ft_slurm_query_submit(struct ft_slurm_query *query, const uint32_t *job_id, size_t count)
 {
-  /* at most FT_JOBS_LIMIT jobs exist, each with one query at a time: the queue cannot be full */
-  if (query->count < MAX_QUEUED)
-    query->queue[(query->first + query->count++) % MAX_QUEUED] = job_id;
-  schedule_start(query);
+  struct query_stage *stage = &query->controller;
+  size_t queued = 0;
+
+  while (queued < count && queue_job(stage, job_id[queued]) == 0)
+    queued++;
+  if (queued < count) {
+    stage->end -= queued;
+    return -1;
+  }
+  schedule_stage(stage);
+  return 0;
 }

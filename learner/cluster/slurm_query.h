@@ -1,5 +1,9 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Queries to slurmctld about single jobs: a queue of "scontrol show job", four at a time. */
+/*
+ * Queries to Slurm about jobs, many in one command. A job that is queried when none has been for a
+ * moment is queried at once; jobs that are queried meanwhile share the next command. Jobs that
+ * slurmctld has forgotten are queried from slurmdbd, if the cluster has one.
+ */
 #ifndef FT_LEARNER_CLUSTER_SLURM_QUERY_H
 #define FT_LEARNER_CLUSTER_SLURM_QUERY_H
 
@@ -8,7 +12,8 @@
 
 struct ft_slurm_query;
 
-/* RECORD is Slurm's record of JOB_ID, valid during the call; NULL if the query failed. */
+/* RECORD is Slurm's record of JOB_ID, valid during the call; NULL if Slurm has none or the query
+ * failed. */
 typedef void ft_slurm_query_callback(uint32_t job_id, const ft_slurm_job *record, void *data);
 
 /* CALL receives the result of each query. Returns NULL out of memory. */
@@ -16,16 +21,22 @@ struct ft_slurm_query *ft_slurm_query_open(struct ft_loop *loop, struct ft_subpr
                                            ft_slurm_query_callback *call, void *data);
 void ft_slurm_query_close(struct ft_slurm_query *query);
 
-/* Sets the directory of scontrol; "": PATH. */
+/* Sets the directory of scontrol and sacct; "": PATH. */
 void ft_slurm_query_set_directory(struct ft_slurm_query *query, const char *directory);
 
-/* Starts no further query while PAUSED; submitted queries wait. */
+/* Sets whether slurmdbd is queried about jobs that slurmctld does not know. */
+void ft_slurm_query_set_slurmdbd(struct ft_slurm_query *query, bool slurmdbd);
+
+/* Starts no further command while PAUSED; submitted queries wait. */
 void ft_slurm_query_pause(struct ft_slurm_query *query, bool paused);
 
-/* Queues a query about JOB_ID. The callback runs later, also if the query fails. */
-void ft_slurm_query_submit(struct ft_slurm_query *query, uint32_t job_id);
+/*
+ * Queues queries about COUNT jobs. The callback runs later, once for each, also if a query fails;
+ * the record is newer than this call. Returns 0; -1 if too many queries wait, and none is queued.
+ */
+int ft_slurm_query_submit(struct ft_slurm_query *query, const uint32_t *job_id, size_t count);
 
-/* Writes "DIRECTORY/scontrol", or "scontrol" if DIRECTORY is "", to OUT of SIZE bytes. */
-void ft_slurm_query_program(const char *directory, char *out, size_t size);
+/* Writes "DIRECTORY/NAME", or NAME if DIRECTORY is "", to OUT of SIZE bytes. */
+void ft_slurm_query_program(const char *directory, const char *name, char *out, size_t size);
 
 #endif

@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Output of scontrol, parsed as a job, a configuration, partitions and nodes. */
+/* Output of scontrol, parsed as a job, a configuration, partitions and nodes; and as that of a
+ * command about many jobs. */
 #include "config.h"
 
+#include "learner/cluster/job_replies.h"
 #include "learner/cluster/scontrol.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
@@ -13,10 +15,17 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
   struct ft_text text = ft_text_of((const char *)data, size);
   struct ft_slurm_config config = { 0 };
   struct ft_platform_map *map = ft_platform_map_open();
-  ft_slurm_job job;
+  static const uint32_t ids[] = { 3, 10 };
+  ft_slurm_job job, jobs[2];
+  struct ft_text rest = text, reply;
+  struct ft_reply_mark mark;
   size_t count;
 
   (void)ft_scontrol_job(text, 3, &job, NULL);
+  ft_reply_mark_set(&mark, 0x2a);
+  while (ft_job_reply_next(&rest, &mark, &reply))
+    (void)ft_scontrol_job(reply, 3, &job, NULL);
+  ft_sacct_jobs(text, ids, 2, jobs);
   (void)ft_scontrol_config(text, &config, NULL);
   (void)ft_scontrol_partitions(text, text, &config, &host, partitions, FT_SCONTROL_PARTITIONS,
                                &count, NULL);

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 # A private Slurm on this machine: munged, slurmctld, one slurmd a node, foretelld
-# and foretell-learnd, with every file and log in one scratch directory, so that several can run
-# side by side. Sourced (bash), by the tests and by contrib/quickstart.sh.
+# and foretell-learnd, perhaps mariadbd and slurmdbd, with every file and log in one scratch
+# directory, so that several can run side by side. Sourced (bash), by the tests and by contrib/quickstart.sh.
 #
 #   cluster_open; cluster_start; ...; cluster_close
 #
@@ -19,6 +19,8 @@
 #   FT_AGENT         path of foretelld, beside which foretell-learnd is; empty: neither
 #   FT_FORETELL_CONF lines of foretell.conf
 #   FT_STATE, FT_AGENT_CONF, FT_AGENT_SOCKET, FT_LEARNER_SOCKET  their paths; empty: in the scratch directory
+#   FT_SLURMDBD      not empty: accounting in a slurmdbd with a mariadbd of its own
+#   FT_SLURMDBD_CONF more lines of slurmdbd.conf
 #   FT_ADDRESS       the address of every daemon
 #   FT_SLURMD_PREFIX a command that starts slurmd, for example in another cgroup
 # Set afterwards: $scratch, $SLURM_CONF (exported), $cluster_work (writable by all users).
@@ -34,6 +36,8 @@
 : "${FT_PLUGIN_ARGS=}"
 : "${FT_AGENT=}"
 : "${FT_FORETELL_CONF=}"
+: "${FT_SLURMDBD=}"
+: "${FT_SLURMDBD_CONF=}"
 : "${FT_ADDRESS=127.0.0.1}"
 : "${FT_SLURMD_PREFIX=}"
 
@@ -43,7 +47,8 @@
 cluster_missing() {
   local program
   PATH=$PATH:/usr/sbin:/sbin
-  for program in munged slurmctld slurmd sbatch srun salloc scontrol setpriv; do
+  for program in munged slurmctld slurmd sbatch srun salloc scontrol setpriv \
+    ${FT_SLURMDBD:+slurmdbd sacctmgr sacct mariadbd mariadb-install-db mariadb-admin}; do
     command -v $program >/dev/null || { echo $program; return 0; }
   done
   return 1
@@ -107,7 +112,15 @@ cluster_write_config() {
   local name cpus mib rest node nodes= host
   host=$(hostname)
   cluster_port || return 1
-  local ctld_port=$cluster_found_port
+  local ctld_port=$cluster_found_port accounting=AccountingStorageType=accounting_storage/none
+  if [ -n "$FT_SLURMDBD" ]; then
+    cluster_port || return 1
+    cluster_write_slurmdbd_conf "$cluster_found_port"
+    accounting="AccountingStorageType=accounting_storage/slurmdbd
+AccountingStorageHost=$FT_ADDRESS
+AccountingStoragePort=$cluster_found_port
+AccountingStoragePass=$scratch/munge/socket"
+  fi
   {
     cat <<END
 ClusterName=foretell
@@ -132,7 +145,7 @@ SchedulerType=sched/backfill
 SchedulerParameters=batch_sched_delay=0,sched_interval=1,bf_interval=1
 SelectType=select/cons_tres
 SelectTypeParameters=CR_CPU_Memory
-AccountingStorageType=accounting_storage/none
+$accounting
 JobAcctGatherFrequency=task=1
 KillWait=2
 CompleteWait=0
@@ -191,6 +204,25 @@ END
   cluster_write_plugstack
 }
 
+# cluster_write_slurmdbd_conf PORT: slurmdbd refuses a file that others may read
+cluster_write_slurmdbd_conf() {
+  (umask 077 && cat >"$scratch/etc/slurmdbd.conf") <<END
+DbdHost=$(hostname)
+DbdAddr=$FT_ADDRESS
+DbdPort=$1
+SlurmUser=root
+AuthType=auth/munge
+AuthInfo=socket=$scratch/munge/socket
+StorageType=accounting_storage/mysql
+StorageHost=localhost
+StorageUser=root
+StorageLoc=accounting
+LogFile=$scratch/log/slurmdbd.log
+PidFile=$scratch/run/slurmdbd.pid
+$FT_SLURMDBD_CONF
+END
+}
+
 # cluster_names: replaces @NAME@ in standard input by the node's name in Slurm
 cluster_names() {
   sed -E "s/@([A-Za-z0-9]+)@/\\1-$cluster_id/g"
@@ -245,6 +277,30 @@ cluster_start_munge() {
   wait_until 10 munge --no-input --socket="$scratch/munge/socket"
 }
 
+# cluster_start_slurmdbd: starts mariadbd and slurmdbd, if FT_SLURMDBD asks for them. The database
+# has no passwords: its only way in is a socket that other users cannot reach.
+cluster_start_slurmdbd() {
+  [ -n "$FT_SLURMDBD" ] || return 0
+  mkdir -p -m 0700 "$scratch/mariadb"
+  [ -d "$scratch/mariadb/data" ] ||
+    mariadb-install-db --no-defaults --user=root --datadir="$scratch/mariadb/data" \
+      --skip-test-db >>"$scratch/log/mariadb-install.out" 2>&1 || return 1
+  cluster_spawn mariadbd mariadbd --no-defaults --user=root --datadir="$scratch/mariadb/data" \
+    --socket="$scratch/mariadb/socket" --pid-file="$scratch/run/mariadbd.pid" \
+    --skip-networking --skip-grant-tables --innodb-buffer-pool-size=32M
+  wait_until 60 mariadb-admin --no-defaults --socket="$scratch/mariadb/socket" ping || return 1
+  # cluster_pid recognises a process by a path in its arguments, of which slurmdbd takes none
+  ln -sf "$(command -v slurmdbd)" "$scratch/mariadb/slurmdbd"
+  MYSQL_UNIX_PORT=$scratch/mariadb/socket cluster_spawn slurmdbd "$scratch/mariadb/slurmdbd" -D
+  wait_until 60 cluster_accounts
+}
+
+# cluster_accounts: slurmdbd answers and knows this cluster
+cluster_accounts() {
+  sacctmgr -nP show cluster format=cluster | grep -qx foretell ||
+    sacctmgr -i add cluster foretell
+}
+
 cluster_start_slurmd() {
   local name rest
   while read -r name rest; do
@@ -258,8 +314,9 @@ cluster_start_slurmd() {
   done <<<"$FT_NODES"
 }
 
+# cluster_start_slurmctld [OPTION]...
 cluster_start_slurmctld() {
-  cluster_spawn slurmctld slurmctld -D -f "$SLURM_CONF" -L "$scratch/log/slurmctld.log"
+  cluster_spawn slurmctld slurmctld "$@" -D -f "$SLURM_CONF" -L "$scratch/log/slurmctld.log"
 }
 
 # cluster_start_agent: starts foretell-learnd and foretelld with the private configuration, unless they run, and
@@ -317,7 +374,7 @@ cluster_start() {
     echo "cluster: no memory controller of cgroups is mounted" >&2
     return 1
   fi
-  if cluster_write_config && cluster_start_munge && cluster_start_slurmctld &&
+  if cluster_write_config && cluster_start_munge && cluster_start_slurmdbd && cluster_start_slurmctld &&
     cluster_start_slurmd && wait_until 30 cluster_idle && cluster_start_agent; then
     return 0
   fi
@@ -379,6 +436,8 @@ cluster_stop() {
   done
   cluster_stop_agent
   cluster_kill slurmctld
+  cluster_kill slurmdbd
+  cluster_kill mariadbd
   cluster_kill munged
   for pid in $(cluster_processes); do
     kill -KILL "$pid" 2>/dev/null

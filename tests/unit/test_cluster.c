@@ -627,7 +627,6 @@ static void partitions_have_their_platforms(void **state)
 {
   struct ft_platform_map *map = ft_platform_map_open();
   struct ft_scontrol_host host = { "vm", "mine", map };
-  struct ft_scontrol_local_node own[2];
   ft_partition p[2];
 
   (void)state;
@@ -656,9 +655,38 @@ static void partitions_have_their_platforms(void **state)
   assert_string_equal(p[0].nodes[0].platform, "featured");
   assert_int_equal(p[0].nodes[1].count + p[0].nodes[2].count, 3);
   assert_string_equal(p[1].nodes[1].platform, "pattern");
-  assert_int_equal(ft_scontrol_local_nodes(ft_text_from(some_nodes), &host, own, 2), 1);
-  assert_string_equal(own[0].node, "n1");
-  assert_string_equal(own[0].platform, "featured");
+  ft_platform_map_close(map);
+}
+
+static void the_nodes_of_all_hosts_have_the_platform_of_their_section(void **state)
+{
+  struct ft_platform_map *map = ft_platform_map_open();
+  /* the platform of the learner's own host is not that of other hosts */
+  const struct ft_scontrol_host host = { "vm", "mine", map };
+  struct ft_buf many;
+
+  (void)state;
+  assert_null(ft_platform_map_assigned(map, "n1"));
+  set_sections(map);
+  ft_scontrol_assign_platforms(ft_text_from(some_nodes), &host);
+  assert_string_equal(ft_platform_map_assigned(map, "n1"), "featured");
+  assert_string_equal(ft_platform_map_assigned(map, "n2"), "listed");
+  assert_string_equal(ft_platform_map_assigned(map, "n3"), "listed");
+  assert_null(ft_platform_map_assigned(map, "n4"));
+  assert_string_equal(ft_platform_map_assigned(map, "n5"), "pattern");
+  assert_null(ft_platform_map_assigned(map, "x1"));
+  /* the next poll replaces them, also if there are many */
+  ft_buf_init(&many, FT_LIMIT_COMMAND);
+  for (int i = 0; i < 10000; i++)
+    (void)ft_buf_printf(&many, "NodeName=c%d CPUTot=4 RealMemory=9 State=IDLE Partitions=a%s\n",
+                        i * 37 % 10000, i % 2 ? "" : " ActiveFeatures=milan");
+  ft_scontrol_assign_platforms(text_of(&many), &host);
+  assert_null(ft_platform_map_assigned(map, "n1"));
+  assert_string_equal(ft_platform_map_assigned(map, "c0"), "featured");
+  assert_null(ft_platform_map_assigned(map, "c37"));
+  assert_string_equal(ft_platform_map_assigned(map, "c74"), "featured");
+  assert_string_equal(ft_platform_map_assigned(map, "c35"), "pattern");
+  ft_buf_free(&many);
   ft_platform_map_close(map);
 }
 
@@ -777,6 +805,7 @@ int main(void)
     cmocka_unit_test(an_invalid_host_list_is_an_error),
     cmocka_unit_test(the_latest_run_on_a_node_gives_its_platform),
     cmocka_unit_test(partitions_have_their_platforms),
+    cmocka_unit_test(the_nodes_of_all_hosts_have_the_platform_of_their_section),
     cmocka_unit_test(a_jobs_record_is_read),
     cmocka_unit_test(damage_is_survived)
   };

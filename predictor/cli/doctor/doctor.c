@@ -450,6 +450,7 @@ int ft_command_doctor(int argc, char **argv)
     check_learners(doctor);
   check_state(doctor);
   ft_doctor_slurm(doctor);
+  ft_doctor_private_data(doctor);
   ft_doctor_cgroup(doctor);
   check_samplers(doctor);
 

@@ -7,6 +7,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 
+#include "predictor/core/buf.h"
 #include "predictor/core/error.h"
 #include "predictor/record/record.h"
 #include "predictor/site/conf.h"
@@ -38,6 +39,16 @@ void ft_doctor_add(struct ft_doctor *doctor, const char *name, enum ft_finding f
 
 /* Writes the path of NAME below the root to OUT. Returns OUT. */
 const char *ft_doctor_path(const struct ft_doctor *doctor, const char *name, char out[PATH_MAX]);
+
+/*
+ * Runs the Slurm command ARGV and reads its standard output into OUT. Returns 0; -1 if it failed or
+ * timed out, or if the doctor examines another root.
+ */
+int ft_doctor_query_slurm(const struct ft_doctor *doctor, const char *const *argv,
+                          struct ft_buf *out);
+
+/* Checks that PrivateData hides nothing from the learner, if the learner runs here. */
+void ft_doctor_private_data(struct ft_doctor *doctor);
 
 /* Checks Slurm's version, plugstack.conf, the plugin and the command that the plugin starts. */
 void ft_doctor_slurm(struct ft_doctor *doctor);

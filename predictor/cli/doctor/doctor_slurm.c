@@ -96,16 +96,15 @@ static int run_slurm_command(const char *program, const char *const *argv, struc
   return pid > 0 && read_all && WIFEXITED(status) && WEXITSTATUS(status) == 0 ? 0 : -1;
 }
 
-static int query_scontrol(const struct ft_doctor *doctor, const char *first, const char *second,
+int ft_doctor_query_slurm(const struct ft_doctor *doctor, const char *const *argv,
                           struct ft_buf *out)
 {
   char program[PATH_MAX + 16];
-  const char *argv[] = { "scontrol", first, second, NULL };
 
   if (doctor->in_fixture)
     return -1;
-  (void)snprintf(program, sizeof program, "%s%sscontrol", doctor->config.slurm_bin,
-                 doctor->config.slurm_bin[0] ? "/" : "");
+  (void)snprintf(program, sizeof program, "%s%s%s", doctor->config.slurm_bin,
+                 doctor->config.slurm_bin[0] ? "/" : "", argv[0]);
   return run_slurm_command(program, argv, out);
 }
 
@@ -132,11 +131,12 @@ static void format_slurm_version(unsigned version, char out[32])
 
 static void check_slurm(struct ft_doctor *doctor, struct slurm *slurm)
 {
+  static const char *const argv[] = { "scontrol", "--version", NULL };
   struct ft_buf out;
   char shown[32];
 
   ft_buf_init(&out, FT_LIMIT_PROC);
-  if (query_scontrol(doctor, "--version", NULL, &out) == 0)
+  if (ft_doctor_query_slurm(doctor, argv, &out) == 0)
     slurm->version = parse_slurm_version(ft_text_trim(ft_text_from(ft_buf_text(&out))));
   ft_buf_free(&out);
   if (!slurm->version && doctor->has_site)
@@ -197,6 +197,7 @@ static void find_slurm_conf_keys(const char *text, struct slurm *slurm)
  */
 static bool find_plugstack(struct ft_doctor *doctor, struct slurm *slurm)
 {
+  static const char *const argv[] = { "scontrol", "show", "config", NULL };
   const char *given = doctor->in_fixture ? NULL : getenv("SLURM_CONF");
   const char *const places[] = { given ? given : "/etc/slurm/slurm.conf", "/etc/slurm/slurm.conf",
                                  "/run/slurm/conf/slurm.conf" };
@@ -216,7 +217,7 @@ static bool find_plugstack(struct ft_doctor *doctor, struct slurm *slurm)
     found = true;
   }
   ft_buf_free(&text);
-  if (!found && query_scontrol(doctor, "show", "config", &text) == 0) {
+  if (!found && ft_doctor_query_slurm(doctor, argv, &text) == 0) {
     find_slurm_conf_keys(ft_buf_text(&text), slurm);
     found = slurm->plugstack[0] != '\0';
   }

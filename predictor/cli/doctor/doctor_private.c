@@ -1,0 +1,102 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* foretell doctor: whether Slurm shows the learner all jobs and nodes, in spite of PrivateData. */
+#include "config.h"
+
+#include <pwd.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#include "predictor/cli/doctor/doctor.h"
+#include "predictor/core/buf.h"
+#include "predictor/core/text.h"
+
+/* Returns whether the line "Key = value" has KEY, and sets VALUE. */
+static bool read_setting(struct ft_text line, const char *key, struct ft_text *value)
+{
+  struct ft_text name;
+
+  if (!ft_text_until(&line, '=', &name) || !ft_text_equals(ft_text_trim(name), key))
+    return false;
+  *value = ft_text_trim(line);
+  return true;
+}
+
+/* Whether a PrivateData in TEXT hides what the learner reads: jobs, nodes, partitions, accounts. */
+static bool hides_data(const struct ft_buf *text, char *shown, size_t size)
+{
+  static const char *const hidden[] = { "jobs", "nodes", "partitions", "accounts", "all", NULL };
+  struct ft_text rest = ft_text_from(ft_buf_text(text)), line, value;
+
+  while (ft_text_line(&rest, &line))
+    for (int i = 0; hidden[i] && read_setting(line, "PrivateData", &value); i++)
+      if (ft_text_lists(value, hidden[i])) {
+        (void)ft_text_copy(value, shown, size);
+        return true;
+      }
+  return false;
+}
+
+/* Returns whether UID is SlurmUser by "scontrol show config", or root, who may read everything. */
+static bool is_slurm_user(const struct ft_buf *config, uid_t uid)
+{
+  struct ft_text rest = ft_text_from(ft_buf_text(config)), line, value, name;
+  uint64_t number;
+
+  while (uid && ft_text_line(&rest, &line))
+    if (read_setting(line, "SlurmUser", &value) && ft_text_until(&value, '(', &name) &&
+        ft_text_u64(&value, UINT32_MAX, &number) && number == uid)
+      return true;
+  return uid == 0;
+}
+
+/* Returns whether USER has the AdminLevel Operator or Administrator in slurmdbd. */
+static bool is_operator(const struct ft_doctor *doctor, const char *user)
+{
+  const char *argv[] = { "sacctmgr", "-nP", "show", "user", user, "format=adminlevel", NULL };
+  struct ft_buf level;
+  bool is = false;
+
+  ft_buf_init(&level, FT_LIMIT_PROC);
+  if (ft_doctor_query_slurm(doctor, argv, &level) == 0) {
+    struct ft_text text = ft_text_trim(ft_text_from(ft_buf_text(&level)));
+
+    is = ft_text_equals(text, "Operator") || ft_text_equals(text, "Administrator");
+  }
+  ft_buf_free(&level);
+  return is;
+}
+
+void ft_doctor_private_data(struct ft_doctor *doctor)
+{
+  static const char *const show_config[] = { "scontrol", "show", "config", NULL };
+  static const char *const show_slurmdbd[] = { "sacctmgr", "show", "config", NULL };
+  struct ft_buf config, slurmdbd;
+  const struct passwd *user;
+  char path[PATH_MAX], hidden[128];
+  struct stat about;
+
+  /* the socket is the learner's */
+  if (stat(ft_doctor_path(doctor, doctor->config.learner_socket, path), &about) < 0)
+    return;
+  ft_buf_init(&config, FT_LIMIT_RECORD);
+  ft_buf_init(&slurmdbd, FT_LIMIT_RECORD);
+  user = getpwuid(about.st_uid);
+  if (user && ft_doctor_query_slurm(doctor, show_config, &config) == 0 &&
+      (hides_data(&config, hidden, sizeof hidden) ||
+       (ft_doctor_query_slurm(doctor, show_slurmdbd, &slurmdbd) == 0 &&
+        hides_data(&slurmdbd, hidden, sizeof hidden)))) {
+    if (is_slurm_user(&config, about.st_uid) || is_operator(doctor, user->pw_name))
+      ft_doctor_add(doctor, "private data", FT_FINDING_OK,
+                    "PrivateData=%s, and foretell-learnd's user %s may read all", hidden,
+                    user->pw_name);
+    else
+      ft_doctor_add(doctor, "private data", FT_FINDING_FAIL,
+                    "PrivateData=%s hides data from foretell-learnd's user %s; sacctmgr modify "
+                    "user %s set adminlevel=operator, or run it as root or SlurmUser",
+                    hidden, user->pw_name, user->pw_name);
+  }
+  ft_buf_free(&config);
+  ft_buf_free(&slurmdbd);
+}

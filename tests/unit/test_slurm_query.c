@@ -1,0 +1,351 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* Queries about many jobs: the replies of real programs, and commands that are shell scripts. */
+#include "config.h"
+
+#include "tests/unit/unit.h"
+
+#include <fcntl.h>
+#include <limits.h>
+#include <signal.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "learner/cluster/job_replies.h"
+#include "learner/cluster/slurm_query.h"
+#include "predictor/core/io.h"
+
+/* ---- replies ---- */
+
+static struct ft_buf reply_fixture(const char *name)
+{
+  const char *top = getenv("FT_TOP_SRCDIR");
+  char path[PATH_MAX];
+  struct ft_error err;
+  struct ft_buf buf;
+
+  ft_buf_init(&buf, FT_LIMIT_COMMAND);
+  (void)snprintf(path, sizeof path, "%s/tests/fixtures/scontrol/%s", top ? top : ".", name);
+  if (ft_io_read_file(AT_FDCWD, path, &buf, &err) < 0)
+    fail_msg("%s", err.text);
+  return buf;
+}
+
+static void commands_have_a_mark_before_each_job(void **state)
+{
+  static const uint32_t jobs[] = { 7, 9 };
+  struct ft_reply_mark mark;
+  struct ft_buf out;
+
+  (void)state;
+  ft_buf_init(&out, FT_LIMIT_RECORD);
+  ft_reply_mark_set(&mark, 0x2a);
+  assert_int_equal(ft_job_commands(jobs, 2, &mark, &out), 0);
+  assert_string_equal(ft_buf_text(&out), "show hostnames foretell-000000000000002a\nshow job 7\n"
+                                         "show hostnames foretell-000000000000002a\nshow job 9\n"
+                                         "show hostnames foretell-000000000000002a\n");
+  ft_buf_free(&out);
+}
+
+/* Slurm 22.05 was asked about jobs 110, 999, 1 and 4; job 110's name has a line of its own that
+ * is a record of job 1. */
+static void a_job_name_cannot_imitate_another_jobs_record(void **state)
+{
+  struct ft_buf fixture = reply_fixture("batch");
+  struct ft_text output = ft_text_of(ft_buf_text(&fixture), fixture.length), reply;
+  struct ft_reply_mark mark;
+  ft_slurm_job job;
+  struct ft_error err;
+  char why[256];
+
+  (void)state;
+  ft_reply_mark_set(&mark, 0x2a);
+  assert_true(ft_job_reply_next(&output, &mark, &reply));
+  assert_int_equal(ft_scontrol_job(reply, 1, &job, &err), 0);
+  assert_int_equal(job.outcome, FT_OUTCOME_FAILED);
+  assert_true(ft_job_reply_next(&output, &mark, &reply));
+  assert_int_equal(ft_scontrol_job(reply, 999, &job, &err), -1);
+  assert_true(ft_job_reply_next(&output, &mark, &reply));
+  assert_int_equal(ft_scontrol_job(reply, 1, &job, &err), 0);
+  assert_int_equal(job.outcome, FT_OUTCOME_COMPLETED);
+  assert_true(ft_job_reply_next(&output, &mark, &reply));
+  assert_int_equal(ft_scontrol_job(reply, 4, &job, &err), 0);
+  assert_int_equal(ft_scontrol_job(reply, 7, &job, &err), 0);
+  assert_false(ft_job_reply_next(&output, &mark, &reply));
+  /* a job that does not exist is no error */
+  output = ft_text_of(ft_buf_text(&fixture), fixture.length);
+  assert_false(ft_job_reply_error(output, why, sizeof why));
+  /* the marks of another command are none */
+  ft_reply_mark_set(&mark, 0x2b);
+  assert_false(ft_job_reply_next(&output, &mark, &reply));
+  ft_buf_free(&fixture);
+}
+
+static void a_scontrol_without_readline_prints_no_commands(void **state)
+{
+  struct ft_text output = ft_text_from("scontrol: foretell-000000000000002a\n"
+                                       "scontrol: JobId=5 JobName=x UserId=root(0) "
+                                       "JobState=COMPLETED\n\n"
+                                       "scontrol: foretell-000000000000002a\nscontrol: ");
+  struct ft_text reply;
+  struct ft_reply_mark mark;
+  ft_slurm_job job;
+  struct ft_error err;
+  char why[32];
+
+  (void)state;
+  ft_reply_mark_set(&mark, 0x2a);
+  assert_true(ft_job_reply_next(&output, &mark, &reply));
+  assert_int_equal(ft_scontrol_job(reply, 5, &job, &err), 0);
+  assert_true(job.final);
+  assert_false(ft_job_reply_next(&output, &mark, &reply));
+  assert_true(ft_job_reply_error(ft_text_from("slurm_load_jobs error: Unable to contact\n"), why,
+                                 sizeof why));
+  assert_string_equal(why, "slurm_load_jobs error: Unable t");
+}
+
+static void the_database_has_the_last_run_of_a_job(void **state)
+{
+  static const uint32_t jobs[] = { 10, 4, 7, 999, 110 };
+  static ft_slurm_job out[COUNT_OF(jobs)];
+  struct ft_buf fixture = reply_fixture("sacct");
+
+  (void)state;
+  ft_sacct_jobs(ft_text_of(ft_buf_text(&fixture), fixture.length), jobs, COUNT_OF(jobs), out);
+  assert_true(out[0].known);
+  assert_true(out[0].final);
+  assert_int_equal(out[0].outcome, FT_OUTCOME_CANCELLED);
+  assert_int_equal(out[0].restart_count, 1);
+  assert_true(out[0].submit_time == 1795646179);
+  assert_true(out[0].end_time == 1795646526);
+  assert_true(out[0].time_limit_seconds == 3600);
+  assert_string_equal(out[0].user, "root");
+  assert_string_equal(out[0].partition, "main");
+  assert_int_equal(out[1].outcome, FT_OUTCOME_COMPLETED);
+  assert_int_equal(out[1].restart_count, 0);
+  assert_true(out[2].known);
+  assert_false(out[3].known);
+  assert_int_equal(out[4].outcome, FT_OUTCOME_FAILED);
+  ft_buf_free(&fixture);
+}
+
+static void a_run_of_the_database_that_has_not_ended_is_unknown(void **state)
+{
+  static const uint32_t jobs[] = { 5, 6 };
+  ft_slurm_job out[2];
+
+  (void)state;
+  ft_sacct_jobs(
+      ft_text_from("5|REQUEUED|2026-11-25T22:00:00|2026-11-25T22:01:00|00:00:00|60|m|0|r\n"
+                   "5|RUNNING|2026-11-25T22:01:00|Unknown|00:00:00|60|m|0|r\n"
+                   "6|COMPLETED|2026-11-25T22:01:00|2026-11-25T22:02:00|00:00:07|"
+                   "UNLIMITED|m|1|r\n"
+                   "6|FAILED|2026-11-25T22:03:00|2026-11-25T22:04:00|00:00:07|60|m|1\n"
+                   "sacct: error: something\n"),
+      jobs, 2, out);
+  assert_false(out[0].known);
+  assert_true(out[1].known);
+  assert_int_equal(out[1].outcome, FT_OUTCOME_COMPLETED);
+  assert_int_equal(out[1].uid, 1);
+  assert_true(out[1].suspended_seconds == 7);
+  assert_true(out[1].time_limit_seconds == 0);
+}
+
+/* ---- commands ---- */
+
+/*
+ * A scontrol that counts its starts. It prints a record of each job but 5, which does not exist,
+ * and 7, whose record does not end.
+ */
+static const char stand_in[] =
+    "#!/bin/sh\n"
+    "echo >>\"$0.starts\"\n"
+    "[ ! -e \"$0.fails\" ] || { echo no controller; exit 1; }\n"
+    "while read -r verb what name; do\n"
+    "  case $what$name in\n"
+    "  hostnames*) echo \"$name\" ;;\n"
+    "  job5) echo 'slurm_load_jobs error: Invalid job id' >&2 ;;\n"
+    "  job7) exec yes JobId=8 ;;\n"
+    "  *) echo \"JobId=$name JobName=x UserId=root(0) JobState=FAILED\" ;;\n"
+    "  esac\n"
+    "done\n"
+    "exit 1\n";
+
+/* A sacct that prints a record of job 5. */
+static const char stand_in_sacct[] =
+    "#!/bin/sh\n"
+    "echo >>\"$0.starts\"\n"
+    "echo '5|COMPLETED|2026-11-25T22:01:00|2026-11-25T22:02:00|00:00:00|60|main|0|root'\n";
+
+static char folder[64];
+static struct ft_loop *query_loop;
+static struct ft_subprocesses *query_children;
+static struct ft_slurm_query *slurm_query;
+static unsigned replies, records, awaited;
+static ft_slurm_job last_record;
+
+static void write_program(const char *name, const char *text)
+{
+  char path[PATH_MAX];
+  int fd;
+
+  (void)snprintf(path, sizeof path, "%s/%s", folder, name);
+  fd = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0700);
+  assert_true(fd >= 0);
+  assert_int_equal(ft_io_write_all(fd, text, strlen(text)), 0);
+  close(fd);
+}
+
+/* Returns how often the program NAME was started. */
+static unsigned starts_of(const char *name)
+{
+  char path[PATH_MAX];
+  struct stat about;
+
+  (void)snprintf(path, sizeof path, "%s/%s.starts", folder, name);
+  return stat(path, &about) == 0 ? (unsigned)about.st_size : 0;
+}
+
+static void slurm_replied(uint32_t job_id, const ft_slurm_job *record, void *data)
+{
+  (void)job_id;
+  (void)data;
+  replies++;
+  records += record != NULL;
+  if (record)
+    last_record = *record;
+  if (replies == awaited)
+    ft_loop_stop(query_loop);
+}
+
+/* Queries COUNT jobs and waits for the replies. */
+static void query_all(const uint32_t *job_id, size_t count)
+{
+  struct ft_error err;
+
+  replies = records = 0;
+  awaited = (unsigned)count;
+  assert_int_equal(ft_slurm_query_submit(slurm_query, job_id, count), 0);
+  assert_int_equal(replies, 0);
+  assert_int_equal(ft_loop_run(query_loop, &err), 0);
+}
+
+static int open_query(void **state)
+{
+  static const int signals[] = { SIGTERM, 0 };
+  struct ft_error err;
+
+  (void)state;
+  (void)snprintf(folder, sizeof folder, "/tmp/ft-query-XXXXXX");
+  assert_non_null(mkdtemp(folder));
+  write_program("scontrol", stand_in);
+  write_program("sacct", stand_in_sacct);
+  query_loop = ft_loop_open(signals, &err);
+  assert_non_null(query_loop);
+  query_children = ft_subprocesses_open(query_loop);
+  assert_non_null(query_children);
+  slurm_query = ft_slurm_query_open(query_loop, query_children, slurm_replied, NULL);
+  assert_non_null(slurm_query);
+  ft_slurm_query_set_directory(slurm_query, folder);
+  return 0;
+}
+
+static int close_query(void **state)
+{
+  static const char *const names[] = { "scontrol", "scontrol.starts", "scontrol.fails", "sacct",
+                                       "sacct.starts" };
+  char path[PATH_MAX];
+
+  (void)state;
+  ft_slurm_query_close(slurm_query);
+  ft_subprocesses_close(query_children);
+  ft_loop_close(query_loop);
+  for (size_t i = 0; i < COUNT_OF(names); i++) {
+    (void)snprintf(path, sizeof path, "%s/%s", folder, names[i]);
+    (void)unlink(path);
+  }
+  return rmdir(folder);
+}
+
+static void many_jobs_share_a_command(void **state)
+{
+  static uint32_t jobs[600];
+
+  (void)state;
+  for (uint32_t i = 0; i < COUNT_OF(jobs); i++)
+    jobs[i] = 100 + i / 2; /* as of two nodes */
+  query_all(jobs, COUNT_OF(jobs));
+  assert_int_equal(records, COUNT_OF(jobs));
+  assert_int_equal(starts_of("scontrol"), 2); /* of 256 and 44 jobs */
+  assert_int_equal(last_record.outcome, FT_OUTCOME_FAILED);
+}
+
+static void a_job_that_slurmctld_has_forgotten_is_in_the_database(void **state)
+{
+  static const uint32_t jobs[] = { 4, 5, 6 };
+
+  (void)state;
+  query_all(jobs, COUNT_OF(jobs));
+  assert_int_equal(records, 2);
+  assert_int_equal(starts_of("sacct"), 0);
+  ft_slurm_query_set_slurmdbd(slurm_query, true);
+  query_all(jobs, COUNT_OF(jobs));
+  assert_int_equal(records, 3);
+  assert_int_equal(last_record.outcome, FT_OUTCOME_COMPLETED);
+  assert_int_equal(starts_of("sacct"), 1);
+}
+
+static void an_endless_record_hinders_no_other_job(void **state)
+{
+  static const uint32_t jobs[] = { 4, 7, 8, 9 };
+
+  (void)state;
+  query_all(jobs, COUNT_OF(jobs));
+  assert_int_equal(records, 3);
+  query_all(jobs + 1, COUNT_OF(jobs) - 1);
+  assert_int_equal(records, 2);
+}
+
+static void queries_end_also_if_scontrol_fails(void **state)
+{
+  static const uint32_t jobs[] = { 4, 6 };
+
+  (void)state;
+  write_program("scontrol.fails", "");
+  query_all(jobs, COUNT_OF(jobs));
+  assert_int_equal(records, 0);
+  ft_slurm_query_set_directory(slurm_query, "/nonexistent");
+  query_all(jobs, COUNT_OF(jobs));
+  assert_int_equal(records, 0);
+}
+
+static void a_full_queue_takes_all_queries_or_none(void **state)
+{
+  static uint32_t jobs[1 << 20];
+
+  (void)state;
+  ft_slurm_query_pause(slurm_query, true);
+  assert_int_equal(ft_slurm_query_submit(slurm_query, jobs, COUNT_OF(jobs) - 1), 0);
+  assert_int_equal(ft_slurm_query_submit(slurm_query, jobs, 2), -1);
+  assert_int_equal(ft_slurm_query_submit(slurm_query, jobs, 1), 0);
+}
+
+int main(void)
+{
+  const struct CMUnitTest tests[] = {
+    cmocka_unit_test(commands_have_a_mark_before_each_job),
+    cmocka_unit_test(a_job_name_cannot_imitate_another_jobs_record),
+    cmocka_unit_test(a_scontrol_without_readline_prints_no_commands),
+    cmocka_unit_test(the_database_has_the_last_run_of_a_job),
+    cmocka_unit_test(a_run_of_the_database_that_has_not_ended_is_unknown),
+    cmocka_unit_test_setup_teardown(many_jobs_share_a_command, open_query, close_query),
+    cmocka_unit_test_setup_teardown(a_job_that_slurmctld_has_forgotten_is_in_the_database,
+                                    open_query, close_query),
+    cmocka_unit_test_setup_teardown(an_endless_record_hinders_no_other_job, open_query,
+                                    close_query),
+    cmocka_unit_test_setup_teardown(queries_end_also_if_scontrol_fails, open_query, close_query),
+    cmocka_unit_test_setup_teardown(a_full_queue_takes_all_queries_or_none, open_query,
+                                    close_query),
+  };
+
+  return cmocka_run_group_tests_name("slurm_query", tests, NULL, NULL);
+}
