@@ -8,6 +8,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/prctl.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -171,6 +172,8 @@ int ft_daemon_main(const struct ft_daemon_program *program, int argc, char **arg
     return EXIT_USAGE;
   }
   (void)umask(022);
+  /* the unit's capabilities are for this program, not for those that it starts */
+  (void)prctl(PR_CAP_AMBIENT, PR_CAP_AMBIENT_CLEAR_ALL, 0, 0, 0);
   /* continue if the reader of the log exits */
   (void)signal(SIGPIPE, SIG_IGN);
   ft_log_open(program->name, false, options.verbose);
