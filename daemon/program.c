@@ -232,6 +232,9 @@ int ft_daemon_open_state(const char *path, const char *lock, int *lock_fd, struc
 
   if (ft_io_make_path(path, 0755, err) < 0 || ft_io_check_owner(path, err) < 0)
     return -1;
+  if (access(path, W_OK | X_OK) < 0)
+    return ft_error_errno(err, "%s: user %u cannot write to this directory; use chown -R", path,
+                          (unsigned)geteuid());
   fd = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
   if (fd < 0)
     return ft_error_errno(err, "%s", path);
