@@ -3,6 +3,8 @@
 #include "config.h"
 
 #include "agent/agent.h"
+#include "agent/system_calls.h"
+#include "daemon/log.h"
 #include "daemon/program.h"
 
 static const char usage[] =
@@ -18,6 +20,8 @@ static const char usage[] =
 
 static void *open_agent(const char *config_path, struct ft_error *err)
 {
+  if (ft_system_calls_give_up(err) < 0)
+    ft_log(LOG_WARNING, "%s; the agent keeps system calls that it does not need", err->text);
   return ft_agent_open(config_path, err);
 }
 

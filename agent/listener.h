@@ -30,7 +30,7 @@ typedef void ft_listener_callback(const ft_announcement *announcement, pid_t pee
 struct ft_listener *ft_listener_open(struct ft_loop *loop, const char *path,
                                      ft_listener_callback *call, void *data, struct ft_error *err);
 
-/* Permits UID (Slurm's SlurmdUser) and makes it the owner of the socket. */
+/* Permits UID (Slurm's SlurmdUser). If it is not root, every user may connect, and is rejected. */
 void ft_listener_allow(struct ft_listener *listener, uid_t uid);
 
 /* Closes and removes the socket. */

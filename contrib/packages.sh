@@ -3,7 +3,8 @@
 # it and run it with a Slurm, and the additional ones for the checks.
 packages_build='build-essential autoconf automake libtool pkg-config
   nanopb protobuf-compiler libnanopb-dev libslurm-dev libconfuse-dev libsqlite3-dev libjansson-dev libzip-dev
-  libacl1-dev libmicrohttpd-dev libcurl4-openssl-dev libmunge-dev libgnutls28-dev zlib1g-dev libhwloc-dev libpapi-dev libgsl-dev libopenblas-dev libcairo2-dev libcmocka-dev
+  libacl1-dev libmicrohttpd-dev libcurl4-openssl-dev libmunge-dev libgnutls28-dev zlib1g-dev libseccomp-dev
+  libhwloc-dev libpapi-dev libgsl-dev libopenblas-dev libcairo2-dev libcmocka-dev
   munge slurm-client slurm-wlm-basic-plugins slurmctld slurmd
   acl iproute2 procps util-linux xz-utils'
 packages_check='clang codespell openssl mandoc libclang-rt-dev valgrind git python3 python3-torch man-db sqlite3 binutils

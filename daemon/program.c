@@ -8,6 +8,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/prctl.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -171,6 +172,8 @@ int ft_daemon_main(const struct ft_daemon_program *program, int argc, char **arg
     return EXIT_USAGE;
   }
   (void)umask(022);
+  /* the unit's capabilities are for this program, not for those that it starts */
+  (void)prctl(PR_CAP_AMBIENT, PR_CAP_AMBIENT_CLEAR_ALL, 0, 0, 0);
   /* continue if the reader of the log exits */
   (void)signal(SIGPIPE, SIG_IGN);
   ft_log_open(program->name, false, options.verbose);
@@ -232,6 +235,9 @@ int ft_daemon_open_state(const char *path, const char *lock, int *lock_fd, struc
 
   if (ft_io_make_path(path, 0755, err) < 0 || ft_io_check_owner(path, err) < 0)
     return -1;
+  if (access(path, W_OK | X_OK) < 0)
+    return ft_error_errno(err, "%s: user %u cannot write to this directory; use chown -R", path,
+                          (unsigned)geteuid());
   fd = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
   if (fd < 0)
     return ft_error_errno(err, "%s", path);

@@ -160,13 +160,23 @@ static int grant_read_acl(int fd, uint32_t uid)
 
 /*
  * Without ACLs: all users may search, but not list, the directory FD; its files are readable by
- * their owner, the user. Root keeps the directory, because its owner could replace the files.
+ * their owner, the user. The learner keeps the directory, because its owner could replace the
+ * files.
  */
 static int restrict_to_search(int fd)
 {
-  if (geteuid() != 0)
-    return -1;
-  return fchown(fd, 0, 0) < 0 || fchmod(fd, 0711) < 0 ? -1 : 0;
+  return fchown(fd, geteuid(), (gid_t)-1) < 0 || fchmod(fd, 0711) < 0 ? -1 : 0;
+}
+
+/* Logs, once, that errno keeps UID from reading its models. */
+static void warn_of_access(struct ft_publisher *p, uint32_t uid)
+{
+  if (!p->access_warned)
+    ft_log(LOG_WARNING,
+           "models/%" PRIu32 ": cannot grant its user access: %s; use a file system with POSIX "
+           "ACLs, or give foretell-learnd CAP_CHOWN",
+           uid, strerror(errno));
+  p->access_warned = true;
 }
 
 /* Opens UID's directory and grants UID access. Returns -1 and ERR. */
@@ -183,12 +193,8 @@ static int open_user_directory(struct ft_publisher *p, uint32_t uid, struct ft_e
   if (uid == geteuid() || uid == FT_STATE_POOLED || grant_read_acl(fd, uid) == 0)
     return fd;
   p->chown_files = restrict_to_search(fd) == 0;
-  if (!p->chown_files && !p->access_warned)
-    ft_log(LOG_WARNING,
-           "models/%s: cannot grant its user access: %s; use a file system with POSIX ACLs, or run "
-           "as root",
-           name, strerror(errno));
-  p->access_warned = p->access_warned || !p->chown_files;
+  if (!p->chown_files)
+    warn_of_access(p, uid);
   return fd;
 }
 
@@ -241,14 +247,25 @@ static int use_user_directory(struct ft_publisher *p, uint32_t uid, struct ft_er
   return p->user_fd;
 }
 
+/* Without ACLs: makes UID the owner of its file NAME, which the learner's group may read, too. */
+static int give_to_user(struct ft_publisher *p, uint32_t uid, const char *name)
+{
+  if (!p->chown_files || fchownat(p->user_fd, name, uid, (gid_t)-1, AT_SYMLINK_NOFOLLOW) == 0)
+    return 0;
+  if (errno != EPERM)
+    return -1;
+  warn_of_access(p, uid);
+  return 0;
+}
+
 static int replace_user_file(struct ft_publisher *p, uint32_t uid, enum ft_record record,
                              const void *message, const char *name, struct ft_error *err)
 {
   if (use_user_directory(p, uid, err) < 0)
     return -1;
   /* the group bits are the ACL's mask; other users cannot search the directory */
-  if (ft_record_write(record, message, p->user_fd, name, p->chown_files ? 0400 : 0644, err) == 0) {
-    if (!p->chown_files || fchownat(p->user_fd, name, uid, (gid_t)-1, AT_SYMLINK_NOFOLLOW) == 0)
+  if (ft_record_write(record, message, p->user_fd, name, p->chown_files ? 0440 : 0644, err) == 0) {
+    if (give_to_user(p, uid, name) == 0)
       return 0;
     ft_error_errno(err, "%s", name);
   }

@@ -198,8 +198,12 @@ bool ft_proc_value(const char *text, const char *key, double *value);
 /* Parses a single number (memory.current); "max" gives a negative value. False if it is neither. */
 bool ft_proc_number(const char *text, double *value);
 
-/* Whether io, fd and smaps_rollup of other users may be read (CAP_SYS_PTRACE). */
+/* Whether smaps_rollup of other users' processes may be read (CAP_SYS_PTRACE). */
 bool ft_proc_may_trace(const struct ft_measure *measure);
+
+/* Whether io and fd of these may be read, too, which only their owner may open
+ * (CAP_DAC_READ_SEARCH). */
+bool ft_proc_may_open(const struct ft_measure *measure);
 
 /* Fields of /proc/PID/stat. */
 struct ft_stat {

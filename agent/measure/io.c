@@ -32,10 +32,10 @@ static bool io_probe(struct ft_measure *measure, struct ft_measure_report *repor
       measure->own_proc)
     snprintf(report->why, sizeof report->why,
              "/proc/PID/stat; no bytes: needs a kernel with CONFIG_TASK_IO_ACCOUNTING");
-  else if (!ft_proc_may_trace(measure))
+  else if (!ft_proc_may_open(measure))
     snprintf(report->why, sizeof report->why,
              "/proc/PID/stat, io and fd; bytes and files of this user's processes only: others' "
-             "need CAP_SYS_PTRACE");
+             "need CAP_SYS_PTRACE and CAP_DAC_READ_SEARCH");
   else
     snprintf(report->why, sizeof report->why, "/proc/PID/stat, io and fd");
   return true;

@@ -15,6 +15,13 @@
 #include "predictor/core/error.h"
 #include "predictor/record/record.h"
 
+/* The bit of a capability of linux/capability.h in a set. */
+#define FT_CAPABILITY(number) (UINT64_C(1) << (number))
+
+/* Reads the effective capabilities of PROCESS, a directory of /proc ("self", "17"), into SET.
+ * Returns false if they are unknown. */
+bool ft_measure_capabilities(int proc_fd, const char *process, uint64_t *set);
+
 /* Settings; zero-initialise before setting fields. */
 struct ft_measure_settings {
   int root_fd;    /* descriptor of "/" or of a fixture */

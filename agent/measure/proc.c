@@ -8,6 +8,7 @@
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <linux/capability.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -183,16 +184,31 @@ uint64_t ft_proc_ticks(const struct ft_measure *measure)
   return (uint64_t)(((double)now.tv_sec + 1e-9 * (double)now.tv_nsec) / measure->tick_seconds);
 }
 
+bool ft_measure_capabilities(int proc_fd, const char *process, uint64_t *set)
+{
+  char text[8192], name[32];
+  const char *at;
+
+  (void)snprintf(name, sizeof name, "%s/status", process);
+  if (ft_proc_read(proc_fd, name, text, sizeof text) < 0 || !(at = strstr(text, "\nCapEff:")))
+    return false;
+  *set = strtoull(at + strlen("\nCapEff:"), NULL, 16);
+  return true;
+}
+
 bool ft_proc_may_trace(const struct ft_measure *measure)
 {
-  enum { CAP_SYS_PTRACE = 19 }; /* linux/capability.h */
-  char text[8192];
-  const char *at;
   uint64_t set;
 
-  if (ft_proc_read(measure->proc_fd, "self/status", text, sizeof text) < 0 ||
-      !(at = strstr(text, "\nCapEff:")))
-    return true;
-  set = strtoull(at + strlen("\nCapEff:"), NULL, 16);
-  return set & (UINT64_C(1) << CAP_SYS_PTRACE);
+  return !ft_measure_capabilities(measure->proc_fd, "self", &set) ||
+         set & FT_CAPABILITY(CAP_SYS_PTRACE);
+}
+
+bool ft_proc_may_open(const struct ft_measure *measure)
+{
+  uint64_t set;
+
+  return !ft_measure_capabilities(measure->proc_fd, "self", &set) ||
+         (set & FT_CAPABILITY(CAP_SYS_PTRACE) &&
+          set & (FT_CAPABILITY(CAP_DAC_OVERRIDE) | FT_CAPABILITY(CAP_DAC_READ_SEARCH)));
 }

@@ -132,6 +132,24 @@ int ft_io_write_file_unsynced(int dirfd, const char *name, const void *data, siz
   return replace_file(dirfd, name, data, length, mode, false, err);
 }
 
+int ft_io_give_to_owner(int fd, const char *path)
+{
+  const char *slash = strrchr(path, '/');
+  char directory[PATH_MAX];
+  struct stat st;
+
+  if (geteuid() != 0)
+    return 0;
+  if (!ft_text_copy(slash ? ft_text_of(path, (size_t)(slash - path) + 1) : ft_text_from("."),
+                    directory, sizeof directory)) {
+    errno = ENAMETOOLONG;
+    return -1;
+  }
+  if (stat(directory, &st) < 0)
+    return -1;
+  return st.st_uid == 0 ? 0 : fchown(fd, st.st_uid, st.st_gid);
+}
+
 /* Returns whether NAME has the form ".FILE.PID" of ft_io_write_file's temporary files. */
 static bool is_temporary_name(const char *name)
 {

@@ -42,6 +42,10 @@ int ft_io_write_file(int dirfd, const char *name, const void *data, size_t lengt
 int ft_io_write_file_unsynced(int dirfd, const char *name, const void *data, size_t length,
                               mode_t mode, struct ft_error *err);
 
+/* Root gives the new file FD, whose name is PATH, to the owner of its directory: a daemon that is
+ * not root works there. Does nothing for other users. Returns 0; -1 with errno. */
+int ft_io_give_to_owner(int fd, const char *path);
+
 /* Opens the directory NAME under DIRFD. The caller closes it with closedir(). Returns NULL on error
  * with errno. */
 DIR *ft_io_open_directory(int dirfd, const char *name);

@@ -286,11 +286,14 @@ static int prepare_connection(sqlite3 *db, const char *path, bool create, struct
  */
 static int create_file(const char *path, struct ft_error *err)
 {
-  int fd = open(path, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0600);
+  int fd = open(path, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0600), status = 1;
 
-  if (fd >= 0)
-    return close(fd), 1;
-  return errno == EEXIST ? 0 : ft_error_errno(err, "%s", path);
+  if (fd < 0)
+    return errno == EEXIST ? 0 : ft_error_errno(err, "%s", path);
+  if (ft_io_give_to_owner(fd, path) < 0)
+    status = ft_error_errno(err, "%s", path);
+  close(fd);
+  return status;
 }
 
 /* Deletes PATH and the files that SQLite keeps beside it. */

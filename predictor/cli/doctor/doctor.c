@@ -115,11 +115,13 @@ static bool find_slurmd(const struct ft_doctor *doctor)
 }
 
 /* Checks that the daemon PROGRAM accepts connections of TYPE at SOCKET. WITHOUT is what a node
- * lacks without it. */
-static void check_daemon(struct ft_doctor *doctor, const char *name, const char *program,
-                         const char *socket_path, int type, const char *without)
+ * lacks without it. Returns the daemon's process ID; 0: unknown. */
+static pid_t check_daemon(struct ft_doctor *doctor, const char *name, const char *program,
+                          const char *socket_path, int type, const char *without)
 {
   struct sockaddr_un address = { .sun_family = AF_UNIX };
+  struct ucred peer = { 0 };
+  socklen_t length = sizeof peer;
   char path[PATH_MAX];
   int fd = socket(AF_UNIX, type | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
 
@@ -137,8 +139,11 @@ static void check_daemon(struct ft_doctor *doctor, const char *name, const char 
   else
     ft_doctor_add(doctor, name, FT_FINDING_OK,
                   "not running, and not needed: no slurmd on this host");
-  if (fd >= 0)
+  if (fd >= 0) {
+    (void)getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &peer, &length);
     close(fd);
+  }
+  return peer.pid;
 }
 
 /* Connects to LEARNER. Returns 0; -1 and ERR. */
@@ -428,6 +433,7 @@ int ft_command_doctor(int argc, char **argv)
     { 0 },
   };
   struct ft_doctor *doctor;
+  pid_t agent;
   int status = FT_EXIT_USAGE,
       first = ft_options_parse(options, usage, summary, 0, argc, argv, &status);
 
@@ -441,11 +447,13 @@ int ft_command_doctor(int argc, char **argv)
 
   check_config(doctor, config);
   doctor->slurmd_here = find_slurmd(doctor);
-  check_daemon(doctor, "agent", "foretelld", doctor->config.socket, SOCK_SEQPACKET,
-               "no job on this node is measured");
+  agent = check_daemon(doctor, "agent", "foretelld", doctor->config.socket, SOCK_SEQPACKET,
+                       "no job on this node is measured");
+  if (agent > 0 && !doctor->in_fixture)
+    ft_doctor_privileges(doctor, agent);
   if (!doctor->config.network.learners[0])
-    check_daemon(doctor, "learner", "foretell-learnd", doctor->config.learner_socket, SOCK_STREAM,
-                 "runs wait in the spool");
+    (void)check_daemon(doctor, "learner", "foretell-learnd", doctor->config.learner_socket,
+                       SOCK_STREAM, "runs wait in the spool");
   else if (!doctor->in_fixture)
     check_learners(doctor);
   check_state(doctor);

@@ -6,6 +6,7 @@
 #include <limits.h>
 #include <stdbool.h>
 #include <stddef.h>
+#include <sys/types.h>
 
 #include "predictor/core/buf.h"
 #include "predictor/core/error.h"
@@ -55,6 +56,9 @@ void ft_doctor_slurm(struct ft_doctor *doctor);
 
 /* Reports how Slurm names the cgroups of jobs, if a job runs here. */
 void ft_doctor_cgroup(struct ft_doctor *doctor);
+
+/* Reports what the agent with process ID AGENT cannot measure for want of capabilities. */
+void ft_doctor_privileges(struct ft_doctor *doctor, pid_t agent);
 
 /*
  * Reads the version of Slurm that a SPANK plugin was built for, as in SLURM_VERSION_NUMBER (major

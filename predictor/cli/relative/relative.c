@@ -6,13 +6,16 @@
  */
 #include "config.h"
 
+#include <fcntl.h>
 #include <limits.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "predictor/cli/relative/relative.h"
 #include "predictor/cli/store_access.h"
+#include "predictor/core/io.h"
 #include "predictor/core/text.h"
 #include "predictor/record/state_files.h"
 
@@ -476,6 +479,20 @@ static int train_model(const struct options *o, const struct ft_relative_table *
   return status;
 }
 
+/* Gives the model that root has written as PATH to the learner's user. Returns the exit status. */
+static int give_model_to_learner(const char *path)
+{
+  int fd = open(path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW);
+  int status = fd < 0 ? -1 : ft_io_give_to_owner(fd, path);
+  struct ft_error err;
+
+  if (status < 0)
+    ft_error_errno(&err, "%s", path);
+  if (fd >= 0)
+    close(fd);
+  return status < 0 ? ft_print_error("train", FT_EXIT_SYSTEM, "%s", err.text) : FT_EXIT_DONE;
+}
+
 int ft_command_train(int argc, char **argv)
 {
   struct options o = { .learner = "best", .trees = TREES, .seed = SEED };
@@ -503,10 +520,14 @@ int ft_command_train(int argc, char **argv)
     return ft_print_error(argv[0], FT_EXIT_USAGE, "missing --output=FILE");
   status = read_relative_table(&o, argc, argv, first, 1, &records, &t);
   if (status == FT_EXIT_DONE) {
-    if (!o.output)
+    bool in_state = !o.output;
+
+    if (in_state)
       (void)snprintf(path, sizeof path, "%s/" FT_STATE_RELATIVE, records.config.state_directory);
-    o.output = o.output ? o.output : path;
+    o.output = in_state ? path : o.output;
     status = train_model(&o, &t);
+    if (in_state && status == FT_EXIT_DONE)
+      status = give_model_to_learner(path);
   }
   ft_relative_table_free(&t);
   ft_store_access_close(&records);
