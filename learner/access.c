@@ -11,6 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
+#include <unistd.h>
 
 #include "daemon/log.h"
 #include "daemon/transfer.h"
@@ -29,7 +30,7 @@ enum { USER_LIMIT = 16 };
 struct ft_access {
   const struct ft_config_network *network;
   size_t user_count;
-  uid_t user[USER_LIMIT + 2]; /* with root and SlurmUser */
+  uid_t user[USER_LIMIT + 3]; /* with root, the learner's own and SlurmUser */
   bool has_slurm_user;        /* it is the last */
   double munge_at;            /* monotonic; munged is not asked before */
   struct ft_buf certificate, key, ca;
@@ -63,11 +64,12 @@ static int find_agent_users(struct ft_access *access, struct ft_error *err)
   struct ft_text list = ft_text_from(access->network->agent_users), piece;
 
   access->user[access->user_count++] = 0;
+  access->user[access->user_count++] = geteuid();
   while (ft_text_until(&list, ',', &piece)) {
     piece = ft_text_trim(piece);
     if (!ft_text_left(&piece))
       continue;
-    if (access->user_count > USER_LIMIT)
+    if (access->user_count == USER_LIMIT + 2)
       return ft_error_set(err, "agent_users: expected at most %d users", USER_LIMIT);
     if (find_agent_user(piece, &access->user[access->user_count++], err) < 0)
       return -1;
