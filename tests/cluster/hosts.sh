@@ -22,6 +22,7 @@ hosts_open() {
   mkdir -p "$here" "$scratch/hosts"
   setsid unshare --net setpriv --pdeathsig KILL sleep infinity </dev/null >/dev/null 2>&1 &
   hosts_switch=$!
+  disown
   wait_until 10 hosts_switch_ready && nsenter -t "$hosts_switch" -n ip link add lan type bridge &&
     nsenter -t "$hosts_switch" -n ip link set lan up
 }
@@ -50,6 +51,7 @@ host_start() {
   setsid unshare --net --uts --pid --mount --fork --kill-child --mount-proc \
     setpriv --pdeathsig KILL bash -c 'while :; do sleep 3600 & wait; done' "host-$name" </dev/null >/dev/null 2>&1 &
   outer=$!
+  disown
   wait_until 10 host_first "$outer" || return 1
   pid=$(host_first "$outer")
   echo "$pid" >"$scratch/hosts/$name.pid"
@@ -88,6 +90,7 @@ host_spawn() {
   shift 2
   pid=$(host_pid "$name")
   setsid nsenter -t "$pid" -n -u -p -m -- "$@" </dev/null >>"$scratch/log/$name-$daemon.out" 2>&1 &
+  disown # its end is expected
 }
 
 # host_kill NAME PROGRAM [SIGNAL]: signals the program on the host and waits until it has ended
