@@ -7,9 +7,9 @@
 #include <time.h>
 
 #include "daemon/log.h"
+#include "learner/metrics/tally.h"
 #include "learner/rebuilder.h"
 #include "learner/similar_apps_index.h"
-#include "learner/tally.h"
 #include "predictor/core/io.h"
 #include "predictor/history/stale_models.h"
 #include "predictor/online/failure_cost.h"

@@ -12,8 +12,8 @@
 #include "daemon/log.h"
 #include "daemon/metric_text.h"
 #include "daemon/socket.h"
+#include "learner/metrics/tally.h"
 #include "learner/receiver.h"
-#include "learner/tally.h"
 #include "predictor/core/io.h"
 #include "predictor/core/text.h"
 

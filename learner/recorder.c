@@ -12,8 +12,8 @@
 #include <time.h>
 
 #include "daemon/log.h"
+#include "learner/metrics/tally.h"
 #include "learner/recorder_internal.h"
-#include "learner/tally.h"
 #include "learner/user_cleanup.h"
 #include "predictor/core/io.h"
 #include "predictor/core/text.h"

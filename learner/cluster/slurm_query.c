@@ -8,7 +8,7 @@
 
 #include "daemon/log.h"
 #include "learner/cluster/slurm_query.h"
-#include "learner/tally.h"
+#include "learner/metrics/tally.h"
 #include "predictor/core/io.h"
 
 /* slurmctld replies within milliseconds, a busy one within MessageTimeout (slurm.conf(5), 10 s by
