@@ -38,8 +38,8 @@ static double resident_bytes(int root_fd)
   ft_buf_init(&text, FT_LIMIT_PROC);
   known = ft_io_read_file(root_fd, "proc/self/statm", &text, NULL) == 0;
   rest = ft_text_from(ft_buf_text(&text));
-  known = known && ft_text_u64(&rest, UINT32_MAX, &pages) && ft_text_skip(&rest, " ") &&
-          ft_text_u64(&rest, UINT32_MAX, &pages);
+  known = known && ft_text_u64(&rest, UINT64_MAX, &pages) && ft_text_skip(&rest, " ") &&
+          ft_text_u64(&rest, UINT64_MAX, &pages);
   ft_buf_free(&text);
   return known ? (double)pages * (double)sysconf(_SC_PAGESIZE) : -1;
 }

@@ -10,7 +10,7 @@
 
 #include "daemon/log.h"
 #include "learner/equation_worker.h"
-#include "learner/tally.h"
+#include "learner/metrics/tally.h"
 #include "predictor/core/io.h"
 #include "predictor/core/text.h"
 #include "predictor/online/equation_search.h"

@@ -6,7 +6,7 @@
 
 #include "daemon/log.h"
 #include "learner/forget_queue.h"
-#include "learner/tally.h"
+#include "learner/metrics/tally.h"
 #include "predictor/core/io.h"
 
 enum forget_phase {

@@ -15,6 +15,7 @@
 #include "learner/platform_worker.h"
 #include "learner/publish.h"
 #include "learner/query_forget.h"
+#include "learner/query_rebuild.h"
 #include "learner/query_runs.h"
 #include "learner/recorder.h"
 #include "learner/cluster/slurm_query.h"
@@ -24,8 +25,9 @@
 
 /* Interval of the checks for runs that other processes stored (foretell import). */
 #define MAINTAIN_SECONDS 60.0
-/* Interval of the same while a request to forget waits for a reader's lock of the store. */
-#define MAINTAIN_FORGET_SECONDS 0.5
+/* Interval of the same while a request to forget or to rebuild waits, as for a reader's lock of the
+ * store. */
+#define MAINTAIN_WAITING_SECONDS 0.5
 /* Deadline of the child that overwrites removed runs, and minimum time until the next one. */
 #define SCRUB_SECONDS 3600.0
 #define SCRUB_PAUSE_SECONDS 60.0
@@ -88,7 +90,7 @@ static void maintain_store(void *data)
 
   if (!ft_recorder_maintain(learner->recorder)) {
     pause =
-        ft_recorder_is_forgetting(learner->recorder) ? MAINTAIN_FORGET_SECONDS : MAINTAIN_SECONDS;
+        ft_recorder_is_forgetting(learner->recorder) ? MAINTAIN_WAITING_SECONDS : MAINTAIN_SECONDS;
     scrub_store(learner);
   }
   ft_loop_at(learner->settings.loop, &learner->maintain, ft_io_monotonic() + pause);
@@ -318,6 +320,14 @@ bool ft_learner_step_query(struct ft_learner *learner, struct ft_query *query, f
       learner->settings.changed(true, learner->settings.data);
     }
     return done;
+  case ft_question_rebuild_tag:
+    done = ft_query_rebuild(learner->recorder, query, reply);
+    if (!known && query->data)
+      ft_learner_maintain_soon(learner);
+    else if (learner->maintain.due > ft_io_monotonic() + MAINTAIN_WAITING_SECONDS)
+      ft_loop_at(learner->settings.loop, &learner->maintain,
+                 ft_io_monotonic() + MAINTAIN_WAITING_SECONDS);
+    return done;
   case ft_question_run_query_tag:
     return ft_query_runs(query, learner->recorder, reply);
   case ft_question_rejected_tag:
@@ -333,6 +343,8 @@ void ft_learner_end_query(struct ft_learner *learner, struct ft_query *query)
 {
   if (query->question->which_asked == ft_question_forget_tag)
     ft_query_forget_end(learner->recorder, query);
+  else if (query->question->which_asked == ft_question_rebuild_tag)
+    ft_query_rebuild_end(query);
   else if (query->question->which_asked == ft_question_run_query_tag)
     ft_query_runs_end(query);
 }

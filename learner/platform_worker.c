@@ -12,8 +12,8 @@
 #include <unistd.h>
 
 #include "daemon/log.h"
+#include "learner/metrics/tally.h"
 #include "learner/platform_worker.h"
-#include "learner/tally.h"
 #include "predictor/core/io.h"
 #include "predictor/core/text.h"
 #include "predictor/online/performance.h"

@@ -16,8 +16,8 @@
 #include <unistd.h>
 
 #include "daemon/log.h"
+#include "learner/metrics/tally.h"
 #include "learner/publish.h"
-#include "learner/tally.h"
 #include "predictor/core/io.h"
 #include "predictor/online/pool.h"
 #include "predictor/record/state_files.h"

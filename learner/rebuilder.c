@@ -7,9 +7,9 @@
 #include <time.h>
 
 #include "daemon/log.h"
+#include "learner/metrics/tally.h"
 #include "learner/rebuilder.h"
 #include "learner/similar_apps_index.h"
-#include "learner/tally.h"
 #include "predictor/core/io.h"
 #include "predictor/history/stale_models.h"
 #include "predictor/online/failure_cost.h"
@@ -34,6 +34,7 @@ struct ft_rebuilder {
   bool warned;              /* the current failure is logged */
   int64_t published, saved; /* last published change: known here, saved in the store */
   int64_t round_end;        /* changes from this number on wait for the next round; 0: none do */
+  uint64_t failures;        /* of models */
   uint64_t round_models;    /* published in this round, which ends when no change is due */
   struct ft_stale_model change;
   struct ft_rebuild *rebuild; /* for `change`; NULL: none under construction */
@@ -86,6 +87,11 @@ void ft_rebuilder_set_failure_cost(struct ft_rebuilder *rebuilder, double cost)
   rebuilder->failure_cost = cost;
   rebuilder->settings_applied = false;
   abandon_rebuild(rebuilder);
+}
+
+uint64_t ft_rebuilder_failures(const struct ft_rebuilder *rebuilder)
+{
+  return rebuilder->failures;
 }
 
 int ft_rebuilder_published(struct ft_rebuilder *rebuilder, struct ft_store *store, int64_t *number,
@@ -191,6 +197,7 @@ static void warn_no_model(struct ft_rebuilder *rebuilder, const struct ft_error 
   if (!rebuilder->warned)
     ft_log(LOG_WARNING, "model of %s of user %" PRIu32 " not updated: %s", rebuilder->change.app,
            rebuilder->change.uid, why->text);
+  rebuilder->failures++;
   rebuilder->warned = true;
 }
 

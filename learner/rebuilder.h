@@ -43,6 +43,9 @@ bool ft_rebuilder_step(struct ft_rebuilder *rebuilder, struct ft_store *store);
  */
 void ft_rebuilder_add_run(struct ft_rebuilder *rebuilder, const ft_observation *observation);
 
+/* Returns how often a model could not be rebuilt or published. */
+uint64_t ft_rebuilder_failures(const struct ft_rebuilder *rebuilder);
+
 /* Sets NUMBER to that of the last published change in STORE. Returns 0; -1 and ERR. */
 int ft_rebuilder_published(struct ft_rebuilder *rebuilder, struct ft_store *store, int64_t *number,
                            struct ft_error *err);

@@ -13,8 +13,8 @@
 #include "daemon/metric_text.h"
 #include "daemon/socket.h"
 #include "daemon/transfer.h"
+#include "learner/metrics/tally.h"
 #include "learner/receiver.h"
-#include "learner/tally.h"
 #include "predictor/core/io.h"
 #include "predictor/core/text.h"
 

@@ -12,8 +12,8 @@
 #include <time.h>
 
 #include "daemon/log.h"
+#include "learner/metrics/tally.h"
 #include "learner/recorder_internal.h"
-#include "learner/tally.h"
 #include "learner/user_cleanup.h"
 #include "predictor/core/io.h"
 #include "predictor/core/text.h"
@@ -394,6 +394,31 @@ int ft_recorder_forget(struct ft_recorder *recorder, const ft_forget *what,
 void ft_recorder_drop_report(struct ft_recorder *recorder, struct ft_forget_report *report)
 {
   ft_forget_queue_drop(recorder->forget_queue, report);
+}
+
+int ft_recorder_mark_step(struct ft_recorder *recorder, struct ft_mark_pass *pass,
+                          struct ft_error *err)
+{
+  return open_store(recorder, err) ? ft_store_mark_step(recorder->store, pass, err) : -1;
+}
+
+int ft_recorder_mark_extend(struct ft_recorder *recorder, struct ft_mark_pass *pass,
+                            struct ft_error *err)
+{
+  return open_store(recorder, err) ? ft_store_mark_extend(recorder->store, pass, err) : -1;
+}
+
+int ft_recorder_rebuild_progress(struct ft_recorder *recorder, const struct ft_mark_pass *pass,
+                                 ft_rebuild_progress *out, struct ft_error *err)
+{
+  int64_t published;
+
+  *out = (ft_rebuild_progress){ .models = pass->count,
+                                .failed = ft_rebuilder_failures(recorder->rebuilder) };
+  return !open_store(recorder, err) ||
+                 ft_rebuilder_published(recorder->rebuilder, recorder->store, &published, err) < 0
+             ? -1
+             : ft_store_marks_after(recorder->store, pass, published, &out->left, err);
 }
 
 bool ft_recorder_is_forgetting(const struct ft_recorder *recorder)

@@ -8,6 +8,7 @@
 
 #include "learner/forget_queue.h"
 #include "learner/publish.h"
+#include "predictor/history/stale_models.h"
 #include "predictor/record/record.h"
 
 struct ft_recorder;
@@ -67,6 +68,22 @@ int ft_recorder_add(struct ft_recorder *recorder, const ft_observation *observat
 int ft_recorder_forget(struct ft_recorder *recorder, const ft_forget *what,
                        struct ft_forget_report *report, struct ft_error *err);
 void ft_recorder_drop_report(struct ft_recorder *recorder, struct ft_forget_report *report);
+
+/*
+ * Marks the models of some more of PASS's apps as stale; ft_recorder_maintain rebuilds them.
+ * Returns as ft_store_mark_step.
+ */
+int ft_recorder_mark_step(struct ft_recorder *recorder, struct ft_mark_pass *pass,
+                          struct ft_error *err);
+
+/* As ft_store_mark_extend. */
+int ft_recorder_mark_extend(struct ft_recorder *recorder, struct ft_mark_pass *pass,
+                            struct ft_error *err);
+
+/* Sets OUT to the progress of PASS, whose failures are those of the recorder since its start.
+ * Returns 0; -1 and ERR. */
+int ft_recorder_rebuild_progress(struct ft_recorder *recorder, const struct ft_mark_pass *pass,
+                                 ft_rebuild_progress *out, struct ft_error *err);
 
 /* Whether a request is not complete: ft_recorder_maintain must be called again soon. */
 bool ft_recorder_is_forgetting(const struct ft_recorder *recorder);

@@ -5,9 +5,9 @@
 #include <stdlib.h>
 #include <time.h>
 
+#include "learner/metrics/tally.h"
 #include "learner/recorder_internal.h"
 #include "learner/similar_apps_index.h"
-#include "learner/tally.h"
 #include "predictor/core/io.h"
 #include "predictor/online/failure_cost.h"
 #include "predictor/online/gpu_observations.h"

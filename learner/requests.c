@@ -6,8 +6,8 @@
 #include <string.h>
 
 #include "daemon/log.h"
+#include "learner/metrics/tally.h"
 #include "learner/requests.h"
-#include "learner/tally.h"
 #include "predictor/core/io.h"
 #include "predictor/core/text.h"
 

@@ -13,11 +13,11 @@
 #include "daemon/metric_text.h"
 #include "daemon/program.h"
 #include "learner/learner.h"
-#include "learner/metrics.h"
+#include "learner/metrics/metrics.h"
+#include "learner/metrics/tally.h"
 #include "learner/receiver.h"
 #include "learner/requests.h"
 #include "learner/service.h"
-#include "learner/tally.h"
 #include "predictor/core/text.h"
 #include "predictor/record/state_files.h"
 

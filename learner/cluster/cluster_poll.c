@@ -8,7 +8,7 @@
 #include "daemon/log.h"
 #include "learner/cluster/cluster_poll.h"
 #include "learner/cluster/slurm_query.h"
-#include "learner/tally.h"
+#include "learner/metrics/tally.h"
 #include "predictor/core/hash.h"
 #include "predictor/core/io.h"
 #include "predictor/core/random.h"

@@ -11,7 +11,7 @@
 #include "daemon/log.h"
 #include "learner/cluster/job_replies.h"
 #include "learner/cluster/slurm_query.h"
-#include "learner/tally.h"
+#include "learner/metrics/tally.h"
 #include "predictor/core/array_grow.h"
 #include "predictor/core/io.h"
 #include "predictor/core/random.h"

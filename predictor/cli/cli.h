@@ -34,6 +34,7 @@ int ft_command_replay(int argc, char **argv);
 int ft_command_train(int argc, char **argv);
 int ft_command_relative(int argc, char **argv);
 int ft_command_forget(int argc, char **argv);
+int ft_command_rebuild(int argc, char **argv);
 int ft_command_doctor(int argc, char **argv);
 
 /* Type of an option's argument, and of the variable that receives it. */

@@ -9,11 +9,11 @@
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
-#include "predictor/cli/forget_offline.h"
 #include "predictor/cli/cli.h"
+#include "predictor/cli/offline/forget_offline.h"
+#include "predictor/cli/offline/offline.h"
 #include "predictor/cli/question.h"
 #include "predictor/cli/store_access.h"
 #include "predictor/core/text.h"
@@ -82,20 +82,12 @@ static bool receive_forget_reply(const ft_reply *reply, void *data)
   return true;
 }
 
-/* True if the caller owns the state directory STATE_FD or is root. */
-static bool owns_state_dir(int state_fd)
-{
-  struct stat st;
-
-  return geteuid() == 0 || (fstat(state_fd, &st) == 0 && st.st_uid == geteuid());
-}
-
 static int forget_runs(struct forget_command *command, int state_fd, const struct ft_config *config,
                        struct ft_error *err)
 {
   struct ft_error why;
 
-  if (owns_state_dir(state_fd) && !ft_learner_works(state_fd))
+  if (ft_offline_is_possible(state_fd))
     return ft_forget_offline(state_fd, config->state_directory, &command->question.asked.forget,
                              &command->done, err);
   if (ft_daemon_ask(FT_DAEMON_LEARNER, config->learner_socket, state_fd, &command->question,

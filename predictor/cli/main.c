@@ -23,6 +23,7 @@ static const struct command commands[] = {
   { "import", ft_command_import, "import runs from sacct's output or a CSV table" },
   { "export", ft_command_export, "write observations as CSV or JSON" },
   { "forget", ft_command_forget, "remove runs permanently: an app's, a job's, a user's, old ones" },
+  { "rebuild", ft_command_rebuild, "rebuild models from the stored runs" },
   { "fit", ft_command_fit, "find an equation for a column of a table" },
   { "graph", ft_command_graph, "show a network's size and cost, from its model file" },
   { "replay", ft_command_replay, "replay past jobs: waste of foretell and of simple policies" },

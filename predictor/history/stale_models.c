@@ -14,6 +14,9 @@
 #define RULE "rule"
 #define FAILURE_COST "failure_price"
 
+/* Apps marked by one call of ft_store_mark_step, within about 2 ms; by judgement. */
+enum { MARKS_AT_ONCE = 500 };
+
 int ft_store_mark_stale_after(struct ft_store *store, uint32_t uid, const char *app, int64_t after,
                               int64_t *number, struct ft_error *err)
 {
@@ -61,6 +64,72 @@ int ft_store_next_stale(struct ft_store *store, int64_t after, struct ft_stale_m
   }
   sqlite3_reset(s);
   return status;
+}
+
+/* Sets PASS to continue after the mark NUMBER. Returns 0; -1 on error and fills ERR. */
+static int note_last_mark(struct ft_store *store, struct ft_mark_pass *pass, int64_t number,
+                          struct ft_error *err)
+{
+  sqlite3_stmt *s;
+  int status = ft_store_first_row(store, "read", "SELECT app, uid FROM changed WHERE id = ?1",
+                                  FT_VALUES(FT_INT(number)), &s, err);
+
+  if (status > 0) {
+    ft_store_column_text(s, 0, pass->last_app, sizeof pass->last_app);
+    pass->last_uid = (uint32_t)sqlite3_column_int64(s, 1);
+    pass->last = number;
+  }
+  sqlite3_finalize(s);
+  return status > 0 ? 0 : -1;
+}
+
+int ft_store_mark_step(struct ft_store *store, struct ft_mark_pass *pass, struct ft_error *err)
+{
+  int marked;
+
+  if (ft_store_run(store, "mark",
+                   "INSERT OR REPLACE INTO changed (app, uid) SELECT app, uid FROM app"
+                   " WHERE (uid, app) > (?1, ?2) AND (?3 = '' OR app = ?3)"
+                   " AND (?4 < 0 OR uid = ?4) ORDER BY uid, app LIMIT ?5",
+                   FT_VALUES(FT_INT(pass->last ? (int64_t)pass->last_uid : -1),
+                             FT_TEXT(pass->last_app), FT_TEXT(pass->app),
+                             FT_INT(pass->by_uid ? (int64_t)pass->uid : -1), FT_INT(MARKS_AT_ONCE)),
+                   err) < 0)
+    return -1;
+  marked = sqlite3_changes(store->db);
+  if (!marked)
+    return 0;
+  if (note_last_mark(store, pass, sqlite3_last_insert_rowid(store->db), err) < 0)
+    return -1;
+  if (!pass->first)
+    pass->first = pass->last - marked + 1;
+  pass->count += (uint64_t)marked;
+  return marked == MARKS_AT_ONCE;
+}
+
+int ft_store_marks_after(struct ft_store *store, const struct ft_mark_pass *pass, int64_t after,
+                         uint64_t *count, struct ft_error *err)
+{
+  int64_t first = after >= pass->first ? after + 1 : pass->first;
+  double number = 0;
+
+  if (pass->last && ft_store_query_number(
+                        store, "read", "SELECT count(*) FROM changed WHERE id BETWEEN ?1 AND ?2",
+                        FT_VALUES(FT_INT(first), FT_INT(pass->last)), &number, err) < 0)
+    return -1;
+  *count = (uint64_t)number;
+  return 0;
+}
+
+int ft_store_mark_extend(struct ft_store *store, struct ft_mark_pass *pass, struct ft_error *err)
+{
+  double last;
+
+  if (ft_store_query_number(store, "read", "SELECT max(id) FROM changed", NULL, &last, err) < 0)
+    return -1;
+  if ((int64_t)last > pass->last)
+    pass->last = (int64_t)last;
+  return 0;
 }
 
 /* Reads the value of KEY in the table meta into TEXT, empty without one. Returns 0; -1 on error and

@@ -35,6 +35,31 @@ struct ft_stale_model {
 int ft_store_next_stale(struct ft_store *store, int64_t after, struct ft_stale_model *stale,
                         struct ft_error *err);
 
+/* A pass that marks apps; zero-initialise before setting the selection. */
+struct ft_mark_pass {
+  char app[128]; /* selection: empty: any */
+  bool by_uid;   /* selection: of the user `uid` only */
+  uint32_t uid;
+
+  uint64_t count;      /* apps marked so far */
+  int64_t first, last; /* numbers of the first and the latest mark; 0: none */
+  uint32_t last_uid;   /* app marked last */
+  char last_app[128];
+};
+
+/* Marks the next few hundred apps of PASS, in one durable transaction. Returns 1; 0 after the last
+ * one; -1 on error and fills ERR. */
+int ft_store_mark_step(struct ft_store *store, struct ft_mark_pass *pass, struct ft_error *err);
+
+/* Sets COUNT to the number of marks of PASS, and of others made meanwhile, above AFTER. Returns 0;
+ * -1 on error and fills ERR. */
+int ft_store_marks_after(struct ft_store *store, const struct ft_mark_pass *pass, int64_t after,
+                         uint64_t *count, struct ft_error *err);
+
+/* Extends PASS to all marks made since: those of a change of all models, as of the memory
+ * accounting rule, replace PASS's. Returns 0; -1 on error and fills ERR. */
+int ft_store_mark_extend(struct ft_store *store, struct ft_mark_pass *pass, struct ft_error *err);
+
 /* Reads the number stored by ft_store_set_published; 0 if there is none. Returns 0; -1 on error and
  * fills ERR. */
 int ft_store_published(struct ft_store *store, int64_t *number, struct ft_error *err);

@@ -490,6 +490,7 @@ static int check_question(const ft_question *q, struct ft_error *err)
   const ft_forget *f = &q->asked.forget;
   const ft_run_query *w = &q->asked.run_query;
   const ft_rejected *r = &q->asked.rejected;
+  const ft_rebuild_request *b = &q->asked.rebuild;
 
   if (q->which_asked == ft_question_forget_tag && (!printable(f->app) || !isfinite(f->before)))
     return bad(err, "forget");
@@ -497,6 +498,8 @@ static int check_question(const ft_question *q, struct ft_error *err)
     return bad(err, "run_query");
   if (q->which_asked == ft_question_rejected_tag && !printable(r->app))
     return bad(err, "rejected");
+  if (q->which_asked == ft_question_rebuild_tag && !printable(b->app))
+    return bad(err, "rebuild");
   return 0;
 }
 

@@ -11,9 +11,10 @@ config 'sample_hz = 20' 'metrics_listen = "127.0.0.1:0"'
 metrics_address() {
   sed -n 's|.*metrics at http://\([^/]*\)/metrics$|\1|p' "$scratch/log" | sed -n "${1}p" | grep .
 }
-# get ADDRESS|SOCKET PATH [METHOD]: prints HTTP's status, and writes the body to $scratch/body
+body=$scratch/body
+# get ADDRESS|SOCKET PATH [METHOD]: prints HTTP's status, and writes the body to the file $body
 get() {
-  python3 - "$@" 3>"$scratch/body" <<'END2'
+  python3 - "$@" 3>"$body" <<'END2'
 import http.client, os, socket, sys
 target, path, method = (sys.argv[1:] + ["GET"])[:3]
 connection = http.client.HTTPConnection(target if ":" in target else "learner", timeout=60)
@@ -32,7 +33,7 @@ END2
 # metric NAME OPERATOR NUMBER: whether the comparison holds for a metric of a new scrape
 metric() {
   [ "$(get "$(metrics_address 1)" /metrics)" = 200 ] &&
-    awk -v name="$1" "\$1 == name { holds = \$2 + 0 $2 $3 } END { exit !holds }" "$scratch/body"
+    awk -v name="$1" "\$1 == name { holds = \$2 + 0 $2 $3 } END { exit !holds }" "$body"
 }
 
 # ---- HTTP
@@ -41,19 +42,19 @@ start
 wait_until 60 metrics_address 1
 ok $? "the learner logs the address of its metrics"
 is "$(get "$(metrics_address 1)" /metrics)" 200 "they can be scraped"
-promtool check metrics <"$scratch/body" >"$scratch/lint" 2>&1
+promtool check metrics <"$body" >"$scratch/lint" 2>&1
 ok $? "promtool accepts them" || diag <"$scratch/lint"
 is "$(get "$(metrics_address 1)" /)" 404 "there is no other path"
 is "$(get "$(metrics_address 1)" /runs POST)" 404 "agents' requests are not accepted there"
 is "$(get "$(metrics_address 1)" /metrics POST)" 405 "there is no other method"
 is "$(get "$learner_socket" /metrics)" 200 "the learner's own socket has them, too"
-promtool check metrics <"$scratch/body" >"$scratch/lint" 2>&1
+promtool check metrics <"$body" >"$scratch/lint" 2>&1
 ok $? "promtool accepts these" || diag <"$scratch/lint"
 if [ "$(id -u)" = 0 ]; then
   export -f get
   chmod 0666 "$learner_socket"
-  is "$(setpriv --reuid=65534 --regid=65534 --clear-groups env learner_socket="$learner_socket" bash -c \
-    'scratch=$(mktemp -d) && get "$learner_socket" /metrics; rm -r "$scratch"')" 403 "only for root and the learner's user"
+  is "$(setpriv --reuid=65534 --regid=65534 --clear-groups env body=/dev/null bash -c \
+    'get "$1" /metrics' - "$learner_socket")" 403 "only for root and the learner's user"
   chmod 0600 "$learner_socket"
 else
   skip "only for root and the learner's user" "needs root"
@@ -73,13 +74,13 @@ published() {
     metric foretell_refine_seconds_total '>' 0
 }
 wait_until 60 published
-ok $? "so are its published files, and the time for them" || diag <"$scratch/body"
+ok $? "so are its published files, and the time for them" || diag <"$body"
 asked() {
   metric 'foretell_slurm_queries_total{kind="job"}' '>=' 1 &&
     metric 'foretell_requests_total{path="/runs",status="200"}' '>=' 1 && metric foretell_store_bytes '>=' 4096
 }
 wait_until 60 asked
-ok $? "queries of Slurm, requests and the store's size are known" || diag <"$scratch/body"
+ok $? "queries of Slurm, requests and the store's size are known" || diag <"$body"
 
 # ---- Prometheus
 
@@ -103,10 +104,10 @@ wait_until 120 prometheus_address
 ok $? "Prometheus listens" || diag <"$scratch/prometheus"
 # prometheus_has QUERY: whether the API returns a value for the expression
 prometheus_has() {
-  [ "$(get "$(prometheus_address)" "/api/v1/query?query=$1")" = 200 ] && grep -q '"value":' "$scratch/body"
+  [ "$(get "$(prometheus_address)" "/api/v1/query?query=$1")" = 200 ] && grep -q '"value":' "$body"
 }
 wait_until 120 prometheus_has 'foretell_observations_received_total%7Bverdict=%22accepted%22%7D%3E=1'
-ok $? "it has scraped the accepted run" || diag <"$scratch/body"
+ok $? "it has scraped the accepted run" || diag <"$body"
 prometheus_has 'foretell_build_info==1'
 ok $? "and the learner's version"
 kill "$prometheus"

@@ -93,6 +93,67 @@ static unsigned steps(void)
   return count;
 }
 
+/* Runs PASS to its end. Returns the number of its steps. */
+static unsigned mark(struct ft_mark_pass *pass)
+{
+  struct ft_error err = { "" };
+  unsigned count = 1;
+  int status;
+
+  while ((status = ft_store_mark_step(store, pass, &err)) > 0)
+    count++;
+  if (status < 0)
+    fail_msg("%s", err.text);
+  return count;
+}
+
+static uint64_t marks_left(const struct ft_mark_pass *pass, int64_t after)
+{
+  struct ft_error err = { "" };
+  uint64_t count = 0;
+
+  if (ft_store_marks_after(store, pass, after, &count, &err) < 0)
+    fail_msg("%s", err.text);
+  return count;
+}
+
+static void apps_are_marked_by_name_by_user_or_all(void **state)
+{
+  struct ft_mark_pass all = { .app = "" }, one = { .app = "app7" }, none = { .app = "app" },
+                      user = { .by_uid = true, .uid = (uint32_t)geteuid() },
+                      other = { .by_uid = true, .uid = (uint32_t)geteuid() + 1 };
+  struct ft_error err;
+
+  (void)state;
+  assert_int_equal(ft_store_begin(store, &err), 0);
+  for (uint32_t i = 0; i < 1200; i++) {
+    char app[16];
+
+    (void)snprintf(app, sizeof app, "app%u", (unsigned)i);
+    put(i + 1, app, i + 1);
+  }
+  assert_int_equal(ft_store_commit(store, &err), 0);
+  assert_int_equal(mark(&all), 3);
+  assert_int_equal(all.count, 1200);
+  assert_int_equal(marks_left(&all, 0), 1200);
+  assert_int_equal(marks_left(&all, all.last - 7), 7);
+  assert_int_equal(marks_left(&all, all.last), 0);
+  (void)mark(&one);
+  assert_int_equal(one.count, 1);
+  assert_string_equal(one.last_app, "app7");
+  /* a newer mark replaces an older one */
+  assert_int_equal(marks_left(&all, 0), 1199);
+  assert_int_equal(ft_store_mark_extend(store, &all, &err), 0);
+  assert_int_equal(marks_left(&all, 0), 1200);
+  (void)mark(&none);
+  assert_int_equal(none.count, 0);
+  assert_int_equal(marks_left(&none, 0), 0);
+  (void)mark(&user);
+  assert_int_equal(user.count, 1200);
+  (void)mark(&other);
+  assert_int_equal(other.count, 0);
+}
+
 static void marked_apps_are_published_and_only_they(void **state)
 {
   struct stat before, after;
@@ -478,6 +539,7 @@ int main(void)
   const struct CMUnitTest tests[] = {
     TEST(marked_apps_are_published_and_only_they),
     TEST(an_app_without_runs_has_no_model),
+    TEST(apps_are_marked_by_name_by_user_or_all),
     TEST(a_run_links_the_former_names_of_its_app),
     TEST(no_run_is_stored_without_its_models_mark),
     TEST(a_model_published_with_its_run_is_not_rebuilt),

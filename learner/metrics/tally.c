@@ -6,7 +6,7 @@
 #include <string.h>
 
 #include "daemon/metric_text.h"
-#include "learner/tally.h"
+#include "learner/metrics/tally.h"
 
 /* Statuses of HTTP are 100 to 599. */
 enum { FIRST_STATUS = 100, STATUSES = 500 };

@@ -1,23 +1,20 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "config.h"
 
-#include <errno.h>
-#include <grp.h>
 #include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <sys/stat.h>
 #include <time.h>
 #include <unistd.h>
 
 #include "agent/journal.h"
 #include "agent/spool.h"
 #include "daemon/lock.h"
-#include "daemon/log.h"
 #include "learner/complete.h"
 #include "learner/query_forget.h"
 #include "learner/recorder.h"
-#include "predictor/cli/forget_offline.h"
+#include "predictor/cli/offline/forget_offline.h"
+#include "predictor/cli/offline/offline.h"
 #include "predictor/core/io.h"
 #include "predictor/record/state_files.h"
 
@@ -26,33 +23,18 @@
 #define GIVE_UP_AFTER_SECONDS 20.0
 enum { SCRUB_WAIT_MILLISECONDS = 60000 };
 
-static int become_owner(int state_fd, const char *path, struct ft_error *err)
-{
-  struct stat st;
-
-  if (fstat(state_fd, &st) < 0)
-    return ft_error_errno(err, "%s", path);
-  if (geteuid() != 0 || st.st_uid == 0)
-    return 0;
-  if (setgroups(0, NULL) < 0 || setgid(st.st_gid) < 0 || setuid(st.st_uid) < 0)
-    return ft_error_errno(err, "%s: cannot become its owner", path);
-  return 0;
-}
-
-/* The parts of a learner that a request to forget needs, and the spool of an agent. */
-struct offline {
-  int state_fd;
-  struct ft_publisher *publisher;
-  struct ft_recorder *recorder;
-  struct ft_spool *spool; /* NULL: an agent runs, which asks the next learner */
-  ft_site site;
+/* What a request to forget needs of a learner, and the spool of an agent. */
+struct forget_offline {
+  struct ft_offline learner;
+  struct ft_spool *spool;     /* NULL: an agent runs, which asks the next learner */
   ft_observation observation; /* too large for the stack */
 };
 
 /* Passes the spooled observations to the recorder, which stores or, by the tombstone, drops them.
  */
-static void record_spooled(struct offline *offline)
+static void record_spooled(struct forget_offline *offline)
 {
+  struct ft_offline *learner = &offline->learner;
   ft_observation *o = &offline->observation;
   struct ft_error err;
   uint64_t key;
@@ -61,38 +43,10 @@ static void record_spooled(struct offline *offline)
   ft_spool_remove_damaged(offline->spool);
   ft_spool_begin(offline->spool);
   while (ft_spool_next(offline->spool, o, &key)) {
-    ft_complete_observation(&offline->site, offline->state_fd, NULL, o);
-    if (ft_recorder_add(offline->recorder, o, &rebuild, &err) == 0)
+    ft_complete_observation(&learner->site, learner->state_fd, NULL, o);
+    if (ft_recorder_add(learner->recorder, o, &rebuild, &err) == 0)
       ft_spool_remove(offline->spool, key);
   }
-}
-
-/*
- * Configures the recorder as the last agent did, from its published files: another rule or failure
- * cost would rebuild every model, and other declared apps would remove pooled models.
- */
-static int load_settings(struct offline *offline, struct ft_error *err)
-{
-  struct ft_recorder *recorder = offline->recorder;
-  int state_fd = offline->state_fd;
-  ft_site *site = &offline->site;
-  ft_apps *apps = malloc(sizeof *apps);
-  int status = -1;
-
-  if (!apps) {
-    ft_error_errno(err, "forget");
-  } else if (ft_state_read_site(state_fd, site, err) < 0) {
-    /* without a site file no agent has ever run, and there are no models */
-    status = errno == ENOENT ? 0 : -1;
-  } else if (ft_state_read_apps(state_fd, site, apps, err) == 0) {
-    ft_recorder_set_rule(recorder, site->rule);
-    if (site->policy.has_failure_price)
-      ft_recorder_set_failure_cost(recorder, site->policy.failure_price);
-    ft_recorder_set_shared(recorder, apps->apps, apps->apps_count);
-    status = 0;
-  }
-  free(apps);
-  return status;
 }
 
 /* ---- journal of jobs that had not ended when the last agent stopped ---- */
@@ -191,19 +145,20 @@ static int complete_forget(struct ft_recorder *recorder, struct ft_forget_report
   return 0;
 }
 
-static int add_and_complete(struct offline *offline, const ft_forget *what, ft_forgotten *out,
-                            struct ft_error *err)
+static int add_and_complete(struct forget_offline *offline, const ft_forget *what,
+                            ft_forgotten *out, struct ft_error *err)
 {
+  struct ft_recorder *recorder = offline->learner.recorder;
   struct ft_forget_report report = { 0 };
   int status = -1;
 
-  if (ft_recorder_forget(offline->recorder, what, &report, err) < 0)
+  if (ft_recorder_forget(recorder, what, &report, err) < 0)
     return -1;
   if (offline->spool)
     record_spooled(offline);
-  if (!offline->spool || clean_journal(offline->state_fd, offline->recorder, err) == 0)
-    status = complete_forget(offline->recorder, &report, err);
-  ft_recorder_drop_report(offline->recorder, &report);
+  if (!offline->spool || clean_journal(offline->learner.state_fd, recorder, err) == 0)
+    status = complete_forget(recorder, &report, err);
+  ft_recorder_drop_report(recorder, &report);
   *out = report.total;
   return status;
 }
@@ -212,23 +167,17 @@ static int add_and_complete(struct offline *offline, const ft_forget *what, ft_f
 static int open_and_forget(int state_fd, const char *path, bool agent_runs, const ft_forget *what,
                            ft_forgotten *out, struct ft_error *err)
 {
-  struct offline *offline = calloc(1, sizeof *offline);
+  struct forget_offline *offline = calloc(1, sizeof *offline);
   int status = -1;
 
   if (!offline)
     return ft_error_errno(err, "forget");
-  offline->state_fd = state_fd;
-  offline->publisher = ft_publisher_open(state_fd, err);
-  if (offline->publisher)
-    offline->recorder = ft_recorder_open(state_fd, path, offline->publisher, err);
-  if (offline->recorder && !agent_runs)
-    offline->spool = ft_spool_open(state_fd, err);
-  if (offline->recorder && (agent_runs || offline->spool) && load_settings(offline, err) == 0)
-    status = what->dry_run ? count_runs(offline->recorder, what, out, err)
+  if (ft_offline_open(&offline->learner, state_fd, path, err) == 0 &&
+      (agent_runs || (offline->spool = ft_spool_open(state_fd, err))))
+    status = what->dry_run ? count_runs(offline->learner.recorder, what, out, err)
                            : add_and_complete(offline, what, out, err);
   ft_spool_close(offline->spool);
-  ft_recorder_close(offline->recorder);
-  ft_publisher_close(offline->publisher);
+  ft_offline_close(&offline->learner);
   free(offline);
   return status;
 }
@@ -241,14 +190,12 @@ int ft_forget_offline(int state_fd, const char *path, const ft_forget *what, ft_
   int lock, agent_lock, status;
   struct ft_error why;
 
-  if (ft_forget_check_permission(&checked, geteuid(), true, err) < 0 ||
-      become_owner(state_fd, path, err) < 0)
+  if (ft_forget_check_permission(&checked, geteuid(), true, err) < 0)
     return -1;
-  lock = ft_lock_state(state_fd, path, FT_STATE_LEARNER_LOCK, err);
+  lock = ft_offline_lock(state_fd, path, err);
   if (lock < 0)
     return -1;
   agent_lock = ft_lock_state(state_fd, path, FT_STATE_AGENT_LOCK, &why);
-  ft_log_warnings_only();
   status = open_and_forget(state_fd, path, agent_lock < 0, &checked, out, err);
   if (status == 0 && !checked.dry_run) {
     (void)snprintf(store, sizeof store, "%s/" FT_STATE_STORE, path);

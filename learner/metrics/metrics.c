@@ -11,7 +11,7 @@
 
 #include "daemon/log.h"
 #include "daemon/metric_text.h"
-#include "learner/metrics.h"
+#include "learner/metrics/metrics.h"
 #include "predictor/core/io.h"
 #include "predictor/core/text.h"
 

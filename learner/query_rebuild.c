@@ -1,0 +1,114 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "config.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "learner/query_rebuild.h"
+#include "predictor/core/io.h"
+#include "predictor/core/text.h"
+
+/* Interval of the progress packets, as long as which arrive the command waits. */
+#define PROGRESS_SECONDS 1.0
+/* Interval at which the progress is looked at: a request for few models ends soon. */
+#define LOOK_SECONDS 0.05
+/* Time without progress until the user gets an error: longer than the largest app takes. By
+ * judgement. */
+#define STUCK_SECONDS 600.0
+
+struct rebuild_query {
+  struct ft_mark_pass pass;
+  bool marked;              /* all models are */
+  bool extended;            /* the pass was, to marks that may have replaced its own */
+  uint64_t failures_before; /* of the recorder */
+  uint64_t left;            /* when it changed last, and the time of that */
+  double changed_at;
+  double look_at, progress_at; /* monotonic */
+};
+
+/* Marks some more models. Returns 0; -1 and ERR. */
+static int mark_models(struct ft_recorder *recorder, struct rebuild_query *q, struct ft_error *err)
+{
+  int status = ft_recorder_mark_step(recorder, &q->pass, err);
+
+  q->marked = status == 0;
+  return status < 0 ? -1 : 0;
+}
+
+static int begin_rebuild_query(struct ft_recorder *recorder, struct ft_query *query,
+                               struct ft_error *err)
+{
+  const ft_rebuild_request *what = &query->question->asked.rebuild;
+  struct rebuild_query *q;
+  ft_rebuild_progress now;
+
+  if (!query->privileged)
+    return ft_error_set(err, "only root, SlurmUser and the learner's user may rebuild models");
+  q = query->data = calloc(1, sizeof *q);
+  if (!q)
+    return ft_error_errno(err, "rebuild");
+  (void)ft_string_copy(what->app, q->pass.app, sizeof q->pass.app);
+  q->pass.by_uid = what->has_uid;
+  q->pass.uid = what->uid;
+  q->changed_at = ft_io_monotonic();
+  q->progress_at = q->changed_at + PROGRESS_SECONDS;
+  if (ft_recorder_rebuild_progress(recorder, &q->pass, &now, err) < 0)
+    return -1;
+  q->failures_before = now.failed;
+  return mark_models(recorder, q, err);
+}
+
+/* Adds the progress to REPLY if it is due. Returns 1 if it was; 0; -1 and ERR. */
+static int look_at_progress(struct ft_recorder *recorder, struct rebuild_query *q, ft_reply *reply,
+                            struct ft_error *err)
+{
+  double now = ft_io_monotonic();
+
+  if (now < q->look_at)
+    return 0;
+  q->look_at = now + LOOK_SECONDS;
+  if (ft_recorder_rebuild_progress(recorder, &q->pass, &reply->rebuild, err) < 0)
+    return -1;
+  /* the pass is extended if none has failed; later failures may be those of other requests */
+  reply->rebuild.failed = q->extended ? 0 : reply->rebuild.failed - q->failures_before;
+  if (!reply->rebuild.left && !q->extended && !reply->rebuild.failed) {
+    q->extended = true;
+    return ft_recorder_mark_extend(recorder, &q->pass, err);
+  }
+  if (reply->rebuild.left != q->left)
+    q->changed_at = now;
+  q->left = reply->rebuild.left;
+  if (now - q->changed_at > STUCK_SECONDS)
+    return ft_error_set(err,
+                        "models are not rebuilt; foretell-learnd continues to try, see its log");
+  if (q->left && now < q->progress_at)
+    return 0;
+  q->progress_at = now + PROGRESS_SECONDS;
+  reply->has_rebuild = true;
+  reply->last = !q->left;
+  return 1;
+}
+
+bool ft_query_rebuild(struct ft_recorder *recorder, struct ft_query *query, ft_reply *reply)
+{
+  struct rebuild_query *q = query->data;
+  struct ft_error err;
+  int status;
+
+  if (!q)
+    status = begin_rebuild_query(recorder, query, &err);
+  else if (!q->marked)
+    status = mark_models(recorder, q, &err);
+  else
+    status = look_at_progress(recorder, q, reply, &err);
+  if (status < 0)
+    (void)ft_text_copy(ft_text_of(err.text, strnlen(err.text, sizeof reply->error - 1)),
+                       reply->error, sizeof reply->error);
+  return status != 0;
+}
+
+void ft_query_rebuild_end(struct ft_query *query)
+{
+  free(query->data);
+  query->data = NULL;
+}
