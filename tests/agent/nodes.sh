@@ -12,9 +12,10 @@ record() {
     "SubmitTime=2026-01-02T03:04:05 NumNodes=$2" >"$FT_SCONTROL/job_$1"
 }
 
-# value JOB EXPRESSION: prints an expression of "used" in foretell job --json
+# value JOB EXPRESSION: prints an expression of "used" in foretell job --json, asked by $as or root
+as=
 value() {
-  "$foretell" job --state="$state" --json "$1" 2>/dev/null |
+  $as "$foretell" job --state="$state" --json "$1" 2>/dev/null |
     python3 -c 'import json, sys
 used = json.load(sys.stdin)["used"]
 print(eval(sys.argv[1]))' "$2" 2>/dev/null
@@ -35,9 +36,9 @@ runs_are() {
   [ "$(runs "$1")" = "$2" ]
 }
 
-# play SOCKET JOB NODE APP MIB: a task of this size
+# play SOCKET JOB NODE APP MIB [UID]: a task of this size
 play() {
-  "$announce" "$1" job="$2" node="$3" app="$4" step=batch -- \
+  "$announce" "$1" job="$2" node="$3" app="$4" uid="${6:-$(id -u)}" step=batch -- \
     python3 -c "x = bytearray($5 << 20)"
 }
 
@@ -92,6 +93,18 @@ record 9 1
 play "$first" 9 n1 mpi 1
 wait_until 60 runs_are mpi "3 3"
 is "$(runs mpi)" "3 3" "a job on one node does not wait"
+
+if [ "$(id -u)" = 0 ] && setpriv --reuid=1001 --clear-groups true 2>/dev/null; then
+  record 10 2
+  play "$first" 10 n1 own 1 1001
+  play "$second" 10 n2 own 1 1001
+  as="setpriv --reuid=1001 --regid=1001 --clear-groups"
+  wait_until 60 has_nodes 10 2
+  is "$(value 10 '[node["node"] for node in used["nodes"]]')" "['n1', 'n2']" "a user gets each node from the learner"
+  as=
+else
+  skip "a user gets each node from the learner" "it takes root to be another user"
+fi
 
 "$foretell" forget --state="$state" --job=7 >/dev/null 2>&1
 wait_until 60 runs_are mpi "2 2"
