@@ -216,7 +216,7 @@ static bool count_app_run(const ft_observation *o, void *data)
 {
   struct apps *apps = data;
   double peak = ft_observation_peak(o, o->rule);
-  struct ft_store_app *a = apps->app, *end = a + apps->count;
+  struct ft_store_app *a = apps->app, *end = apps->count ? a + apps->count : a;
 
   while (a < end && !(a->uid == o->uid && strcmp(a->app, o->submission.app) == 0))
     a++;

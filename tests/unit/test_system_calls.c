@@ -64,7 +64,9 @@ static long take_descriptor(void)
 
 static long open_handle(void)
 {
-  return open_by_handle_at(-1, NULL, 0);
+  struct file_handle handle = { .handle_bytes = 0 };
+
+  return open_by_handle_at(-1, &handle, 0);
 }
 
 static void a_process_cannot_be_traced(void **state)
