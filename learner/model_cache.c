@@ -8,7 +8,6 @@
 #include "learner/model_cache.h"
 #include "predictor/core/hash.h"
 #include "predictor/core/text.h"
-#include "predictor/record/state_files.h"
 
 /* Chains of the hash table, a power of two; by judgement, some more than apps fit. */
 enum { BUCKETS = 2048 };

@@ -27,6 +27,7 @@
 
 struct ft_publisher {
   struct ft_model_cache *cache;
+  struct ft_cached_prior prior;
   int state_fd, models_fd, partitions_fd;
   bool access_warned; /* that a user cannot read the models */
   /* the directory used last, because runs of one user come in bursts */
@@ -127,6 +128,11 @@ void ft_publisher_close(struct ft_publisher *p)
 struct ft_model_cache *ft_publisher_cache(struct ft_publisher *p)
 {
   return p->cache;
+}
+
+struct ft_cached_prior *ft_publisher_prior(struct ft_publisher *p)
+{
+  return &p->prior;
 }
 
 int ft_published_model(struct ft_publisher *p, uint32_t uid, const char *app, ft_model *model,

@@ -25,6 +25,14 @@ void ft_publisher_close(struct ft_publisher *publisher);
 /* Returns the models in memory, owned by PUBLISHER. */
 struct ft_model_cache *ft_publisher_cache(struct ft_publisher *publisher);
 
+/* The apps of the site-wide prior (similar_apps_index.h), owned by PUBLISHER; CHANGED since their
+ * file was written, else the file has them. */
+struct ft_cached_prior {
+  bool changed;
+  ft_prior apps;
+};
+struct ft_cached_prior *ft_publisher_prior(struct ft_publisher *publisher);
+
 /* Copy the newest model, or run times, of UID's APP to the last argument but ERR: from memory, else
  * from the file (ft_state_read_own_model, ft_state_read_own_performance). */
 int ft_published_model(struct ft_publisher *publisher, uint32_t uid, const char *app,

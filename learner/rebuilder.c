@@ -246,7 +246,7 @@ static int publish_rebuilt_times(struct ft_rebuilder *rebuilder, struct ft_error
 static void remove_model(struct ft_rebuilder *rebuilder, const ft_model *model)
 {
   ft_publish_remove_model(rebuilder->publisher, model->uid, model->app);
-  ft_similar_apps_index_remove(rebuilder->state_fd, model->uid, model->app);
+  ft_similar_apps_index_remove(rebuilder->publisher, rebuilder->state_fd, model->uid, model->app);
 }
 
 static int publish_rebuilt(struct ft_rebuilder *rebuilder, struct ft_store *store,

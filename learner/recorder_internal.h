@@ -47,6 +47,7 @@ struct ft_recorder {
   size_t run_count;          /* stored in it: */
   struct recorded_run *runs; /* FT_EXCHANGE_RUN_LIMIT; NULL before the first transaction */
   double (*clock)(void);     /* monotonic; differs in tests only */
+  double prior_from;         /* the site-wide prior is not published before */
   double publish_from;       /* no model is published before, so that runs are received */
 };
 

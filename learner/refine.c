@@ -40,6 +40,10 @@ static int publish_app(struct ft_recorder *recorder, struct ft_cached_app *app)
   if ((!app->model_changed || ft_publish_model(recorder->publisher, &app->model, &err) == 0) &&
       (!app->performance_changed ||
        ft_publish_performance(recorder->publisher, &app->performance, &err) == 0)) {
+    if (app->index_due)
+      ft_similar_apps_index_update(recorder->publisher, recorder->state_fd, &app->model,
+                                   app->similarity_keys);
+    app->index_due = false;
     app->published = recorder->clock();
     return 0;
   }
@@ -54,8 +58,11 @@ static int publish_app(struct ft_recorder *recorder, struct ft_cached_app *app)
 double ft_recorder_publish_due(const struct ft_recorder *recorder)
 {
   const struct ft_cached_app *first = ft_model_cache_first_due(recorder->cache);
+  double due = first ? first->due : INFINITY;
 
-  return first ? fmax(first->due, recorder->publish_from) : INFINITY;
+  if (ft_publisher_prior(recorder->publisher)->changed)
+    due = fmin(due, recorder->prior_from);
+  return fmax(due, recorder->publish_from);
 }
 
 double ft_recorder_publish(struct ft_recorder *recorder, bool *rebuild)
@@ -70,6 +77,11 @@ double ft_recorder_publish(struct ft_recorder *recorder, bool *rebuild)
       (void)publish_app(recorder, app);
       now = recorder->clock();
     }
+    if (now >= recorder->prior_from) {
+      ft_similar_apps_index_write(recorder->publisher, recorder->state_fd);
+      now = recorder->clock();
+      recorder->prior_from = now + PUBLISH_INTERVAL_SECONDS;
+    }
     recorder->publish_from = now + PUBLISH_PAUSE * (now - begin);
   }
   *rebuild = recorder->needs_rebuild;
@@ -82,6 +94,7 @@ void ft_recorder_publish_all(struct ft_recorder *recorder)
 
   while ((app = ft_model_cache_first_due(recorder->cache)))
     (void)publish_app(recorder, app);
+  ft_similar_apps_index_write(recorder->publisher, recorder->state_fd);
 }
 
 void ft_recorder_set_clock(struct ft_recorder *recorder, double (*clock)(void))
@@ -201,6 +214,10 @@ static int refine_app(struct ft_recorder *recorder, uint32_t uid, const ft_obser
   int status = app ? learn_observation(recorder, app, o, err) : -1;
 
   if (status > 0) {
+    if (recorder->borrow && ft_similar_apps_index_due(&app->model, o)) {
+      app->index_due = true;
+      ft_similar_apps_index_keys(o, app->similarity_keys);
+    }
     if (mark) {
       app->mark = mark;
       ft_rebuilder_note_refined(recorder->rebuilder, recorder->store, mark);
@@ -231,7 +248,6 @@ int ft_recorder_refine(struct ft_recorder *recorder, const struct recorded_run *
 {
   const ft_observation *o = &run->o;
   const char *name = o->submission.app;
-  const struct ft_cached_app *app;
   int status;
 
   learn_gpu_run(recorder, o);
@@ -239,9 +255,6 @@ int ft_recorder_refine(struct ft_recorder *recorder, const struct recorded_run *
     return 0;
   ft_rebuilder_add_run(recorder->rebuilder, o);
   status = refine_app(recorder, o->uid, o, run->mark, err);
-  app = ft_model_cache_find(recorder->cache, o->uid, name);
-  if (recorder->borrow && app)
-    ft_similar_apps_index_update(recorder->publisher, recorder->state_fd, &app->model, o);
   if (ft_is_shared_app(&recorder->shared, name) &&
       refine_app(recorder, FT_STATE_POOLED, o, run->pooled_mark, err) < 0)
     status = -1;
