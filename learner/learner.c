@@ -45,8 +45,9 @@ struct ft_learner {
   struct ft_platform_worker *platform_worker;
   struct ft_recorder *recorder;
   struct ft_timer maintain, publish;
-  bool scrubbing;          /* a child overwrites removed runs in the store */
-  double scrub_at;         /* monotonic; no scrub before */
+  bool scrubbing;  /* a child overwrites removed runs in the store */
+  double scrub_at; /* monotonic; no scrub before */
+  struct ft_user_names names;
   ft_observation complete; /* the observation being stored: too large for the stack */
 };
 
@@ -313,7 +314,7 @@ int ft_learner_add(struct ft_learner *learner, const ft_observation *observation
   int status;
 
   *o = *observation;
-  ft_complete_observation(&learner->site, learner->settings.state_fd, platform, o);
+  ft_complete_observation(&learner->site, learner->settings.state_fd, platform, &learner->names, o);
   ft_platform_map_observe(learner->platforms, o->node, o->platform, o->end_time);
   status = ft_recorder_add(learner->recorder, o, &rebuild, err);
   publish_soon(learner, rebuild);
