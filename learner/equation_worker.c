@@ -88,8 +88,7 @@ static void adopt_equation(struct ft_equation_worker *w, const struct searched_a
   if (ft_record_decode(FT_RECORD_MODEL, result->text, result->length, &model[1], &err) < 0) {
     ft_log(LOG_WARNING, "%s: invalid result of the equation search: %s", app->name,
            err.text);
-  } else if (ft_state_read_own_model(w->state_fd, app->uid, app->name, model,
-                                     &err) < 0 ||
+  } else if (ft_published_model(w->publisher, app->uid, app->name, model, &err) < 0 ||
              !ft_equation_search_adopt(model, &model[1])) {
     ft_log(LOG_DEBUG, "%s: equation discarded, run history changed since the search started",
            app->name);

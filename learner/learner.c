@@ -44,9 +44,10 @@ struct ft_learner {
   struct ft_equation_worker *equations;
   struct ft_platform_worker *platform_worker;
   struct ft_recorder *recorder;
-  struct ft_timer maintain;
-  bool scrubbing;          /* a child overwrites removed runs in the store */
-  double scrub_at;         /* monotonic; no scrub before */
+  struct ft_timer maintain, publish;
+  bool scrubbing;  /* a child overwrites removed runs in the store */
+  double scrub_at; /* monotonic; no scrub before */
+  struct ft_user_names names;
   ft_observation complete; /* the observation being stored: too large for the stack */
 };
 
@@ -99,6 +100,27 @@ static void maintain_store(void *data)
 void ft_learner_maintain_soon(struct ft_learner *learner)
 {
   ft_loop_at(learner->settings.loop, &learner->maintain, ft_io_monotonic());
+}
+
+/* ---- publishing ---- */
+
+static void publish_models(void *data)
+{
+  struct ft_learner *learner = data;
+  bool rebuild;
+  double due = ft_recorder_publish(learner->recorder, &rebuild);
+
+  ft_loop_at(learner->settings.loop, &learner->publish, due);
+  if (rebuild)
+    ft_learner_maintain_soon(learner);
+}
+
+/* Called after observations were added: publishes their models when the request is replied. */
+static void publish_soon(struct ft_learner *learner, bool rebuild)
+{
+  ft_loop_at(learner->settings.loop, &learner->publish, ft_recorder_publish_due(learner->recorder));
+  if (rebuild)
+    ft_learner_maintain_soon(learner);
 }
 
 /* ---- configuration and cluster ---- */
@@ -240,6 +262,7 @@ struct ft_learner *ft_learner_open(const struct ft_learner_settings *settings, s
   }
   learner->settings = *settings;
   learner->maintain = (struct ft_timer){ .fire = maintain_store, .data = learner };
+  learner->publish = (struct ft_timer){ .fire = publish_models, .data = learner };
   /* the last known state of the cluster, until the first poll */
   if (ft_state_read_site(settings->state_fd, &learner->site, &why) < 0)
     learner->site = (ft_site){ .schema = FT_SCHEMA };
@@ -261,6 +284,7 @@ void ft_learner_close(struct ft_learner *learner)
   if (!learner)
     return;
   ft_loop_cancel(learner->settings.loop, &learner->maintain);
+  ft_loop_cancel(learner->settings.loop, &learner->publish);
   ft_recorder_close(learner->recorder);
   ft_platform_worker_close(learner->platform_worker);
   ft_equation_worker_close(learner->equations);
@@ -290,12 +314,30 @@ int ft_learner_add(struct ft_learner *learner, const ft_observation *observation
   int status;
 
   *o = *observation;
-  ft_complete_observation(&learner->site, learner->settings.state_fd, platform, o);
+  ft_complete_observation(&learner->site, learner->settings.state_fd, platform, &learner->names, o);
   ft_platform_map_observe(learner->platforms, o->node, o->platform, o->end_time);
   status = ft_recorder_add(learner->recorder, o, &rebuild, err);
-  if (rebuild)
-    ft_learner_maintain_soon(learner);
+  publish_soon(learner, rebuild);
   return status;
+}
+
+int ft_learner_begin(struct ft_learner *learner, struct ft_error *err)
+{
+  return ft_recorder_begin(learner->recorder, err);
+}
+
+int ft_learner_commit(struct ft_learner *learner, struct ft_error *err)
+{
+  bool rebuild;
+  int status = ft_recorder_commit(learner->recorder, &rebuild, err);
+
+  publish_soon(learner, rebuild);
+  return status;
+}
+
+void ft_learner_rollback(struct ft_learner *learner)
+{
+  ft_recorder_rollback(learner->recorder);
 }
 
 int ft_learner_query_slurm(struct ft_learner *learner, const uint32_t *job_id, size_t count)

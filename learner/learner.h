@@ -44,6 +44,12 @@ void ft_learner_settings_of_nodes(const struct ft_learner *learner, ft_settings 
 int ft_learner_add(struct ft_learner *learner, const ft_observation *observation,
                    struct ft_error *err);
 
+/* Begin, complete and discard a transaction of several ft_learner_add, as ft_recorder_begin does.
+ */
+int ft_learner_begin(struct ft_learner *learner, struct ft_error *err);
+int ft_learner_commit(struct ft_learner *learner, struct ft_error *err);
+void ft_learner_rollback(struct ft_learner *learner);
+
 /* Queries Slurm's records of COUNT jobs; later calls `slurm_reply` for each. Returns 0; -1 if too
  * many queries wait. */
 int ft_learner_query_slurm(struct ft_learner *learner, const uint32_t *job_id, size_t count);

@@ -322,8 +322,7 @@ static void adopt_app_estimates(struct ft_platform_worker *r, struct ft_text *te
                                 const struct timed_app *app)
 {
   ft_performance *p = &r->performance;
-  bool known =
-      ft_state_read_own_performance(r->state_fd, app->uid, app->name, p, NULL) == 0;
+  bool known = ft_published_performance(r->publisher, app->uid, app->name, p, NULL) == 0;
   struct ft_text line, rest = *text;
   struct ft_error err;
 

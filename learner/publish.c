@@ -22,7 +22,12 @@
 #include "predictor/online/pool.h"
 #include "predictor/record/state_files.h"
 
+/* Memory for the models of the apps that ran last, bytes: about a thousand apps. By judgement. */
+#define CACHE_BYTES ((size_t)128 << 20)
+
 struct ft_publisher {
+  struct ft_model_cache *cache;
+  struct ft_cached_prior prior;
   int state_fd, models_fd, partitions_fd;
   bool access_warned; /* that a user cannot read the models */
   /* the directory used last, because runs of one user come in bursts */
@@ -83,7 +88,12 @@ struct ft_publisher *ft_publisher_open(int state_fd, struct ft_error *err)
     return NULL;
   }
   p->state_fd = state_fd;
-  p->user_fd = p->partitions_fd = -1;
+  p->models_fd = p->user_fd = p->partitions_fd = -1;
+  p->cache = ft_model_cache_open(CACHE_BYTES);
+  if (!p->cache) {
+    ft_error_errno(err, "publisher");
+    goto fail;
+  }
   p->models_fd = open_subdirectory(state_fd, FT_STATE_MODELS, 0755, err);
   if (p->models_fd < 0)
     goto fail;
@@ -111,7 +121,40 @@ void ft_publisher_close(struct ft_publisher *p)
     close(p->partitions_fd);
   if (p->user_fd >= 0)
     close(p->user_fd);
+  ft_model_cache_close(p->cache);
   free(p);
+}
+
+struct ft_model_cache *ft_publisher_cache(struct ft_publisher *p)
+{
+  return p->cache;
+}
+
+struct ft_cached_prior *ft_publisher_prior(struct ft_publisher *p)
+{
+  return &p->prior;
+}
+
+int ft_published_model(struct ft_publisher *p, uint32_t uid, const char *app, ft_model *model,
+                       struct ft_error *err)
+{
+  const struct ft_cached_app *cached = ft_model_cache_find(p->cache, uid, app);
+
+  if (!cached || !cached->has_model)
+    return ft_state_read_own_model(p->state_fd, uid, app, model, err);
+  *model = cached->model;
+  return 0;
+}
+
+int ft_published_performance(struct ft_publisher *p, uint32_t uid, const char *app,
+                             ft_performance *performance, struct ft_error *err)
+{
+  const struct ft_cached_app *cached = ft_model_cache_find(p->cache, uid, app);
+
+  if (!cached || !cached->performance.runs)
+    return ft_state_read_own_performance(p->state_fd, uid, app, performance, err);
+  *performance = cached->performance;
+  return 0;
 }
 
 void ft_publisher_on_model(struct ft_publisher *p, void (*call)(const ft_model *model, void *data),
@@ -286,6 +329,38 @@ int ft_publish_user_file(struct ft_publisher *p, uint32_t uid, enum ft_record re
   return status;
 }
 
+/* Takes APP out of the queue if its files are as its models. */
+static void unqueue_unchanged(struct ft_publisher *p, struct ft_cached_app *app)
+{
+  if (!app->model_changed && !app->performance_changed)
+    ft_model_cache_unqueue(p->cache, app);
+}
+
+static void refresh_cached_model(struct ft_publisher *p, const ft_model *model)
+{
+  struct ft_cached_app *app = ft_model_cache_find(p->cache, model->uid, model->app);
+
+  if (!app)
+    return;
+  if (model != &app->model)
+    app->model = *model;
+  app->has_model = true;
+  app->model_changed = false;
+  unqueue_unchanged(p, app);
+}
+
+static void refresh_cached_performance(struct ft_publisher *p, const ft_performance *performance)
+{
+  struct ft_cached_app *app = ft_model_cache_find(p->cache, performance->uid, performance->app);
+
+  if (!app)
+    return;
+  if (performance != &app->performance)
+    app->performance = *performance;
+  app->performance_changed = false;
+  unqueue_unchanged(p, app);
+}
+
 int ft_publish_model(struct ft_publisher *p, const ft_model *model, struct ft_error *err)
 {
   char name[FT_STATE_NAME_SIZE];
@@ -295,6 +370,7 @@ int ft_publish_model(struct ft_publisher *p, const ft_model *model, struct ft_er
     return -1;
   if (model->uid == FT_STATE_POOLED && publish_shared_model(p, model, name, err) < 0)
     return -1;
+  refresh_cached_model(p, model);
   if (p->on_model)
     p->on_model(model, p->on_model_data);
   return 0;
@@ -313,6 +389,7 @@ int ft_publish_performance(struct ft_publisher *p, const ft_performance *perform
   else if (performance->uid == FT_STATE_POOLED &&
            publish_for_all(p, FT_RECORD_PERFORMANCE, performance, name, err) < 0)
     return -1;
+  refresh_cached_performance(p, performance);
   if (p->on_performance)
     p->on_performance(performance, p->on_performance_data);
   return 0;
@@ -320,8 +397,11 @@ int ft_publish_performance(struct ft_publisher *p, const ft_performance *perform
 
 void ft_publish_remove_model(struct ft_publisher *p, uint32_t uid, const char *app)
 {
+  struct ft_cached_app *cached = ft_model_cache_find(p->cache, uid, app);
   char name[2][FT_STATE_NAME_SIZE], directory[16];
 
+  if (cached)
+    ft_model_cache_drop(p->cache, cached);
   ft_state_model_name(app, name[0]);
   ft_state_performance_name(app, name[1]);
   (void)snprintf(directory, sizeof directory, "%" PRIu32, uid);
@@ -366,12 +446,18 @@ static bool is_shared_file(const char *file, const struct ft_shared_apps *shared
   return false;
 }
 
+static bool keeps_pooled(const char *app, const void *shared)
+{
+  return ft_is_shared_app(shared, app);
+}
+
 void ft_publish_remove_unshared(struct ft_publisher *p, const struct ft_shared_apps *shared)
 {
   DIR *directory = ft_io_open_directory(p->state_fd, FT_STATE_SHARED);
   char pooled[16];
   struct dirent *entry;
 
+  ft_model_cache_drop_pooled(p->cache, keeps_pooled, shared);
   if (!directory)
     return;
   (void)snprintf(pooled, sizeof pooled, "%" PRIu32, FT_STATE_POOLED);

@@ -1,14 +1,16 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /*
  * Publishes the files that submissions read: each user's models, readable by that user only, and
- * the site's files. Each file is replaced by rename. Functions return 0, or -1 and ERR, unless
- * stated otherwise.
+ * the site's files. Each file is replaced by rename. The models of the apps that ran last are also
+ * in memory, where runs change them before they are published (recorder.h). Functions return 0, or
+ * -1 and ERR, unless stated otherwise.
  */
 #ifndef FT_LEARNER_PUBLISH_H
 #define FT_LEARNER_PUBLISH_H
 
 #include <stdbool.h>
 
+#include "learner/model_cache.h"
 #include "predictor/record/record.h"
 
 struct ft_publisher;
@@ -20,6 +22,24 @@ struct ft_publisher;
 struct ft_publisher *ft_publisher_open(int state_fd, struct ft_error *err);
 void ft_publisher_close(struct ft_publisher *publisher);
 
+/* Returns the models in memory, owned by PUBLISHER. */
+struct ft_model_cache *ft_publisher_cache(struct ft_publisher *publisher);
+
+/* The apps of the site-wide prior (similar_apps_index.h), owned by PUBLISHER; CHANGED since their
+ * file was written, else the file has them. */
+struct ft_cached_prior {
+  bool changed;
+  ft_prior apps;
+};
+struct ft_cached_prior *ft_publisher_prior(struct ft_publisher *publisher);
+
+/* Copy the newest model, or run times, of UID's APP to the last argument but ERR: from memory, else
+ * from the file (ft_state_read_own_model, ft_state_read_own_performance). */
+int ft_published_model(struct ft_publisher *publisher, uint32_t uid, const char *app,
+                       ft_model *model, struct ft_error *err);
+int ft_published_performance(struct ft_publisher *publisher, uint32_t uid, const char *app,
+                             ft_performance *performance, struct ft_error *err);
+
 /* Sets the callback after each published model; it must not publish a model itself. */
 void ft_publisher_on_model(struct ft_publisher *publisher,
                            void (*call)(const ft_model *model, void *data), void *data);
@@ -30,9 +50,10 @@ void ft_publisher_on_performance(struct ft_publisher *publisher,
                                  void *data);
 
 /*
- * Replaces the model file of MODEL's app and user. The learner owns the user's directory (0700); an
- * ACL entry grants the user read access. On a file system without ACLs the files are chowned to the
- * user (needs CAP_CHOWN), and the directory (0711) can be searched but not listed.
+ * Replaces the model file of MODEL's app and user, and the model in memory. The learner owns the
+ * user's directory (0700); an ACL entry grants the user read access. On a file system without ACLs
+ * the files are chowned to the user (needs CAP_CHOWN), and the directory (0711) can be searched but
+ * not listed.
  *
  * Of a pooled model (FT_STATE_POOLED) only the learner may read the file; all users may read a copy
  * without its runs (ft_pool_shared_model), which exists only if enough users contribute.

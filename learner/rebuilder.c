@@ -29,13 +29,14 @@ struct ft_rebuilder {
   const struct ft_shared_apps *shared;
   ft_rule rule;
   double failure_cost;
-  bool has_published;       /* `published` was read from the store */
-  bool settings_applied;    /* the store has this rule and this failure cost */
-  bool warned;              /* the current failure is logged */
-  int64_t published, saved; /* last published change: known here, saved in the store */
-  int64_t round_end;        /* changes from this number on wait for the next round; 0: none do */
-  uint64_t failures;        /* of models */
-  uint64_t round_models;    /* published in this round, which ends when no change is due */
+  bool has_handled;      /* `handled` was read from the store */
+  bool settings_applied; /* the store has this rule and this failure cost */
+  bool warned;           /* the current failure is logged */
+  int64_t handled;       /* last change that is published, or contained in a model in memory */
+  int64_t saved;         /* last published change, as the store has it */
+  int64_t round_end;     /* changes from this number on wait for the next round; 0: none do */
+  uint64_t failures;     /* of models */
+  uint64_t round_models; /* published in this round, which ends when no change is due */
   struct ft_stale_model change;
   struct ft_rebuild *rebuild; /* for `change`; NULL: none under construction */
 };
@@ -94,15 +95,15 @@ uint64_t ft_rebuilder_failures(const struct ft_rebuilder *rebuilder)
   return rebuilder->failures;
 }
 
-int ft_rebuilder_published(struct ft_rebuilder *rebuilder, struct ft_store *store, int64_t *number,
-                           struct ft_error *err)
+int ft_rebuilder_handled(struct ft_rebuilder *rebuilder, struct ft_store *store, int64_t *number,
+                         struct ft_error *err)
 {
-  if (!rebuilder->has_published && ft_store_published(store, &rebuilder->published, err) < 0)
+  if (!rebuilder->has_handled && ft_store_published(store, &rebuilder->handled, err) < 0)
     return -1;
-  if (!rebuilder->has_published)
-    rebuilder->saved = rebuilder->published;
-  rebuilder->has_published = true;
-  *number = rebuilder->published;
+  if (!rebuilder->has_handled)
+    rebuilder->saved = rebuilder->handled;
+  rebuilder->has_handled = true;
+  *number = rebuilder->handled;
   return 0;
 }
 
@@ -114,7 +115,7 @@ static int apply_settings(struct ft_rebuilder *rebuilder, struct ft_store *store
 
   if (rebuilder->settings_applied)
     return 0;
-  if (ft_rebuilder_published(rebuilder, store, &number, err) < 0)
+  if (ft_rebuilder_handled(rebuilder, store, &number, err) < 0)
     return -1;
   changed = ft_store_set_rule(store, rebuilder->rule, err);
   if (changed < 0)
@@ -134,11 +135,16 @@ static int apply_settings(struct ft_rebuilder *rebuilder, struct ft_store *store
 static int save_published(struct ft_rebuilder *rebuilder, struct ft_store *store,
                           struct ft_error *err)
 {
-  if (rebuilder->saved == rebuilder->published)
+  int64_t queued = ft_model_cache_oldest_mark(ft_publisher_cache(rebuilder->publisher));
+  int64_t published = rebuilder->handled;
+
+  if (queued && queued <= published)
+    published = queued - 1;
+  if (published <= rebuilder->saved)
     return 0;
-  if (ft_store_set_published(store, rebuilder->published, err) < 0)
+  if (ft_store_set_published(store, published, err) < 0)
     return -1;
-  rebuilder->saved = rebuilder->published;
+  rebuilder->saved = published;
   return 0;
 }
 
@@ -163,6 +169,16 @@ static int end_round(struct ft_rebuilder *rebuilder, struct ft_store *store, str
   return save_published(rebuilder, store, err);
 }
 
+/* Whether the model in memory contains the current change, so that no rebuild is needed. */
+static bool is_refined(const struct ft_rebuilder *rebuilder)
+{
+  const struct ft_stale_model *change = &rebuilder->change;
+  const struct ft_cached_app *app =
+      ft_model_cache_find(ft_publisher_cache(rebuilder->publisher), change->uid, change->app);
+
+  return app && app->mark == change->number;
+}
+
 /* Begins the next rebuild unless one is running. Returns 1; 0 if no change is due; -1 and ERR. */
 static int begin_rebuild(struct ft_rebuilder *rebuilder, struct ft_store *store,
                          struct ft_error *err)
@@ -171,7 +187,9 @@ static int begin_rebuild(struct ft_rebuilder *rebuilder, struct ft_store *store,
 
   if (rebuilder->rebuild)
     return 1;
-  status = ft_store_next_stale(store, rebuilder->published, &rebuilder->change, err);
+  while ((status = ft_store_next_stale(store, rebuilder->handled, &rebuilder->change, err)) > 0 &&
+         is_refined(rebuilder))
+    rebuilder->handled = rebuilder->change.number;
   if (status < 0)
     return -1;
   if (status == 0 || (rebuilder->round_end && rebuilder->change.number >= rebuilder->round_end))
@@ -185,10 +203,10 @@ static int begin_rebuild(struct ft_rebuilder *rebuilder, struct ft_store *store,
   return 1;
 }
 
-/* Marks the current change as published and frees its rebuild. */
+/* Marks the current change as handled and frees its rebuild. */
 static void complete_change(struct ft_rebuilder *rebuilder)
 {
-  rebuilder->published = rebuilder->change.number;
+  rebuilder->handled = rebuilder->change.number;
   abandon_rebuild(rebuilder);
 }
 
@@ -228,7 +246,7 @@ static int publish_rebuilt_times(struct ft_rebuilder *rebuilder, struct ft_error
 static void remove_model(struct ft_rebuilder *rebuilder, const ft_model *model)
 {
   ft_publish_remove_model(rebuilder->publisher, model->uid, model->app);
-  ft_similar_apps_index_remove(rebuilder->state_fd, model->uid, model->app);
+  ft_similar_apps_index_remove(rebuilder->publisher, rebuilder->state_fd, model->uid, model->app);
 }
 
 static int publish_rebuilt(struct ft_rebuilder *rebuilder, struct ft_store *store,
@@ -291,13 +309,21 @@ bool ft_rebuilder_step(struct ft_rebuilder *rebuilder, struct ft_store *store)
   return status > 0;
 }
 
-void ft_rebuilder_mark_published(struct ft_rebuilder *rebuilder, struct ft_store *store,
-                                 int64_t first, int64_t last)
+void ft_rebuilder_note_refined(struct ft_rebuilder *rebuilder, struct ft_store *store,
+                               int64_t number)
 {
   struct ft_stale_model change;
 
-  if (ft_store_next_stale(store, rebuilder->published, &change, NULL) > 0 && change.number == first)
-    rebuilder->published = last;
+  if (ft_store_next_stale(store, rebuilder->handled, &change, NULL) > 0 && change.number == number)
+    rebuilder->handled = number;
+}
+
+void ft_rebuilder_reopen(struct ft_rebuilder *rebuilder, int64_t number)
+{
+  if (!number || number > rebuilder->handled)
+    return;
+  rebuilder->handled = number - 1;
+  abandon_rebuild(rebuilder);
 }
 
 void ft_rebuilder_add_run(struct ft_rebuilder *rebuilder, const ft_observation *o)

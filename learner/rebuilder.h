@@ -46,17 +46,21 @@ void ft_rebuilder_add_run(struct ft_rebuilder *rebuilder, const ft_observation *
 /* Returns how often a model could not be rebuilt or published. */
 uint64_t ft_rebuilder_failures(const struct ft_rebuilder *rebuilder);
 
-/* Sets NUMBER to that of the last published change in STORE. Returns 0; -1 and ERR. */
-int ft_rebuilder_published(struct ft_rebuilder *rebuilder, struct ft_store *store, int64_t *number,
-                           struct ft_error *err);
+/* Sets NUMBER to that of the last change in STORE that needs no rebuild. Returns 0; -1 and ERR. */
+int ft_rebuilder_handled(struct ft_rebuilder *rebuilder, struct ft_store *store, int64_t *number,
+                         struct ft_error *err);
 
-/* Notes that the caller published the changes FIRST to LAST; no effect if earlier ones are due. */
-void ft_rebuilder_mark_published(struct ft_rebuilder *rebuilder, struct ft_store *store,
-                                 int64_t first, int64_t last);
+/* Notes that the model in memory (publish.h) contains the change NUMBER; no effect if earlier
+ * changes are due. */
+void ft_rebuilder_note_refined(struct ft_rebuilder *rebuilder, struct ft_store *store,
+                               int64_t number);
+
+/* Notes that the change NUMBER (0: none) must be rebuilt, because the model with it was lost. */
+void ft_rebuilder_reopen(struct ft_rebuilder *rebuilder, int64_t number);
 
 /*
- * Saves the number of the last published change in STORE. If that fails, the changes since the last
- * success are published again.
+ * Saves the number of the last published change in STORE: not of a change that a queued model in
+ * memory contains. If that fails, the changes since the last success are published again.
  */
 void ft_rebuilder_save(struct ft_rebuilder *rebuilder, struct ft_store *store);
 

@@ -25,8 +25,6 @@
 
 /* Interval between two passes of expiry. */
 #define EXPIRY_SECONDS 3600.0
-/* Observations between two removals of runs beyond max_runs. */
-#define TRIM_EVERY 8
 /* Runs per ft_recorder_each_node, about 10 ms. */
 #define NODES_AT_ONCE 4096
 /* Maximum wait for SQLite's lock, during which no request is answered. An import may hold the lock
@@ -36,17 +34,10 @@
 /* SQLite's page cache: enough for the B-tree pages of one row and of its index entries. */
 #define STORE_CACHE_KIB 128
 
-/* Numbers of the changes (stale_models.h) by which a stored run makes its app's model stale (first)
- * and the pooled model (last; equal to first if there is none). 0: an earlier change is due. */
-struct stale_marks {
-  int64_t first, last;
-};
-
 /* Age of the runs that are read again if the file of GPU observations is missing. */
 #define GPU_SECONDS (30 * 86400.0)
 
-/* Opens the store unless it is open. Returns whether it is. */
-static bool open_store(struct ft_recorder *recorder, struct ft_error *err)
+bool ft_recorder_open_store(struct ft_recorder *recorder, struct ft_error *err)
 {
   if (!recorder->store) {
     recorder->store = ft_store_open(recorder->store_path, true, err);
@@ -113,8 +104,10 @@ struct ft_recorder *ft_recorder_open(int state_fd, const char *state_path,
     ft_error_errno(err, "recorder");
     goto fail;
   }
+  recorder->cache = ft_publisher_cache(publisher);
+  recorder->clock = ft_io_monotonic;
   ft_rebuilder_set_shared(recorder->rebuilder, &recorder->shared);
-  if (!open_store(recorder, &why))
+  if (!ft_recorder_open_store(recorder, &why))
     ft_log(LOG_ERR, "%s; trying again with each observation", why.text);
   load_gpus(recorder);
   return recorder;
@@ -127,12 +120,15 @@ void ft_recorder_close(struct ft_recorder *recorder)
 {
   if (!recorder)
     return;
+  if (recorder->cache)
+    ft_recorder_publish_all(recorder);
   if (recorder->rebuilder && recorder->store)
     ft_rebuilder_save(recorder->rebuilder, recorder->store);
   ft_rebuilder_close(recorder->rebuilder);
   ft_user_cleanup_close(recorder->cleanup);
   ft_forget_queue_close(recorder->forget_queue);
   ft_store_close(recorder->store);
+  free(recorder->runs);
   free(recorder);
 }
 
@@ -160,7 +156,7 @@ void ft_recorder_set_shared(struct ft_recorder *recorder, const ft_declared_app 
                          sizeof recorder->shared.name[0]);
   ft_publish_remove_unshared(recorder->publisher, &recorder->shared);
   for (size_t i = 0; i < count; i++)
-    if (!ft_is_shared_app(&before, apps[i].name) && open_store(recorder, &err) &&
+    if (!ft_is_shared_app(&before, apps[i].name) && ft_recorder_open_store(recorder, &err) &&
         ft_store_mark_stale(recorder->store, FT_STATE_POOLED, apps[i].name, NULL, &err) < 0)
       ft_log(LOG_WARNING, "%s", err.text);
 }
@@ -229,7 +225,7 @@ bool ft_recorder_maintain(struct ft_recorder *recorder)
   struct ft_error err;
   int status;
 
-  if (!open_store(recorder, &err))
+  if (!ft_recorder_open_store(recorder, &err))
     return false;
   status = ft_store_release_waiting(recorder->store, ft_io_now(), &err);
   if (status == 0)
@@ -239,154 +235,17 @@ bool ft_recorder_maintain(struct ft_recorder *recorder)
     return true;
   if (status == 0)
     status = clean_up(recorder, &err);
+  ft_recorder_drop_unused(recorder);
   if (status < 0 && !recorder->removal_warned)
     ft_log(LOG_WARNING, "cannot remove old runs, trying again: %s", err.text);
   recorder->removal_warned = status < 0;
   return status > 0;
 }
 
-static void trim_store(struct ft_recorder *recorder)
-{
-  struct ft_error err;
-
-  if (!recorder->max_runs || ++recorder->since_trim < TRIM_EVERY)
-    return;
-  recorder->since_trim = 0;
-  if (ft_store_trim(recorder->store, recorder->max_runs, &err) < 0)
-    ft_log(LOG_WARNING, "%s", err.text);
-}
-
-/*
- * Renames the runs of the former names of O's app. The store marks the models as stale, so that
- * they are rebuilt even if the learner ends before. Returns 0; -1 and ERR.
- */
-static int rename_former_apps(struct ft_recorder *recorder, const ft_observation *o,
-                              struct ft_error *err)
-{
-  const ft_submission *s = &o->submission;
-
-  for (size_t i = 0; i < s->former_apps_count; i++) {
-    int renamed = ft_store_rename_app(recorder->store, o->uid, s->former_apps[i], s->app, err);
-
-    if (renamed < 0)
-      return -1;
-    if (renamed)
-      ft_log(LOG_INFO, "%s renamed to %s", s->former_apps[i], s->app);
-    recorder->needs_rebuild |= renamed > 0;
-  }
-  return 0;
-}
-
-/* Marks the models of MERGED's app as stale until they are published. Returns 0; -1 and ERR. */
-static int mark_stale(struct ft_recorder *recorder, const ft_observation *merged,
-                      struct stale_marks *stale_marks, struct ft_error *err)
-{
-  const char *app = merged->submission.app;
-  int64_t after;
-
-  *stale_marks = (struct stale_marks){ 0 };
-  if (ft_rebuilder_published(recorder->rebuilder, recorder->store, &after, err) < 0 ||
-      ft_store_mark_stale_after(recorder->store, merged->uid, app, after, &stale_marks->first,
-                                err) < 0)
-    return -1;
-  stale_marks->last = stale_marks->first;
-  if (!ft_is_shared_app(&recorder->shared, app))
-    return 0;
-  return ft_store_mark_stale_after(recorder->store, FT_STATE_POOLED, app, after, &stale_marks->last,
-                                   err);
-}
-
-/* Stores O and its stale marks in one transaction. Returns as ft_store_put. */
-static int put_with_marks(struct ft_recorder *recorder, const ft_observation *o,
-                          ft_observation *merged, struct stale_marks *stale_marks,
-                          struct ft_error *err)
-{
-  int status;
-
-  if (ft_store_begin(recorder->store, err) < 0)
-    return -1;
-  status = ft_store_put(recorder->store, o, merged, err);
-  if (status < 0 || (status == 0 && mark_stale(recorder, merged, stale_marks, err) < 0)) {
-    ft_store_rollback(recorder->store);
-    return -1;
-  }
-  return ft_store_commit(recorder->store, err) < 0 ? -1 : status;
-}
-
-static int put_and_refine(struct ft_recorder *recorder, const ft_observation *o,
-                          struct ft_error *err)
-{
-  ft_observation *merged = &recorder->work->merged;
-  struct ft_error why;
-  struct stale_marks stale_marks;
-  int status;
-
-  if (rename_former_apps(recorder, o, err) < 0)
-    return -1;
-  status = put_with_marks(recorder, o, merged, &stale_marks, err);
-  if (status < 0)
-    return -1;
-  if (status == 2) {
-    ft_log(LOG_DEBUG, "job %" PRIu32 ": waits for its other nodes", o->job_id);
-  } else if (status > 0) {
-    ft_tally_add(FT_TALLY_RUNS_IGNORED, 1);
-    ft_log(LOG_DEBUG,
-           "job %" PRIu32 ": not stored, because it is forgotten or has already completed",
-           o->job_id);
-  } else if (ft_recorder_refine(recorder, merged, &why) < 0) {
-    ft_log(LOG_WARNING, "job %" PRIu32 ": model of %s of user %" PRIu32 " not updated: %s",
-           o->job_id, merged->submission.app, merged->uid, why.text);
-    recorder->needs_rebuild = true;
-  } else if (stale_marks.first && stale_marks.last && !recorder->needs_rebuild) {
-    ft_rebuilder_mark_published(recorder->rebuilder, recorder->store, stale_marks.first,
-                                stale_marks.last);
-  }
-  return 0;
-}
-
-/* Stores O and updates the models. Returns 0, also if O is never to be stored; -1 and ERR. */
-static int record_observation(struct ft_recorder *recorder, const ft_observation *o,
-                              struct ft_error *err)
-{
-  int status;
-
-  if (!open_store(recorder, err))
-    return -1;
-  recorder->work = malloc(sizeof *recorder->work);
-  if (!recorder->work)
-    return ft_error_errno(err, "job %" PRIu32, o->job_id);
-  recorder->needs_rebuild = false;
-  status = put_and_refine(recorder, o, err);
-  free(recorder->work);
-  recorder->work = NULL;
-  if (status == 0)
-    trim_store(recorder);
-  return status;
-}
-
-/* Whether the store accepts a transaction. */
-static bool store_is_writable(struct ft_recorder *recorder)
-{
-  struct ft_error err;
-
-  return open_store(recorder, &err) && ft_store_begin(recorder->store, &err) == 0 &&
-         ft_store_commit(recorder->store, &err) == 0;
-}
-
-int ft_recorder_add(struct ft_recorder *recorder, const ft_observation *o, bool *rebuild,
-                    struct ft_error *err)
-{
-  *rebuild = false;
-  if (record_observation(recorder, o, err) < 0)
-    return store_is_writable(recorder) ? 1 : -1;
-  *rebuild = recorder->needs_rebuild;
-  return 0;
-}
-
 int ft_recorder_forget(struct ft_recorder *recorder, const ft_forget *what,
                        struct ft_forget_report *report, struct ft_error *err)
 {
-  return open_store(recorder, err)
+  return ft_recorder_open_store(recorder, err)
              ? ft_forget_queue_add(recorder->forget_queue, recorder->store, what, report, err)
              : -1;
 }
@@ -399,26 +258,28 @@ void ft_recorder_drop_report(struct ft_recorder *recorder, struct ft_forget_repo
 int ft_recorder_mark_step(struct ft_recorder *recorder, struct ft_mark_pass *pass,
                           struct ft_error *err)
 {
-  return open_store(recorder, err) ? ft_store_mark_step(recorder->store, pass, err) : -1;
+  return ft_recorder_open_store(recorder, err) ? ft_store_mark_step(recorder->store, pass, err)
+                                               : -1;
 }
 
 int ft_recorder_mark_extend(struct ft_recorder *recorder, struct ft_mark_pass *pass,
                             struct ft_error *err)
 {
-  return open_store(recorder, err) ? ft_store_mark_extend(recorder->store, pass, err) : -1;
+  return ft_recorder_open_store(recorder, err) ? ft_store_mark_extend(recorder->store, pass, err)
+                                               : -1;
 }
 
 int ft_recorder_rebuild_progress(struct ft_recorder *recorder, const struct ft_mark_pass *pass,
                                  ft_rebuild_progress *out, struct ft_error *err)
 {
-  int64_t published;
+  int64_t handled;
 
   *out = (ft_rebuild_progress){ .models = pass->count,
                                 .failed = ft_rebuilder_failures(recorder->rebuilder) };
-  return !open_store(recorder, err) ||
-                 ft_rebuilder_published(recorder->rebuilder, recorder->store, &published, err) < 0
+  return !ft_recorder_open_store(recorder, err) ||
+                 ft_rebuilder_handled(recorder->rebuilder, recorder->store, &handled, err) < 0
              ? -1
-             : ft_store_marks_after(recorder->store, pass, published, &out->left, err);
+             : ft_store_marks_after(recorder->store, pass, handled, &out->left, err);
 }
 
 bool ft_recorder_is_forgetting(const struct ft_recorder *recorder)
@@ -431,7 +292,7 @@ const char *ft_recorder_scrub(struct ft_recorder *recorder)
   struct ft_error err;
   int status;
 
-  if (!open_store(recorder, &err))
+  if (!ft_recorder_open_store(recorder, &err))
     return NULL;
   status = ft_store_scrub(recorder->store, FT_SCRUB_INLINE_BYTES, &err);
   if (status < 0)
@@ -442,7 +303,7 @@ const char *ft_recorder_scrub(struct ft_recorder *recorder)
 int ft_recorder_count_begin(struct ft_recorder *recorder, const ft_forget *what,
                             struct ft_forget_pass *pass, struct ft_error *err)
 {
-  return open_store(recorder, err)
+  return ft_recorder_open_store(recorder, err)
              ? ft_store_forget_begin(recorder->store, what, ft_io_now(), pass, err)
              : -1;
 }
@@ -450,19 +311,21 @@ int ft_recorder_count_begin(struct ft_recorder *recorder, const ft_forget *what,
 int ft_recorder_count_step(struct ft_recorder *recorder, struct ft_forget_pass *pass,
                            struct ft_error *err)
 {
-  return open_store(recorder, err) ? ft_store_forget_step(recorder->store, pass, err) : -1;
+  return ft_recorder_open_store(recorder, err) ? ft_store_forget_step(recorder->store, pass, err)
+                                               : -1;
 }
 
 bool ft_recorder_is_forgotten(struct ft_recorder *recorder, const ft_observation *o)
 {
   struct ft_error err;
 
-  return open_store(recorder, &err) && ft_store_is_forgotten(recorder->store, o, &err) > 0;
+  return ft_recorder_open_store(recorder, &err) &&
+         ft_store_is_forgotten(recorder->store, o, &err) > 0;
 }
 
 struct ft_store *ft_recorder_store(struct ft_recorder *recorder, struct ft_error *err)
 {
-  return open_store(recorder, err) ? recorder->store : NULL;
+  return ft_recorder_open_store(recorder, err) ? recorder->store : NULL;
 }
 
 void ft_recorder_each_node(struct ft_recorder *recorder,
@@ -471,7 +334,7 @@ void ft_recorder_each_node(struct ft_recorder *recorder,
                            void *data)
 {
   /* unread runs are read by the next call */
-  if (open_store(recorder, NULL))
+  if (ft_recorder_open_store(recorder, NULL))
     (void)ft_store_each_node(recorder->store, &recorder->last_node_run, NODES_AT_ONCE, see, data,
                              NULL);
 }

@@ -57,9 +57,36 @@ bool ft_recorder_maintain(struct ft_recorder *recorder);
  * rebuild one. Returns 0, also for a run that is never to be stored because it is forgotten or has
  * completed before; 1 and ERR if the store refuses this observation, -1 and ERR if it accepts none
  * now.
+ *
+ * Between ft_recorder_begin and ft_recorder_commit the run is stored, and REBUILD set, only by the
+ * latter. On failure the call returns -1, and the caller must call ft_recorder_rollback: one of the
+ * runs since ft_recorder_begin is refused, or the store accepts none now.
  */
 int ft_recorder_add(struct ft_recorder *recorder, const ft_observation *observation, bool *rebuild,
                     struct ft_error *err);
+
+/* Begins a transaction of at most FT_EXCHANGE_RUN_LIMIT observations. Returns 0; -1 and ERR. */
+int ft_recorder_begin(struct ft_recorder *recorder, struct ft_error *err);
+
+/* Stores the observations since ft_recorder_begin durably, and updates the models. Returns 0; -1
+ * and ERR if none is stored. */
+int ft_recorder_commit(struct ft_recorder *recorder, bool *rebuild, struct ft_error *err);
+
+/* Discards the observations since ft_recorder_begin. */
+void ft_recorder_rollback(struct ft_recorder *recorder);
+
+/*
+ * Publishes models that observations have changed: each at once, but at most once a second. Works
+ * for some milliseconds, and a quarter of the time at most. Sets REBUILD as ft_recorder_add does.
+ * Returns the monotonic time of the next call; INFINITY if no model has to be published.
+ */
+double ft_recorder_publish(struct ft_recorder *recorder, bool *rebuild);
+
+/* The same time, without publishing. */
+double ft_recorder_publish_due(const struct ft_recorder *recorder);
+
+/* Replaces the monotonic clock, for tests of the above. */
+void ft_recorder_set_clock(struct ft_recorder *recorder, double (*clock)(void));
 
 /*
  * Adds a request to forget runs (see ft_forget_queue_add for WHAT and REPORT). ft_recorder_maintain

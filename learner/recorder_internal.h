@@ -1,28 +1,31 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Shared by recorder.c (storage) and refine.c (models). */
+/* Shared by recorder.c (settings and maintenance), recorder_add.c (storage) and refine.c (models).
+ */
 #ifndef FT_LEARNER_RECORDER_INTERNAL_H
 #define FT_LEARNER_RECORDER_INTERNAL_H
 
 #include <limits.h>
 
+#include "daemon/exchange.h"
 #include "learner/rebuilder.h"
 #include "learner/recorder.h"
 #include "learner/user_cleanup.h"
 #include "predictor/history/expire.h"
 
-/* Buffers for one observation, several times the learner's other memory: allocated for each
- * observation. */
-struct work {
-  ft_observation merged; /* with the records of other nodes and of Slurm */
-  ft_model model;
-  ft_performance performance;
+/* A run in the store, with the records of other nodes and of Slurm. */
+struct recorded_run {
+  ft_observation o;
+  /* The stale marks (stale_models.h) that cover the run: of its app's model and of the pooled one.
+   * 0: none, or an earlier change of the app is due. */
+  int64_t mark, pooled_mark;
 };
 
 struct ft_recorder {
   int state_fd;
   char store_path[PATH_MAX];
   struct ft_publisher *publisher;
-  struct ft_store *store; /* NULL while it cannot be opened */
+  struct ft_model_cache *cache; /* the publisher's */
+  struct ft_store *store;       /* NULL while it cannot be opened */
   struct ft_rebuilder *rebuilder;
   struct ft_user_cleanup *cleanup;
   struct ft_forget_queue *forget_queue;
@@ -30,7 +33,7 @@ struct ft_recorder {
   bool expiring;       /* a pass of expiry is running */
   double expire_at;    /* monotonic time of the next pass */
   bool removal_warned; /* that old runs cannot be removed */
-  bool needs_rebuild;  /* the last observation's app; the rebuilder does it */
+  bool needs_rebuild;  /* an app; the rebuilder does it */
   struct ft_shared_apps shared;
   ft_rule rule;
   double failure_cost;
@@ -39,13 +42,26 @@ struct ft_recorder {
   unsigned since_trim;   /* observations */
   int64_t last_node_run; /* cursor of ft_recorder_each_node */
   ft_gpus gpus;
-  struct work *work; /* non-NULL while an observation is recorded */
+  bool together;             /* between ft_recorder_begin and its end */
+  size_t ignored_count;      /* not to be stored, in the current transaction */
+  size_t run_count;          /* stored in it: */
+  struct recorded_run *runs; /* FT_EXCHANGE_RUN_LIMIT; NULL before the first transaction */
+  double (*clock)(void);     /* monotonic; differs in tests only */
+  double prior_from;         /* the site-wide prior is not published before */
+  double publish_from;       /* no model is published before, so that runs are received */
 };
 
-/*
- * Updates and publishes the models of O's app from O, which the store contains. Returns 0; -1 and
- * ERR.
- */
-int ft_recorder_refine(struct ft_recorder *recorder, const ft_observation *o, struct ft_error *err);
+/* Opens the store unless it is open. Returns whether it is. */
+bool ft_recorder_open_store(struct ft_recorder *recorder, struct ft_error *err);
+
+/* Updates the models of RUN's app, and queues them to be published. Returns 0; -1 and ERR. */
+int ft_recorder_refine(struct ft_recorder *recorder, const struct recorded_run *run,
+                       struct ft_error *err);
+
+/* Publishes all queued models. */
+void ft_recorder_publish_all(struct ft_recorder *recorder);
+
+/* Frees the models that no run has changed lately. */
+void ft_recorder_drop_unused(struct ft_recorder *recorder);
 
 #endif

@@ -1,14 +1,16 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Updates the models of a stored observation's app, and publishes them. */
+/* Updates the models of stored observations' apps in memory, and publishes them when they are
+ * due. */
 #include "config.h"
 
+#include <inttypes.h>
+#include <math.h>
 #include <stdlib.h>
 #include <time.h>
 
-#include "learner/metrics/tally.h"
+#include "daemon/log.h"
 #include "learner/recorder_internal.h"
 #include "learner/similar_apps_index.h"
-#include "predictor/core/io.h"
 #include "predictor/online/failure_cost.h"
 #include "predictor/online/gpu_observations.h"
 #include "predictor/online/online.h"
@@ -18,100 +20,243 @@
 
 /* Runs from which a missing model is rebuilt at once, at most 2 ms; the rebuilder does more. */
 #define MAX_INLINE_RUNS 16
+/* Minimum time between two publications of an app. */
+#define PUBLISH_INTERVAL_SECONDS 1.0
+/* Time per step of publishing, and the pause after it in times of its duration, during which
+ * requests are served: many active apps must not stop reception. By judgement. */
+#define PUBLISH_STEP_SECONDS 0.01
+#define PUBLISH_PAUSE 3.0
+/* Time after which a model that no run uses leaves the memory. By judgement. */
+#define UNUSED_SECONDS 600.0
 
-/* Loads UID's published model of O's app (FT_STATE_POOLED: the pooled one). Returns false if there
- * is none with the current rule and failure cost. */
-static bool load_model(struct ft_recorder *recorder, uint32_t uid, const ft_observation *o)
+/* ---- publishing ---- */
+
+/* Publishes what has changed of APP. An app that cannot be published leaves the memory, and the
+ * rebuilder does it again later. Returns 0; -1 if APP is freed. */
+static int publish_app(struct ft_recorder *recorder, struct ft_cached_app *app)
 {
-  ft_model *model = &recorder->work->model;
+  struct ft_error err;
 
-  return ft_state_read_own_model(recorder->state_fd, uid, o->submission.app, model, NULL) == 0 &&
-         model->rule == recorder->rule && ft_failure_cost_equals(model, recorder->failure_cost);
+  if ((!app->model_changed || ft_publish_model(recorder->publisher, &app->model, &err) == 0) &&
+      (!app->performance_changed ||
+       ft_publish_performance(recorder->publisher, &app->performance, &err) == 0)) {
+    if (app->index_due)
+      ft_similar_apps_index_update(recorder->publisher, recorder->state_fd, &app->model,
+                                   app->similarity_keys);
+    app->index_due = false;
+    app->published = recorder->clock();
+    return 0;
+  }
+  ft_log(LOG_WARNING, "model of %s of user %" PRIu32 " not published: %s", app->app, app->uid,
+         err.text);
+  ft_rebuilder_reopen(recorder->rebuilder, app->mark);
+  ft_model_cache_drop(recorder->cache, app);
+  recorder->needs_rebuild = true;
+  return -1;
 }
 
-/*
- * Rebuilds UID's model from the store. Returns 1; 0 if it has too many runs and the rebuilder does
- * it, because O's run made it stale; -1 and ERR.
- */
-static int rebuild_inline(struct ft_recorder *recorder, uint32_t uid, const ft_observation *o,
+double ft_recorder_publish_due(const struct ft_recorder *recorder)
+{
+  const struct ft_cached_app *first = ft_model_cache_first_due(recorder->cache);
+  double due = first ? first->due : INFINITY;
+
+  if (ft_publisher_prior(recorder->publisher)->changed)
+    due = fmin(due, recorder->prior_from);
+  return fmax(due, recorder->publish_from);
+}
+
+double ft_recorder_publish(struct ft_recorder *recorder, bool *rebuild)
+{
+  double begin = recorder->clock(), now = begin;
+  struct ft_cached_app *app;
+
+  recorder->needs_rebuild = false;
+  if (begin >= recorder->publish_from) {
+    while ((app = ft_model_cache_first_due(recorder->cache)) && app->due <= now &&
+           now - begin < PUBLISH_STEP_SECONDS) {
+      (void)publish_app(recorder, app);
+      now = recorder->clock();
+    }
+    if (now >= recorder->prior_from) {
+      ft_similar_apps_index_write(recorder->publisher, recorder->state_fd);
+      now = recorder->clock();
+      recorder->prior_from = now + PUBLISH_INTERVAL_SECONDS;
+    }
+    recorder->publish_from = now + PUBLISH_PAUSE * (now - begin);
+  }
+  *rebuild = recorder->needs_rebuild;
+  return ft_recorder_publish_due(recorder);
+}
+
+void ft_recorder_publish_all(struct ft_recorder *recorder)
+{
+  struct ft_cached_app *app;
+
+  while ((app = ft_model_cache_first_due(recorder->cache)))
+    (void)publish_app(recorder, app);
+  ft_similar_apps_index_write(recorder->publisher, recorder->state_fd);
+}
+
+void ft_recorder_set_clock(struct ft_recorder *recorder, double (*clock)(void))
+{
+  recorder->clock = clock;
+}
+
+/* ---- models in memory ---- */
+
+static void drop_oldest_app(struct ft_recorder *recorder)
+{
+  struct ft_cached_app *oldest = ft_model_cache_oldest(recorder->cache);
+
+  if (!oldest->queued || publish_app(recorder, oldest) == 0)
+    ft_model_cache_drop(recorder->cache, oldest);
+}
+
+void ft_recorder_drop_unused(struct ft_recorder *recorder)
+{
+  double now = recorder->clock();
+  struct ft_cached_app *oldest;
+
+  while ((oldest = ft_model_cache_oldest(recorder->cache)) && !oldest->queued &&
+         now - oldest->used > UNUSED_SECONDS)
+    ft_model_cache_drop(recorder->cache, oldest);
+}
+
+/* Returns UID's app NAME (FT_STATE_POOLED: the pooled one) in memory, read from its files if it was
+ * not. NULL and ERR out of memory. */
+static struct ft_cached_app *use_app(struct ft_recorder *recorder, uint32_t uid, const char *name,
+                                     struct ft_error *err)
+{
+  struct ft_cached_app *app = ft_model_cache_find(recorder->cache, uid, name);
+
+  if (!app) {
+    while (ft_model_cache_is_full(recorder->cache))
+      drop_oldest_app(recorder);
+    app = ft_model_cache_add(recorder->cache, uid, name);
+    if (!app) {
+      ft_error_errno(err, "%s", name);
+      return NULL;
+    }
+    app->has_model = ft_state_read_own_model(recorder->state_fd, uid, name, &app->model, NULL) == 0;
+    if (ft_state_read_own_performance(recorder->state_fd, uid, name, &app->performance, NULL) < 0)
+      ft_performance_init(&app->performance, name, uid);
+  }
+  ft_model_cache_use(recorder->cache, app, recorder->clock());
+  return app;
+}
+
+/* Whether APP has a model with the current rule and failure cost. */
+static bool has_current_model(const struct ft_recorder *recorder, const struct ft_cached_app *app)
+{
+  return app->has_model && app->model.rule == recorder->rule &&
+         ft_failure_cost_equals(&app->model, recorder->failure_cost);
+}
+
+/* Rebuilds APP's models from the store. Returns 1; 0 if it has too many runs and the rebuilder has
+ * to do it; -1 and ERR. */
+static int rebuild_inline(struct ft_recorder *recorder, struct ft_cached_app *app,
                           struct ft_error *err)
 {
   struct ft_rebuild *rebuild = malloc(sizeof *rebuild);
   int status;
 
   if (!rebuild)
-    return ft_error_errno(err, "%s", o->submission.app);
-  ft_rebuild_init(rebuild, uid, o->submission.app, recorder->rule);
+    return ft_error_errno(err, "%s", app->app);
+  ft_rebuild_init(rebuild, app->uid, app->app, recorder->rule);
   ft_failure_cost_set(&rebuild->model, recorder->failure_cost);
   status = ft_rebuild_step(rebuild, recorder->store, MAX_INLINE_RUNS, err);
   if (status > 0) {
-    recorder->work->model = rebuild->model;
-    recorder->work->performance = rebuild->performance;
-  } else if (status == 0) {
-    recorder->needs_rebuild = true;
+    app->model = rebuild->model;
+    app->performance = rebuild->performance;
+    app->has_model = app->model_changed = true;
+    app->performance_changed = app->performance.runs > 0;
   }
   free(rebuild);
   return status;
 }
 
-/* Adds O to the published run times of UID's app. Returns whether they changed; -1 and ERR. */
-static int refine_runtimes(struct ft_recorder *recorder, uint32_t uid, const ft_observation *o,
-                           struct ft_error *err)
+/* Adds O to APP's models. Returns as rebuild_inline. */
+static int learn_observation(struct ft_recorder *recorder, struct ft_cached_app *app,
+                             const ft_observation *o, struct ft_error *err)
 {
-  ft_performance *p = &recorder->work->performance;
+  int learned = 1, timed;
 
-  if (ft_state_read_own_performance(recorder->state_fd, uid, o->submission.app, p, NULL) < 0)
-    ft_performance_init(p, o->submission.app, uid);
-  return ft_performance_update(p, o, err);
+  if (has_current_model(recorder, app)) {
+    learned = ft_online_update(&app->model, o, err);
+    timed = learned < 0 ? -1 : ft_performance_update(&app->performance, o, err);
+    if (timed < 0)
+      return -1;
+    app->model_changed |= learned > 0;
+    app->performance_changed |= timed > 0 && app->performance.runs;
+  } else {
+    learned = rebuild_inline(recorder, app, err);
+    if (learned <= 0)
+      return learned;
+  }
+  ft_online_clamp_times(&app->model, (double)time(NULL));
+  ft_performance_clamp_times(&app->performance, (double)time(NULL));
+  return 1;
 }
 
-/* Updates and publishes UID's model, then its run times. Returns 0 or 1; -1 and ERR. */
+static void queue_if_changed(struct ft_recorder *recorder, struct ft_cached_app *app)
+{
+  if ((app->model_changed || app->performance_changed) && !app->queued)
+    ft_model_cache_queue(recorder->cache, app,
+                         fmax(recorder->clock(), app->published + PUBLISH_INTERVAL_SECONDS));
+}
+
+/* Updates and queues the models of UID's app with O, whose stale mark is MARK. Returns 0; -1 and
+ * ERR, and the rebuilder has to do it. */
 static int refine_app(struct ft_recorder *recorder, uint32_t uid, const ft_observation *o,
-                      struct ft_error *err)
+                      int64_t mark, struct ft_error *err)
 {
-  struct work *w = recorder->work;
-  bool loaded = load_model(recorder, uid, o);
-  int changed =
-      loaded ? ft_online_update(&w->model, o, err) : rebuild_inline(recorder, uid, o, err);
+  struct ft_cached_app *app = use_app(recorder, uid, o->submission.app, err);
+  int status = app ? learn_observation(recorder, app, o, err) : -1;
 
-  if (changed < 0 || (changed == 0 && !loaded))
-    return changed;
-  ft_online_clamp_times(&w->model, (double)time(NULL));
-  if (changed > 0 && ft_publish_model(recorder->publisher, &w->model, err) < 0)
-    return -1;
-  if (loaded)
-    changed = refine_runtimes(recorder, uid, o, err);
-  if (changed <= 0 || !w->performance.runs)
-    return changed;
-  ft_performance_clamp_times(&w->performance, (double)time(NULL));
-  return ft_publish_performance(recorder->publisher, &w->performance, err);
+  if (status > 0) {
+    if (recorder->borrow && ft_similar_apps_index_due(&app->model, o)) {
+      app->index_due = true;
+      ft_similar_apps_index_keys(o, app->similarity_keys);
+    }
+    if (mark) {
+      app->mark = mark;
+      ft_rebuilder_note_refined(recorder->rebuilder, recorder->store, mark);
+    }
+    queue_if_changed(recorder, app);
+    return 0;
+  }
+  recorder->needs_rebuild = true;
+  ft_rebuilder_reopen(recorder->rebuilder, mark);
+  if (app) {
+    ft_rebuilder_reopen(recorder->rebuilder, app->mark);
+    ft_model_cache_drop(recorder->cache, app);
+  }
+  return status;
 }
 
-static int refine_all(struct ft_recorder *recorder, const ft_observation *o, struct ft_error *err)
+static void learn_gpu_run(struct ft_recorder *recorder, const ft_observation *o)
 {
+  struct ft_error err;
+
   if (ft_gpu_observations_learn(&recorder->gpus, o) &&
-      ft_publish_gpus(recorder->publisher, &recorder->gpus, err) < 0)
-    return -1;
-  if (!o->submission.app[0])
+      ft_publish_gpus(recorder->publisher, &recorder->gpus, &err) < 0)
+    ft_log(LOG_WARNING, "%s", err.text);
+}
+
+int ft_recorder_refine(struct ft_recorder *recorder, const struct recorded_run *run,
+                       struct ft_error *err)
+{
+  const ft_observation *o = &run->o;
+  const char *name = o->submission.app;
+  int status;
+
+  learn_gpu_run(recorder, o);
+  if (!name[0])
     return 0;
   ft_rebuilder_add_run(recorder->rebuilder, o);
-  if (refine_app(recorder, o->uid, o, err) < 0)
-    return -1;
-  if (recorder->borrow && !recorder->needs_rebuild)
-    ft_similar_apps_index_update(recorder->publisher, recorder->state_fd, &recorder->work->model,
-                                 o);
-  return ft_is_shared_app(&recorder->shared, o->submission.app)
-             ? refine_app(recorder, FT_STATE_POOLED, o, err)
-             : 0;
-}
-
-int ft_recorder_refine(struct ft_recorder *recorder, const ft_observation *o, struct ft_error *err)
-{
-  double begun = ft_io_monotonic(), published = ft_tally_value(FT_TALLY_PUBLISH_SECONDS);
-  int status = refine_all(recorder, o, err);
-
-  /* publishing has a counter of its own */
-  published = ft_tally_value(FT_TALLY_PUBLISH_SECONDS) - published;
-  ft_tally_add(FT_TALLY_REFINE_SECONDS, ft_io_monotonic() - begun - published);
+  status = refine_app(recorder, o->uid, o, run->mark, err);
+  if (ft_is_shared_app(&recorder->shared, name) &&
+      refine_app(recorder, FT_STATE_POOLED, o, run->pooled_mark, err) < 0)
+    status = -1;
   return status;
 }

@@ -199,16 +199,11 @@ static ft_verdict judge_run(struct ft_requests *requests, enum ft_exchange excha
 {
   static const ft_verdict by_status[] = { FT_VERDICT_LATER, FT_VERDICT_ACCEPTED,
                                           FT_VERDICT_REFUSED };
-  static const enum ft_tally counters[] = { FT_TALLY_RUNS_LATER, FT_TALLY_RUNS_ACCEPTED,
-                                            FT_TALLY_RUNS_REFUSED };
-  int status;
 
   if (exchange == FT_EXCHANGE_FORGOTTEN)
     return ft_learner_is_forgotten(requests->learner, &requests->observation) ? FT_VERDICT_FORGOTTEN
                                                                               : FT_VERDICT_ACCEPTED;
-  status = 1 + ft_learner_add(requests->learner, &requests->observation, err);
-  ft_tally_add(counters[status], 1);
-  return by_status[status];
+  return by_status[1 + ft_learner_add(requests->learner, &requests->observation, err)];
 }
 
 /* Decodes the next observation of LIST and judges it. Returns as ft_exchange_next. */
@@ -220,33 +215,87 @@ static int judge_next(struct ft_requests *requests, const struct ft_received *re
 
   if (status == 1)
     *verdict = judge_run(requests, request->exchange, err);
-  else if (status == 2) {
+  else if (status == 2)
     *verdict = FT_VERDICT_REFUSED;
-    if (request->exchange == FT_EXCHANGE_RUNS)
-      ft_tally_add(FT_TALLY_RUNS_REFUSED, 1);
+  return status;
+}
+
+/* Judges the observations of REQUEST until the end, an error, or a run for later. Fills REPLY, and
+ * WHY if a run is not accepted. Returns as ft_exchange_next. */
+static int judge_list(struct ft_requests *requests, const struct ft_received *request,
+                      ft_verdicts *reply, struct ft_error *why)
+{
+  ft_verdict verdict = FT_VERDICT_ACCEPTED;
+  struct ft_error err;
+  size_t at = 0;
+  int status = 0;
+
+  *reply = (ft_verdicts){ .schema = FT_SCHEMA };
+  *why = (struct ft_error){ "" };
+  while (reply->verdict.size < FT_EXCHANGE_RUN_LIMIT && verdict != FT_VERDICT_LATER &&
+         (status = judge_next(requests, request, &at, &verdict, &err)) > 0) {
+    reply->verdict.bytes[reply->verdict.size++] = (pb_byte_t)verdict;
+    if ((verdict == FT_VERDICT_REFUSED || verdict == FT_VERDICT_LATER) && !why->text[0])
+      *why = err;
   }
+  if (status < 0)
+    *why = err;
+  return verdict == FT_VERDICT_LATER ? 0 : status;
+}
+
+static void count_verdicts(const ft_verdicts *reply)
+{
+  for (pb_size_t i = 0; i < reply->verdict.size; i++)
+    ft_tally_add(reply->verdict.bytes[i] == FT_VERDICT_ACCEPTED  ? FT_TALLY_RUNS_ACCEPTED
+                 : reply->verdict.bytes[i] == FT_VERDICT_REFUSED ? FT_TALLY_RUNS_REFUSED
+                                                                 : FT_TALLY_RUNS_LATER,
+                 1);
+}
+
+static bool has_verdict(const ft_verdicts *reply, ft_verdict verdict)
+{
+  return memchr(reply->verdict.bytes, verdict, reply->verdict.size) != NULL;
+}
+
+/* Stores the observations of REQUEST in one transaction. Returns as judge_list, with false in
+ * STORED if it stored none. */
+static int judge_together(struct ft_requests *requests, const struct ft_received *request,
+                          ft_verdicts *reply, struct ft_error *why, bool *stored)
+{
+  int status;
+
+  *stored = false;
+  if (ft_learner_begin(requests->learner, why) < 0)
+    return 0;
+  status = judge_list(requests, request, reply, why);
+  if (has_verdict(reply, FT_VERDICT_LATER))
+    ft_learner_rollback(requests->learner);
+  else
+    *stored = ft_learner_commit(requests->learner, why) == 0;
   return status;
 }
 
 static int judge_runs(struct ft_requests *requests, struct ft_received *request,
                       struct ft_error *err)
 {
-  ft_verdicts reply = { .schema = FT_SCHEMA };
-  ft_verdict verdict = FT_VERDICT_ACCEPTED;
+  ft_verdicts reply;
   struct ft_error why;
-  size_t at = 0;
+  bool done = false;
   int status = 0;
 
-  while (reply.verdict.size < FT_EXCHANGE_RUN_LIMIT && verdict != FT_VERDICT_LATER &&
-         (status = judge_next(requests, request, &at, &verdict, &why)) > 0) {
-    reply.verdict.bytes[reply.verdict.size++] = (pb_byte_t)verdict;
-    if ((verdict == FT_VERDICT_REFUSED || verdict == FT_VERDICT_LATER) && !reply.why[0])
-      (void)ft_text_copy(ft_text_of(why.text, strlen(why.text)), reply.why, sizeof reply.why);
-  }
+  if (request->exchange == FT_EXCHANGE_RUNS)
+    status = judge_together(requests, request, &reply, &why, &done);
+  /* one by one: the store may refuse one run only */
+  if (!done)
+    status = judge_list(requests, request, &reply, &why);
+  if (request->exchange == FT_EXCHANGE_RUNS)
+    count_verdicts(&reply);
   if (status < 0 && !reply.verdict.size)
     return ft_error_set(err, "%.200s", why.text);
+  if (has_verdict(&reply, FT_VERDICT_REFUSED) || has_verdict(&reply, FT_VERDICT_LATER))
+    (void)ft_text_copy(ft_text_of(why.text, strlen(why.text)), reply.why, sizeof reply.why);
   /* an error, so that the courier makes sure that the spool is on the disk */
-  if (reply.verdict.size == 1 && verdict == FT_VERDICT_LATER)
+  if (reply.verdict.size == 1 && has_verdict(&reply, FT_VERDICT_LATER))
     ft_receiver_reject(request, false, why.text);
   else
     ft_receiver_reply(request, FT_RECORD_VERDICTS, &reply);

@@ -221,59 +221,73 @@ static int write_prior_files(int state_fd, const ft_prior *prior, struct ft_erro
   return status;
 }
 
-static int update_prior(int state_fd, const ft_model *model, struct ft_error *err)
+/* Returns the prior's apps in memory, read from the file unless that is older. */
+static struct ft_cached_prior *load_prior(struct ft_publisher *publisher, int state_fd)
 {
-  ft_prior *prior = malloc(sizeof *prior);
-  ft_prior_app app;
-  int status = 0;
+  struct ft_cached_prior *prior = ft_publisher_prior(publisher);
 
-  if (!prior)
-    return ft_error_errno(err, FT_STATE_PRIOR);
-  if (!summarise_model(model, &app))
-    goto out;
-  if (ft_record_read(FT_RECORD_PRIOR, state_fd, FT_STATE_PRIOR_APPS, prior, NULL) < 0)
-    *prior = (ft_prior){ .schema = FT_SCHEMA };
-  put_prior_app(prior, &app);
-  status = write_prior_files(state_fd, prior, err);
-out:
-  free(prior);
-  return status;
+  if (!prior->changed &&
+      ft_record_read(FT_RECORD_PRIOR, state_fd, FT_STATE_PRIOR_APPS, &prior->apps, NULL) < 0)
+    prior->apps = (ft_prior){ .schema = FT_SCHEMA };
+  return prior;
 }
 
-void ft_similar_apps_index_remove(int state_fd, uint32_t uid, const char *app)
+void ft_similar_apps_index_write(struct ft_publisher *publisher, int state_fd)
 {
-  ft_prior *prior = malloc(sizeof *prior);
-  uint64_t key = prior_key(uid, app);
+  struct ft_cached_prior *prior = ft_publisher_prior(publisher);
   struct ft_error err;
+
+  if (prior->changed && write_prior_files(state_fd, &prior->apps, &err) < 0)
+    warn_index(FT_STATE_PRIOR, &err);
+  prior->changed = false;
+}
+
+void ft_similar_apps_index_remove(struct ft_publisher *publisher, int state_fd, uint32_t uid,
+                                  const char *app)
+{
+  ft_prior *prior = &load_prior(publisher, state_fd)->apps;
+  uint64_t key = prior_key(uid, app);
   pb_size_t i = 0;
 
-  if (prior && ft_record_read(FT_RECORD_PRIOR, state_fd, FT_STATE_PRIOR_APPS, prior, NULL) == 0) {
-    while (i < prior->known_count && prior->known[i].key != key)
-      i++;
-    if (i < prior->known_count) {
-      prior->known[i] = prior->known[--prior->known_count];
-      if (write_prior_files(state_fd, prior, &err) < 0)
-        warn_index(FT_STATE_PRIOR, &err);
-    }
-  }
-  free(prior);
+  while (i < prior->known_count && prior->known[i].key != key)
+    i++;
+  if (i == prior->known_count)
+    return;
+  prior->known[i] = prior->known[--prior->known_count];
+  ft_publisher_prior(publisher)->changed = true;
+  ft_similar_apps_index_write(publisher, state_fd);
+}
+
+bool ft_similar_apps_index_due(const ft_model *model, const ft_observation *o)
+{
+  uint32_t runs = model->completed;
+
+  return model->uid != FT_STATE_POOLED && !o->censored && runs &&
+         (runs == MIN_APP_RUNS || !(runs & (runs - 1)));
+}
+
+void ft_similar_apps_index_keys(const ft_observation *o, char keys[FT_SIMILARITIES][80])
+{
+  const char *const text[FT_SIMILARITIES] = { o->submission.job_name, o->submission.program };
+
+  for (unsigned k = 0; k < FT_SIMILARITIES; k++)
+    if (!ft_state_similarity((enum ft_similarity)k, text[k], keys[k]))
+      keys[k][0] = '\0';
 }
 
 void ft_similar_apps_index_update(struct ft_publisher *publisher, int state_fd,
-                                  const ft_model *model, const ft_observation *o)
+                                  const ft_model *model, char keys[FT_SIMILARITIES][80])
 {
-  const char *const text[FT_SIMILARITIES] = { o->submission.job_name, o->submission.program };
-  uint32_t runs = model->completed;
-  char similarity_key[80];
+  struct ft_cached_prior *prior;
   struct ft_error err;
+  ft_prior_app app;
 
-  if (model->uid == FT_STATE_POOLED || !runs || o->censored)
+  for (unsigned k = 0; k < FT_SIMILARITIES; k++)
+    if (keys[k][0] && update_similar_apps(publisher, state_fd, keys[k], model, &err) < 0)
+      warn_index(keys[k], &err);
+  if (!summarise_model(model, &app))
     return;
-  for (unsigned k = 0; k < FT_SIMILARITIES && !(runs & (runs - 1)); k++)
-    if (ft_state_similarity((enum ft_similarity)k, text[k], similarity_key) &&
-        update_similar_apps(publisher, state_fd, similarity_key, model, &err) < 0)
-      warn_index(similarity_key, &err);
-  if ((runs == MIN_APP_RUNS || (runs > MIN_APP_RUNS && !(runs & (runs - 1)))) &&
-      update_prior(state_fd, model, &err) < 0)
-    warn_index(FT_STATE_PRIOR, &err);
+  prior = load_prior(publisher, state_fd);
+  put_prior_app(&prior->apps, &app);
+  prior->changed = true;
 }

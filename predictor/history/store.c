@@ -237,12 +237,13 @@ int ft_store_rename_app(struct ft_store *store, uint32_t uid, const char *from, 
                              "(SELECT last FROM app WHERE uid = ?1 AND app = ?3), 0))"
                              " FROM app WHERE uid = ?1 AND app = ?2";
   const struct ft_sql_value *values = FT_VALUES(FT_INT(uid), FT_TEXT(from), FT_TEXT(to));
+  bool inside = store->in_transaction;
   int status = *from ? ft_store_run(store, "read", select, values, err) : 0;
 
   /* usually there is nothing to rename; then no write lock is needed */
   if (status <= 0)
     return status;
-  if (ft_store_begin(store, err) < 0)
+  if (!inside && ft_store_begin(store, err) < 0)
     return -1;
   if (ft_store_run(store, "rename", rename, values, err) < 0 ||
       ft_store_run(store, "rename", last, values, err) < 0 ||
@@ -250,5 +251,5 @@ int ft_store_rename_app(struct ft_store *store, uint32_t uid, const char *from, 
       ft_store_record_rename(store, uid, from, to, err) < 0 ||
       ft_store_mark_stale(store, uid, to, NULL, err) < 0)
     status = -1;
-  return ft_store_end(store, status, err);
+  return inside ? status : ft_store_end(store, status, err);
 }

@@ -53,8 +53,8 @@ int ft_store_put(struct ft_store *store, const ft_observation *observation, ft_o
 int ft_store_release_waiting(struct ft_store *store, double now, struct ft_error *err);
 
 /*
- * Renames UID's app FROM to TO in all runs of that user and marks both as stale (stale_models.h),
- * in one durable transaction of its own. Returns 1; 0 without any write if FROM has no run; -1 on
+ * Renames UID's app FROM to TO in all runs of that user and marks both as stale (stale_models.h).
+ * Durable on return outside a transaction. Returns 1; 0 without any write if FROM has no run; -1 on
  * error and fills ERR.
  */
 int ft_store_rename_app(struct ft_store *store, uint32_t uid, const char *from, const char *to,

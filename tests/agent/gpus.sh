@@ -90,6 +90,11 @@ near "$(app_prediction new)" $((context + 500)) 150 "a lost file is rebuilt from
 for job in 8 9 10; do
   gpu_run $job new 2000 $((context + 500 + 2600))
 done
+# the learner publishes a model at most once a second
+three_are_published() {
+  model_prediction --app=new | grep -q ' 3 10$'
+}
+wait_until 20 three_are_published
 like "$(app_prediction new)" 'runs of it' "runs of the app itself are named as evidence"
 of=$(model_prediction --app=new)
 like "$of" ' 3 10$' "foretell predict --model --app reports the app's own runs"

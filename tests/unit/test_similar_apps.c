@@ -66,7 +66,13 @@ static void learn_runs(uint32_t uid, const char *app, const char *job_name, cons
     (void)ft_string_copy(program, o.submission.program, sizeof o.submission.program);
     assert_int_equal(ft_online_update(&model, &o, &err), 1);
     assert_int_equal(ft_publish_model(publisher, &model, &err), 0);
-    ft_similar_apps_index_update(publisher, state_fd, &model, &o);
+    if (ft_similar_apps_index_due(&model, &o)) {
+      char keys[FT_SIMILARITIES][80];
+
+      ft_similar_apps_index_keys(&o, keys);
+      ft_similar_apps_index_update(publisher, state_fd, &model, keys);
+    }
+    ft_similar_apps_index_write(publisher, state_fd);
   }
 }
 

@@ -26,7 +26,8 @@ enum { SCRUB_WAIT_MILLISECONDS = 60000 };
 /* What a request to forget needs of a learner, and the spool of an agent. */
 struct forget_offline {
   struct ft_offline learner;
-  struct ft_spool *spool;     /* NULL: an agent runs, which asks the next learner */
+  struct ft_spool *spool; /* NULL: an agent runs, which asks the next learner */
+  struct ft_user_names names;
   ft_observation observation; /* too large for the stack */
 };
 
@@ -43,7 +44,7 @@ static void record_spooled(struct forget_offline *offline)
   ft_spool_remove_damaged(offline->spool);
   ft_spool_begin(offline->spool);
   while (ft_spool_next(offline->spool, o, &key)) {
-    ft_complete_observation(&learner->site, learner->state_fd, NULL, o);
+    ft_complete_observation(&learner->site, learner->state_fd, NULL, &offline->names, o);
     if (ft_recorder_add(learner->recorder, o, &rebuild, &err) == 0)
       ft_spool_remove(offline->spool, key);
   }
