@@ -15,6 +15,7 @@
 #include "agent/agent_internal.h"
 #include "daemon/log.h"
 #include "daemon/program.h"
+#include "predictor/core/hash.h"
 #include "predictor/core/hot.h"
 #include "predictor/core/io.h"
 #include "predictor/core/text.h"
@@ -236,16 +237,38 @@ static void log_samplers(struct ft_agent *agent)
            report[i].works ? "" : "not measured here: ", report[i].why);
 }
 
+static void answer_remote(const ft_settings *settings, void *data)
+{
+  struct ft_agent *agent = data;
+
+  ft_remote_query_answer(agent->remote, settings);
+}
+
+/* Returns this agent's number in ft_settings_query. Of agents on one host, which have the same
+ * name, each has a state directory. */
+static uint64_t agent_number(const struct ft_agent *agent)
+{
+  const char *state = agent->config.state_directory;
+  uint64_t name = ft_hash64(FT_HASH_SEED, agent->node.name, sizeof agent->node.name);
+  uint64_t number = ft_hash64(name, state, strlen(state));
+
+  return number ? number : 1;
+}
+
 static int follow_settings(struct ft_agent *agent, struct ft_error *err)
 {
+  uint64_t number = agent_number(agent);
   const struct ft_node_settings_callbacks calls = { .changed = apply_node_settings,
                                                     .connected = learner_connected,
                                                     .each_run = ft_agent_each_run,
                                                     .forget = ft_agent_forget,
                                                     .forgotten = forget_accepted,
+                                                    .asked = answer_remote,
                                                     .data = agent };
 
-  agent->settings = ft_node_settings_open(agent->loop, agent->uplink, &calls);
+  agent->remote = ft_remote_query_open(agent->uplink, agent->jobs, number);
+  if (agent->remote)
+    agent->settings = ft_node_settings_open(agent->loop, agent->uplink, number, &calls);
   return agent->settings ? 0 : ft_error_set(err, "out of memory");
 }
 
@@ -301,6 +324,7 @@ void ft_agent_close(struct ft_agent *agent)
     return;
   ft_query_server_close(agent->queries);
   ft_listener_close(agent->listener);
+  ft_remote_query_close(agent->remote);
   ft_jobs_close(agent->jobs);
   ft_journal_close(agent->journal);
   ft_measure_close(agent->measure);

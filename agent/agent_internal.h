@@ -11,6 +11,7 @@
 #include "agent/listener.h"
 #include "agent/metrics.h"
 #include "agent/node_info.h"
+#include "agent/query_running.h"
 #include "agent/settings.h"
 #include "daemon/query_server.h"
 #include "predictor/site/conf.h"
@@ -25,6 +26,7 @@ struct ft_agent {
   struct ft_delivery *delivery;
   struct ft_job_records *records;
   struct ft_node_settings *settings;
+  struct ft_remote_query *remote;
   struct ft_measure *measure;
   struct ft_jobs *jobs;
   struct ft_journal *journal;

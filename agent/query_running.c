@@ -6,8 +6,12 @@
 #include <string.h>
 
 #include "agent/query_running.h"
+#include "daemon/log.h"
 #include "daemon/run_reply.h"
+#include "predictor/core/io.h"
 #include "predictor/core/text.h"
+
+/* ---- queries from this host ---- */
 
 /* Progress of an answer. */
 struct running_progress {
@@ -74,4 +78,106 @@ void ft_query_running_end(struct ft_query *query)
     ft_buf_free(&progress->encoded);
   free(progress);
   query->data = NULL;
+}
+
+/* ---- queries from the learner ---- */
+
+struct ft_remote_query {
+  struct ft_uplink *uplink;
+  struct ft_jobs *jobs;
+  uint64_t agent;
+  uint64_t number, next_number; /* of the question being answered, and of a newer one; 0: none */
+  ft_run_query next;
+  ft_question question;
+  struct ft_query query;
+  bool last; /* the part that was sent ends the answer */
+};
+
+static void begin_next(struct ft_remote_query *remote);
+
+static void part_sent(const struct ft_uplink_reply *reply, void *data);
+
+/* Sends the next part of the answer. */
+static void send_part(struct ft_remote_query *remote)
+{
+  ft_running *part = calloc(1, sizeof *part);
+  const struct ft_instant now = { ft_io_monotonic(), ft_io_now() };
+  struct ft_error err = { "out of memory" };
+  int status = -1;
+
+  if (part) {
+    part->schema = part->reply.schema = FT_SCHEMA;
+    part->agent = remote->agent;
+    part->question = remote->number;
+    (void)ft_query_running(&remote->query, remote->jobs, now, &part->reply);
+    remote->last = part->reply.last || part->reply.error[0];
+    status = ft_uplink_send_record(remote->uplink, FT_EXCHANGE_RUNNING, FT_RECORD_RUNNING, part,
+                                   part_sent, remote, &err);
+  }
+  free(part);
+  if (status == 0)
+    return;
+  ft_log(LOG_WARNING, "query about running jobs not answered: %s", err.text);
+  begin_next(remote);
+}
+
+/* Ends the answer, and begins that to the newer question if there is one. */
+static void begin_next(struct ft_remote_query *remote)
+{
+  ft_query_running_end(&remote->query);
+  remote->number = remote->next_number;
+  remote->next_number = 0;
+  if (!remote->number)
+    return;
+  /* the learner has restricted the question to the runs that its user may read */
+  remote->question = (ft_question){ .schema = FT_SCHEMA,
+                                    .which_asked = ft_question_run_query_tag,
+                                    .asked.run_query = remote->next };
+  remote->query = (struct ft_query){ .question = &remote->question, .privileged = true };
+  send_part(remote);
+}
+
+static void part_sent(const struct ft_uplink_reply *reply, void *data)
+{
+  struct ft_remote_query *remote = data;
+  ft_verdicts verdicts;
+  struct ft_error err;
+  bool wanted =
+      reply->body &&
+      ft_record_decode(FT_RECORD_VERDICTS, reply->body, reply->length, &verdicts, &err) == 0 &&
+      verdicts.verdict.size == 1 && verdicts.verdict.bytes[0] == FT_VERDICT_ACCEPTED;
+
+  if (wanted && !remote->last && !remote->next_number)
+    send_part(remote);
+  else
+    begin_next(remote);
+}
+
+void ft_remote_query_answer(struct ft_remote_query *remote, const ft_settings *settings)
+{
+  remote->next_number = settings->question;
+  remote->next = settings->run_query;
+  if (!remote->number)
+    begin_next(remote);
+}
+
+struct ft_remote_query *ft_remote_query_open(struct ft_uplink *uplink, struct ft_jobs *jobs,
+                                             uint64_t agent)
+{
+  struct ft_remote_query *remote = calloc(1, sizeof *remote);
+
+  if (!remote)
+    return NULL;
+  remote->uplink = uplink;
+  remote->jobs = jobs;
+  remote->agent = agent;
+  return remote;
+}
+
+void ft_remote_query_close(struct ft_remote_query *remote)
+{
+  if (!remote)
+    return;
+  ft_query_running_end(&remote->query);
+  free(remote);
 }

@@ -15,6 +15,7 @@ struct ft_node_settings {
   struct ft_loop *loop;
   struct ft_uplink *uplink;
   struct ft_node_settings_callbacks calls;
+  uint64_t agent;
   struct ft_timer timer; /* of the next query */
   uint64_t number;       /* of the settings known here */
   bool connected, warned;
@@ -168,6 +169,8 @@ static void settings_replied(const struct ft_uplink_reply *reply, void *data)
   note_reply(settings);
   if (new.number != settings->number)
     take_settings(settings, &new);
+  if (new.question)
+    settings->calls.asked(&new, settings->calls.data);
   ft_loop_at(settings->loop, &settings->timer, ft_io_monotonic());
 }
 
@@ -176,7 +179,8 @@ static void send_settings_query(void *data)
   struct ft_node_settings *settings = data;
   /* the first reply after a silence comes at once */
   const ft_settings_query query = { .schema = FT_SCHEMA,
-                                    .number = settings->connected ? settings->number : 0 };
+                                    .number = settings->connected ? settings->number : 0,
+                                    .agent = settings->agent };
   struct ft_error err;
 
   if (ft_uplink_send_record(settings->uplink, FT_EXCHANGE_SETTINGS, FT_RECORD_SETTINGS_QUERY,
@@ -185,6 +189,7 @@ static void send_settings_query(void *data)
 }
 
 struct ft_node_settings *ft_node_settings_open(struct ft_loop *loop, struct ft_uplink *uplink,
+                                               uint64_t agent,
                                                const struct ft_node_settings_callbacks *calls)
 {
   struct ft_node_settings *settings = calloc(1, sizeof *settings);
@@ -194,6 +199,7 @@ struct ft_node_settings *ft_node_settings_open(struct ft_loop *loop, struct ft_u
   settings->loop = loop;
   settings->uplink = uplink;
   settings->calls = *calls;
+  settings->agent = agent;
   settings->timer = (struct ft_timer){ .fire = send_settings_query, .data = settings };
   ft_buf_init(&settings->runs, FT_LIMIT_RECORDS);
   ft_loop_at(loop, &settings->timer, ft_io_monotonic());

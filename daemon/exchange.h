@@ -5,7 +5,9 @@
  *   /runs       observations                -> ft_verdicts; stores them
  *   /forgotten  observations                -> ft_verdicts; looks up requests to forget
  *   /jobs       ft_jobs_query               -> ft_jobs_reply, when Slurm has replied
- *   /settings   ft_settings_query           -> ft_settings, when they have changed
+ *   /settings   ft_settings_query           -> ft_settings, when they have changed, or with a
+ *                                              user's query about running jobs
+ *   /running    ft_running                  -> ft_verdicts; answers such a query
  *
  * A list of observations is a sequence of encoded records, each after its length (32 bits,
  * little-endian).
@@ -23,9 +25,10 @@ enum ft_exchange {
   FT_EXCHANGE_RUNS,
   FT_EXCHANGE_FORGOTTEN,
   FT_EXCHANGE_JOBS,
-  FT_EXCHANGE_SETTINGS
+  FT_EXCHANGE_SETTINGS,
+  FT_EXCHANGE_RUNNING
 };
-enum { FT_EXCHANGE_COUNT = FT_EXCHANGE_SETTINGS + 1 };
+enum { FT_EXCHANGE_COUNT = FT_EXCHANGE_RUNNING + 1 };
 
 /* Paths in URLs, by enum ft_exchange. */
 extern const char *const ft_exchange_paths[FT_EXCHANGE_COUNT];

@@ -41,6 +41,7 @@ struct ft_query_server {
   uid_t extra_uid; /* (uid_t)-1: none */
   struct query_connection *list;
   unsigned connections;
+  unsigned idle_steps; /* in a row, without anything to send */
   struct ft_timer timer;
   ft_reply reply;
 };
@@ -139,13 +140,14 @@ static void close_query(struct query_connection *c)
 
 /*
  * Does one step of one answer, then pauses for the same time: queries take at most half of the
- * daemon's time.
+ * daemon's time. When all wait, they pause longer.
  */
 static void work_on_next(void *data)
 {
   struct ft_query_server *q = data;
-  double began = ft_io_monotonic(), now, pause;
+  double began = ft_io_monotonic(), now;
   struct query_connection *c = q->list;
+  bool all_wait;
   int status;
 
   while (c && !c->received)
@@ -159,8 +161,11 @@ static void work_on_next(void *data)
   if (status < 0)
     close_query(c);
   now = ft_io_monotonic();
-  pause = status == 0 && !q->list->next ? POLL_SECONDS : now - began;
-  ft_loop_at(q->loop, &q->timer, now + pause);
+  q->idle_steps = status == 0 ? q->idle_steps + 1 : 0;
+  all_wait = q->idle_steps && q->idle_steps >= q->connections;
+  if (all_wait)
+    q->idle_steps = 0;
+  ft_loop_at(q->loop, &q->timer, now + (all_wait ? POLL_SECONDS : now - began));
 }
 
 /* Receives the only question of a connection. */

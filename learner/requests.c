@@ -16,17 +16,20 @@ struct waiting {
   struct ft_received *request;
   ft_jobs_query query; /* FT_EXCHANGE_JOBS; a job whose record has arrived is 0 */
   ft_jobs_reply reply;
-  double due; /* FT_EXCHANGE_SETTINGS: monotonic time of the reply, also without a change */
+  double due;     /* FT_EXCHANGE_SETTINGS: monotonic time of the reply, also without a change */
+  uint64_t agent; /* FT_EXCHANGE_SETTINGS: as of ft_settings_query */
   struct waiting *next;
 };
 
 struct ft_requests {
   struct ft_learner *learner;
   struct ft_loop *loop;
+  struct ft_running_queries *running;
   struct waiting *list;           /* the newest last */
   struct ft_timer hold;           /* due: that of the oldest query of settings */
   uint64_t number, forget_number; /* as of ft_settings */
   ft_observation observation;
+  ft_running answer; /* too large for the stack */
 };
 
 /* ---- waiting requests ---- */
@@ -49,6 +52,8 @@ static void unlink_waiting(struct ft_requests *requests, const struct waiting *w
 {
   struct waiting **at = &requests->list;
 
+  if (w->agent)
+    ft_running_disconnect(requests->running, w->agent, w->request);
   while (*at != w)
     at = &(*at)->next;
   *at = w->next;
@@ -91,22 +96,27 @@ static void arm_hold(struct ft_requests *requests)
   ft_loop_cancel(requests->loop, &requests->hold);
 }
 
-/* Replies to all queries of settings that are due at the monotonic time NOW. */
+/* Replies to all queries of settings that are due at the monotonic time NOW, or whose agents are
+ * asked about running jobs. */
 static void reply_settings(struct ft_requests *requests, double now)
 {
   struct waiting *next;
-  ft_settings settings;
+  ft_settings settings, asking;
 
   fill_settings(requests, &settings);
   for (struct waiting *w = requests->list; w; w = next) {
     next = w->next;
-    if (w->request->exchange == FT_EXCHANGE_SETTINGS && w->due <= now)
-      reply_waiting(requests, w, FT_RECORD_SETTINGS, &settings);
+    if (w->request->exchange != FT_EXCHANGE_SETTINGS)
+      continue;
+    asking = settings;
+    if ((w->agent && ft_running_next(requests->running, w->agent, w->request, &asking)) ||
+        w->due <= now)
+      reply_waiting(requests, w, FT_RECORD_SETTINGS, &asking);
   }
   arm_hold(requests);
 }
 
-static void hold_over(void *data)
+static void reply_due_settings(void *data)
 {
   reply_settings(data, ft_io_monotonic());
 }
@@ -129,12 +139,18 @@ static int query_settings(struct ft_requests *requests, struct ft_received *requ
 
   if (ft_record_decode(FT_RECORD_SETTINGS_QUERY, body->data, body->length, &query, err) < 0)
     return -1;
-  if (query.number == requests->number && (w = add_waiting(requests, request))) {
+  if (query.agent)
+    ft_running_connect(requests->running, query.agent, request);
+  fill_settings(requests, &settings);
+  if (!(query.agent && ft_running_next(requests->running, query.agent, request, &settings)) &&
+      query.number == requests->number && (w = add_waiting(requests, request))) {
     w->due = ft_io_monotonic() + FT_EXCHANGE_HOLD_SECONDS;
+    w->agent = query.agent;
     arm_hold(requests);
     return 0;
   }
-  fill_settings(requests, &settings);
+  if (query.agent)
+    ft_running_disconnect(requests->running, query.agent, request);
   ft_receiver_reply(request, FT_RECORD_SETTINGS, &settings);
   return 0;
 }
@@ -302,14 +318,35 @@ static int judge_runs(struct ft_requests *requests, struct ft_received *request,
   return 0;
 }
 
+/* ---- running jobs ---- */
+
+static int take_running(struct ft_requests *requests, struct ft_received *request,
+                        struct ft_error *err)
+{
+  const struct ft_buf *body = &request->body;
+  ft_verdicts reply = { .schema = FT_SCHEMA, .verdict.size = 1 };
+
+  if (ft_record_decode(FT_RECORD_RUNNING, body->data, body->length, &requests->answer, err) < 0)
+    return -1;
+  reply.verdict.bytes[0] = ft_running_take(requests->running, &requests->answer)
+                               ? FT_VERDICT_ACCEPTED
+                               : FT_VERDICT_REFUSED;
+  ft_receiver_reply(request, FT_RECORD_VERDICTS, &reply);
+  return 0;
+}
+
+struct ft_running_queries *ft_requests_running(const struct ft_requests *requests)
+{
+  return requests->running;
+}
+
 void ft_requests_handle(struct ft_received *request, void *data)
 {
   static int (*const handlers[FT_EXCHANGE_COUNT])(struct ft_requests *, struct ft_received *,
                                                   struct ft_error *) = {
-    [FT_EXCHANGE_RUNS] = judge_runs,
-    [FT_EXCHANGE_FORGOTTEN] = judge_runs,
-    [FT_EXCHANGE_JOBS] = query_jobs,
-    [FT_EXCHANGE_SETTINGS] = query_settings,
+    [FT_EXCHANGE_RUNS] = judge_runs,      [FT_EXCHANGE_FORGOTTEN] = judge_runs,
+    [FT_EXCHANGE_JOBS] = query_jobs,      [FT_EXCHANGE_SETTINGS] = query_settings,
+    [FT_EXCHANGE_RUNNING] = take_running,
   };
   const char *path = ft_exchange_paths[request->exchange];
   struct ft_error err;
@@ -339,7 +376,12 @@ struct ft_requests *ft_requests_open(struct ft_loop *loop, struct ft_learner *le
     return NULL;
   requests->loop = loop;
   requests->learner = learner;
-  requests->hold = (struct ft_timer){ .fire = hold_over, .data = requests };
+  requests->hold = (struct ft_timer){ .fire = reply_due_settings, .data = requests };
+  requests->running = ft_running_open(reply_due_settings, requests);
+  if (!requests->running) {
+    free(requests);
+    return NULL;
+  }
   /* differs from the numbers of an earlier process: nodes learn of the new one's settings */
   requests->number = (uint64_t)(1e6 * ft_io_now());
   return requests;
@@ -352,5 +394,6 @@ void ft_requests_close(struct ft_requests *requests)
   while (requests->list)
     reject_waiting(requests, requests->list, "foretell-learnd is stopping");
   ft_loop_cancel(requests->loop, &requests->hold);
+  ft_running_close(requests->running);
   free(requests);
 }

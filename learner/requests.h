@@ -5,6 +5,7 @@
 
 #include "learner/learner.h"
 #include "learner/receiver.h"
+#include "learner/cluster/running.h"
 
 struct ft_requests;
 
@@ -22,6 +23,10 @@ ft_slurm_query_callback ft_requests_slurm_reply;
 
 /* The settings of nodes have changed; FORGET: a request to forget was accepted. */
 void ft_requests_settings_changed(struct ft_requests *requests, bool forget);
+
+/* Returns the queries about running jobs, which these requests answer; valid until
+ * ft_requests_close. */
+struct ft_running_queries *ft_requests_running(const struct ft_requests *requests);
 
 /* Returns the number of agents that wait for a change of the settings. */
 size_t ft_requests_agents(const struct ft_requests *requests);

@@ -122,20 +122,31 @@ static void service_signalled(int signal, void *data)
 
 /* ---- users' queries ---- */
 
+static bool asks_nodes(const ft_question *q)
+{
+  return q->which_asked == ft_question_run_query_tag && q->asked.run_query.live;
+}
+
 static bool step_user_query(struct ft_query *query, ft_reply *reply, void *data)
 {
   struct ft_service *service = data;
 
-  return !ft_daemon_is_own_state(service->state_fd, "foretell-learnd",
-                                 service->config.state_directory, query->question, reply) ||
-         ft_learner_step_query(service->learner, query, reply);
+  if (!ft_daemon_is_own_state(service->state_fd, "foretell-learnd", service->config.state_directory,
+                              query->question, reply))
+    return true;
+  return asks_nodes(query->question)
+             ? ft_running_step(ft_requests_running(service->requests), query, reply)
+             : ft_learner_step_query(service->learner, query, reply);
 }
 
 static void end_user_query(struct ft_query *query, void *data)
 {
   struct ft_service *service = data;
 
-  ft_learner_end_query(service->learner, query);
+  if (asks_nodes(query->question))
+    ft_running_end(ft_requests_running(service->requests), query);
+  else
+    ft_learner_end_query(service->learner, query);
 }
 
 static void open_queries(struct ft_service *service)

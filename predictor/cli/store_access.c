@@ -89,13 +89,16 @@ int ft_store_access_rejections(struct ft_store_access *records,
   return status < 0 ? -1 : 0;
 }
 
-int ft_store_access_live(struct ft_store_access *records, const struct ft_store_filter *wanted,
-                         void (*visit)(const ft_observation *observation, double now_bytes,
-                                       void *data),
-                         void *data, struct ft_error *err)
+unsigned ft_store_access_live(struct ft_store_access *records, const struct ft_store_filter *wanted,
+                              void (*visit)(const ft_observation *observation, double now_bytes,
+                                            void *data),
+                              void *data)
 {
-  return ft_store_access_asked_live(records->config.socket, records->state_fd, wanted, visit, data,
-                                    err);
+  /* a daemon that does not run here knows no running job */
+  (void)ft_store_access_asked_live(FT_DAEMON_AGENT, records->config.socket, records->state_fd,
+                                   wanted, visit, data);
+  return ft_store_access_asked_live(FT_DAEMON_LEARNER, records->config.learner_socket,
+                                    records->state_fd, wanted, visit, data);
 }
 
 void ft_store_access_close(struct ft_store_access *records)

@@ -17,7 +17,7 @@ struct ft_store_access {
   struct ft_config config; /* its state_directory is the open one */
   char path[PATH_MAX];     /* of the store */
   int state_fd;
-  struct ft_store *store;        /* NULL: not readable */
+  struct ft_store *store;             /* NULL: not readable */
   struct ft_store_access_asked *runs; /* runs received from the learner instead; NULL: none */
   bool refused;                       /* the learner has denied access to these runs */
 };
@@ -57,14 +57,15 @@ int ft_store_access_rejections(struct ft_store_access *records,
                                void *data, struct ft_error *err);
 
 /*
- * Calls VISIT with the running jobs on this node that match WANTED, as measured by the agent, and
- * the NOW_BYTES of memory that each uses now (negative: not measured). Returns -1 and fills ERR if
- * the agent does not reply.
+ * Calls VISIT with the running jobs that match WANTED: those that the agent of this host measures,
+ * and those of the nodes whose agents the learner of this host asks. A job's node that both know is
+ * visited twice. NOW_BYTES is the memory used now (negative: not measured). Returns the number of
+ * agents that the learner has got no answer from.
  */
-int ft_store_access_live(struct ft_store_access *records, const struct ft_store_filter *wanted,
-                         void (*visit)(const ft_observation *observation, double now_bytes,
-                                       void *data),
-                         void *data, struct ft_error *err);
+unsigned ft_store_access_live(struct ft_store_access *records, const struct ft_store_filter *wanted,
+                              void (*visit)(const ft_observation *observation, double now_bytes,
+                                            void *data),
+                              void *data);
 
 /*
  * Makes FILTER from --app, --user and --since; NULL: not given. SINCE is a day, a time (local zone

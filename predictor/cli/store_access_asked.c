@@ -7,7 +7,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "predictor/cli/question.h"
 #include "predictor/cli/store_access_asked.h"
 #include "predictor/core/array_grow.h"
 #include "predictor/core/text.h"
@@ -36,6 +35,7 @@ struct agent_query {
   struct ft_store_access_asked *asked;
   void (*visit)(const ft_observation *observation, double now_bytes, void *data);
   void *data;
+  unsigned silent_agents; /* as the reply has it */
   struct ft_error err;
   bool failed;
 };
@@ -46,6 +46,7 @@ static bool receive_reply(const ft_reply *reply, void *data)
   const unsigned char *at = reply->record.bytes, *end = at + reply->record.size;
   struct agent_query *h = data;
 
+  h->silent_agents = reply->silent_agents;
   while (!h->failed && end - at >= HEAD) {
     size_t length = 0;
 
@@ -82,16 +83,16 @@ static int make_store_question(const struct ft_store_filter *wanted, ft_question
   return 0;
 }
 
-static int query_agent(const char *socket, int state_fd, const struct ft_store_filter *wanted,
-                       bool live, struct agent_query *h, struct ft_error *err)
+static int query_runs(enum ft_daemon daemon, const char *socket, int state_fd,
+                      const struct ft_store_filter *wanted, bool live, struct agent_query *h,
+                      struct ft_error *err)
 {
   ft_question question;
 
   if (make_store_question(wanted, &question, err) < 0)
     return -1;
   question.asked.run_query.live = live;
-  if (ft_daemon_ask(live ? FT_DAEMON_AGENT : FT_DAEMON_LEARNER, socket, state_fd, &question,
-                    receive_reply, h, err) < 0)
+  if (ft_daemon_ask(daemon, socket, state_fd, &question, receive_reply, h, err) < 0)
     return -1;
   if (!h->failed)
     return 0;
@@ -148,7 +149,7 @@ struct ft_store_access_asked *ft_store_access_asked_open(const char *socket, int
     free(asked);
     return NULL;
   }
-  if (query_agent(socket, state_fd, wanted, false, &h, err) < 0) {
+  if (query_runs(FT_DAEMON_LEARNER, socket, state_fd, wanted, false, &h, err) < 0) {
     saved = errno;
     ft_store_access_asked_close(asked);
     errno = saved;
@@ -279,15 +280,14 @@ static int visit_live_run(const unsigned char *data, size_t length, const ft_rep
   return status;
 }
 
-int ft_store_access_asked_live(const char *socket, int state_fd,
-                               const struct ft_store_filter *wanted,
-                               void (*visit)(const ft_observation *observation, double now_bytes,
-                                             void *data),
-                               void *data, struct ft_error *err)
+unsigned ft_store_access_asked_live(
+    enum ft_daemon daemon, const char *socket, int state_fd, const struct ft_store_filter *wanted,
+    void (*visit)(const ft_observation *observation, double now_bytes, void *data), void *data)
 {
   struct agent_query h = { .take = visit_live_run, .visit = visit, .data = data };
+  struct ft_error err;
 
-  return query_agent(socket, state_fd, wanted, true, &h, err);
+  return query_runs(daemon, socket, state_fd, wanted, true, &h, &err) < 0 ? 0 : h.silent_agents;
 }
 
 /* ---- rejections ---- */

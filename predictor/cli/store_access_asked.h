@@ -5,6 +5,7 @@
 
 #include <stdbool.h>
 
+#include "predictor/cli/question.h"
 #include "predictor/core/error.h"
 #include "predictor/history/rejections.h"
 #include "predictor/history/store.h"
@@ -36,11 +37,9 @@ int ft_store_access_asked_rejections(const char *socket, int state_fd,
                                      bool (*visit)(const struct ft_rejections *one, void *data),
                                      void *data, struct ft_error *err);
 
-/* Like ft_store_access_live. */
-int ft_store_access_asked_live(const char *socket, int state_fd,
-                               const struct ft_store_filter *wanted,
-                               void (*visit)(const ft_observation *observation, double now_bytes,
-                                             void *data),
-                               void *data, struct ft_error *err);
+/* Like ft_store_access_live, but asks only DAEMON, at SOCKET. Returns 0 if it does not answer. */
+unsigned ft_store_access_asked_live(
+    enum ft_daemon daemon, const char *socket, int state_fd, const struct ft_store_filter *wanted,
+    void (*visit)(const ft_observation *observation, double now_bytes, void *data), void *data);
 
 #endif

@@ -534,7 +534,9 @@ static int check_jobs_reply(const ft_jobs_reply *r, struct ft_error *err)
 
 static int check_settings(const ft_settings *s, struct ft_error *err)
 {
-  return (unsigned)s->rule > _ft_rule_MAX ? bad(err, "rule") : 0;
+  if ((unsigned)s->rule > _ft_rule_MAX)
+    return bad(err, "rule");
+  return printable(s->run_query.app) && isfinite(s->run_query.since) ? 0 : bad(err, "run_query");
 }
 
 int ft_record_check(enum ft_record record, const void *message, struct ft_error *err)
@@ -576,6 +578,8 @@ int ft_record_check(enum ft_record record, const void *message, struct ft_error 
     return check_jobs_reply(message, err);
   case FT_RECORD_SETTINGS:
     return check_settings(message, err);
+  case FT_RECORD_RUNNING:
+    return check_reply(&((const ft_running *)message)->reply, err);
   case FT_RECORD_JOBS_QUERY:
   case FT_RECORD_SETTINGS_QUERY:
     return 0;

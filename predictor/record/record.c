@@ -53,7 +53,8 @@ static const struct record_type {
                              offsetof(ft_jobs_reply, schema) },
   [FT_RECORD_SETTINGS_QUERY] = { "query of settings", ft_settings_query_fields,
                                  offsetof(ft_settings_query, schema) },
-  [FT_RECORD_SETTINGS] = { "settings", ft_settings_fields, offsetof(ft_settings, schema) }
+  [FT_RECORD_SETTINGS] = { "settings", ft_settings_fields, offsetof(ft_settings, schema) },
+  [FT_RECORD_RUNNING] = { "running jobs", ft_running_fields, offsetof(ft_running, schema) }
 };
 
 static bool write_to_buf(pb_ostream_t *stream, const pb_byte_t *data, size_t length)

@@ -26,6 +26,7 @@ union fuzz_message {
   ft_jobs_reply jobs_reply;
   ft_settings_query settings_query;
   ft_settings settings;
+  ft_running running;
 };
 
 #endif

@@ -31,7 +31,8 @@ struct job {
   ft_observation shown;      /* of the running runs, else of all, the one with the highest peak */
   unsigned running;
   double now_bytes; /* current use of the shown run if it is running; negative: not measured */
-  struct ft_job_nodes nodes; /* of the shown run; none if it is running */
+  struct ft_job_nodes nodes; /* of the shown run */
+  unsigned silent_agents;    /* their running jobs are unknown */
   struct ft_next next;
   bool has_next;
   struct ft_error no_next; /* why there is no recommendation */
@@ -80,13 +81,16 @@ static void visit_live(const ft_observation *o, double now_bytes, void *data)
 {
   struct job *job = data;
   double peak = ft_observation_peak(o, o->rule);
+  enum ft_job_news news = ft_job_nodes_add(&job->nodes, o);
 
+  if (news == FT_JOB_NOTHING)
+    return;
   if (!job->running || peak > ft_observation_peak(&job->shown, job->shown.rule)) {
     job->shown = *o;
     job->now_bytes = now_bytes;
   }
-  job->running++;
-  job->runs++;
+  job->running += news == FT_JOB_RUN;
+  job->runs += news == FT_JOB_RUN;
   job->max_peak = fmax(job->max_peak, peak);
   if (peak > 0)
     job->min_peak = job->min_peak > 0 ? fmin(job->min_peak, peak) : peak;
@@ -412,7 +416,7 @@ static int print_job_json(const struct job *job)
 
 static int show_job_result(struct job *job)
 {
-  struct ft_error err, why;
+  struct ft_error err;
 
   if (!ft_store_access_job(job->word, &job->filter))
     return ft_print_error(job->name, FT_EXIT_USAGE, "'%s': expected a job such as 139 or 139_4",
@@ -420,12 +424,16 @@ static int show_job_result(struct job *job)
   if (ft_store_access_ask(&job->records, job->state, &job->filter, &err) < 0 ||
       ft_store_access_each(&job->records, &job->filter, visit_job_run, job, &err) < 0)
     return ft_print_error(job->name, FT_EXIT_SYSTEM, "%s", err.text);
-  /* without a reply from an agent no run is known to be running */
-  (void)ft_store_access_live(&job->records, &job->filter, visit_live, job, &why);
+  job->silent_agents = ft_store_access_live(&job->records, &job->filter, visit_live, job);
+  if (job->silent_agents && (job->running || !job->runs))
+    (void)ft_print_error(job->name, FT_EXIT_DONE,
+                         "no answer from %u node%s, whose running jobs are not shown",
+                         job->silent_agents, job->silent_agents == 1 ? "" : "s");
   if (!job->runs)
     return ft_print_error(job->name, FT_EXIT_NO, "%s: no runs of this job", job->word);
-  if (!job->running &&
-      ft_job_nodes_read(job->state, &job->filter, &job->shown, &job->nodes, &err) < 0)
+  if (job->running)
+    ft_job_nodes_keep(&job->nodes, &job->shown);
+  else if (ft_job_nodes_read(job->state, &job->filter, &job->shown, &job->nodes, &err) < 0)
     return ft_print_error(job->name, FT_EXIT_SYSTEM, "%s", err.text);
   ft_error_set(&job->no_next, "unknown: the job's app is unknown");
   job->has_next = job->shown.submission.app[0] &&

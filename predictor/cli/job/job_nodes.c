@@ -15,20 +15,18 @@
 /* Maximum number of nodes of a job that are shown. Chosen by judgement. */
 enum { MAX_NODES = 65536 };
 
-static bool collect_node(const ft_observation *o, void *data)
+static bool add_job_node(struct ft_job_nodes *nodes, const ft_observation *o)
 {
-  struct ft_job_nodes *nodes = data;
   struct ft_job_node *grown, *node;
 
-  if (ft_observation_run_key(o) != nodes->run)
-    return true;
   grown = ft_array_grow(nodes->node, &nodes->room, nodes->count, sizeof *grown, MAX_NODES);
   if (!grown)
     return false;
   nodes->node = grown;
   node = &grown[nodes->count++];
   *node =
-      (struct ft_job_node){ .peak = ft_observation_peak(o, o->rule),
+      (struct ft_job_node){ .run = ft_observation_run_key(o),
+                            .peak = ft_observation_peak(o, o->rule),
                             .limit = o->has_limit_bytes ? (double)o->limit_bytes : 0,
                             .cpu_seconds = o->has_cpu_seconds ? o->cpu_seconds : 0,
                             .runtime = o->runtime_seconds,
@@ -38,6 +36,13 @@ static bool collect_node(const ft_observation *o, void *data)
                             .outcome = o->outcome };
   memcpy(node->node, o->node, sizeof node->node);
   return true;
+}
+
+static bool collect_node(const ft_observation *o, void *data)
+{
+  struct ft_job_nodes *nodes = data;
+
+  return ft_observation_run_key(o) != nodes->run || add_job_node(nodes, o);
 }
 
 static int compare_node_names(const void *a, const void *b)
@@ -63,6 +68,33 @@ int ft_job_nodes_read(const char *state, const struct ft_store_filter *filter,
   if (nodes->count)
     qsort(nodes->node, nodes->count, sizeof *nodes->node, compare_node_names);
   return status;
+}
+
+enum ft_job_news ft_job_nodes_add(struct ft_job_nodes *nodes, const ft_observation *o)
+{
+  enum ft_job_news news = FT_JOB_RUN;
+  uint64_t run = ft_observation_run_key(o);
+
+  for (size_t i = 0; i < nodes->count; i++)
+    if (nodes->node[i].run == run) {
+      news = FT_JOB_NODE;
+      if (strcmp(nodes->node[i].node, o->node) == 0)
+        return FT_JOB_NOTHING;
+    }
+  return add_job_node(nodes, o) ? news : FT_JOB_NOTHING;
+}
+
+void ft_job_nodes_keep(struct ft_job_nodes *nodes, const ft_observation *run)
+{
+  size_t kept = 0;
+
+  nodes->run = ft_observation_run_key(run);
+  for (size_t i = 0; i < nodes->count; i++)
+    if (nodes->node[i].run == nodes->run)
+      nodes->node[kept++] = nodes->node[i];
+  nodes->count = kept;
+  if (kept)
+    qsort(nodes->node, kept, sizeof *nodes->node, compare_node_names);
 }
 
 void ft_job_nodes_free(struct ft_job_nodes *nodes)

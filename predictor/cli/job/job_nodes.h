@@ -9,6 +9,7 @@
 
 /* What one node recorded. Absent values are 0; KILLED_AT is negative then. */
 struct ft_job_node {
+  uint64_t run; /* ft_observation_run_key */
   char node[64];
   double peak, limit, cpu_seconds, runtime, killed_at;
   uint32_t cpus;
@@ -28,6 +29,15 @@ struct ft_job_nodes {
  */
 int ft_job_nodes_read(const char *state, const struct ft_store_filter *filter,
                       const ft_observation *run, struct ft_job_nodes *nodes, struct ft_error *err);
+
+/* What is new in an observation of a running job. */
+enum ft_job_news { FT_JOB_NOTHING, FT_JOB_NODE, FT_JOB_RUN };
+
+/* Adds a running job's observation, of any run. NODES->run is not used. */
+enum ft_job_news ft_job_nodes_add(struct ft_job_nodes *nodes, const ft_observation *o);
+
+/* Removes the nodes of other runs than RUN's, and sorts the rest. */
+void ft_job_nodes_keep(struct ft_job_nodes *nodes, const ft_observation *run);
 void ft_job_nodes_free(struct ft_job_nodes *nodes);
 
 /* Prints the number of nodes and their peaks after LABEL, as one line; nothing for a job on one
