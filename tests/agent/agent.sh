@@ -194,7 +194,7 @@ echo "JobId=21 JobName=test UserId=x(0) GroupId=x(0) JobState=TIMEOUT Restarts=0
   "SubmitTime=2026-01-02T03:04:05" >"$FT_SCONTROL/job_21"
 stop KILL
 start
-wait_until 60 log_has 'job 21: long, timeout'
+wait_until 150 log_has 'job 21: long, timeout'
 ok $? "the outcome of a run that ended without an agent comes from Slurm"
 
 # The disk had the run, but neither its model nor the record of its publication.
