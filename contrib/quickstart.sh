@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-3.0-or-later
 # Demonstrates foretell in a minute or two on a bare Debian 12, as root: installs packages,
-# builds, starts a private one-node Slurm (munge, slurmctld, slurmd, foretelld, foretell-learnd) in a
+# builds, starts a private Slurm of two nodes (munge, slurmctld, slurmd, foretelld, foretell-learnd) in a
 # scratch directory, and shows foretell's main task with a real program. All processes
 # and files are removed at the end.
 #
@@ -89,9 +89,31 @@ mkdir "$scratch/build"
 run_quietly "packages from Debian" install_packages $packages_build
 run_quietly "build into $scratch/root" build
 
-step "2  A private Slurm of one node"
+# The second node is a host as far as foretell is concerned: its slurmd and its agent see a run directory of their
+# own in place of the first node's.
+second=$scratch/second
+enter_second=$second/enter
+prepare_second() {
+  mkdir -p "$second"/{run,state} "$scratch/run/foretell" && cat >"$enter_second" <<END && chmod 0755 "$enter_second"
+#!/bin/sh
+exec unshare --mount sh -c 'mount --bind "\$0" "\$1" && shift && exec "\$@"' $second/run $scratch/run/foretell "\$@"
+END
+  "$enter_second" true 2>/dev/null && cluster_port || return 1
+  cat >"$second/foretell.conf" <<END
+state_dir = "$second/state"
+learner = "127.0.0.1:$cluster_found_port"
+munge_socket = "$scratch/munge/socket"
+END
+}
+start_second_agent() {
+  cluster_spawn foretelld-second "$enter_second" "$FT_AGENT" --config="$second/foretell.conf"
+  wait_until 15 test -S "$second/run/agent.sock"
+}
+
+step "2  A private Slurm of two nodes"
 FT_ENFORCE=rss
 [ "$(cluster_cgroup_version)" = cgroup/v1 ] && [ -w /sys/fs/cgroup/memory ] && FT_ENFORCE=cgroup
+FT_NODES='one 8 8000'
 FT_PARTITIONS='PartitionName=main Nodes=@one@ Default=YES DefMemPerCPU=100 MaxTime=60'
 FT_PLUGIN=$scratch/root/lib/slurm/spank_foretell.so
 FT_PLUGSTACK=required
@@ -104,7 +126,21 @@ FT_FORETELL_CONF='mode = "check"
 reject_probability = 0.5
 floor = "16M"
 round = "1M"'
+if prepare_second; then
+  FT_NODES="$FT_NODES
+two 8 8000"
+  FT_PARTITIONS="$FT_PARTITIONS
+PartitionName=second Nodes=@two@ DefMemPerCPU=100 MaxTime=60"
+  FT_FORETELL_CONF="$FT_FORETELL_CONF
+listen = \"127.0.0.1:$cluster_found_port\"
+munge_socket = \"$scratch/munge/socket\""
+  FT_SLURMD_PREFIX_two=$enter_second
+else
+  second=
+  print_line "  one node only: this machine permits no mount namespaces, of which the second is made"
+fi
 cluster_start || fail "Slurm could not be started"
+[ -z "$second" ] || start_second_agent || fail "the second node's agent does not start"
 export PATH=$scratch/root/bin:$PATH
 case $FT_ENFORCE in
 cgroup) print_line "  munge, slurmctld, slurmd, foretelld and foretell-learnd run; the kernel kills a job above its memory (task/cgroup)" ;;
@@ -163,7 +199,18 @@ as_user sbatch "$suggestion" sort.sh words-40.txt
 print_line "  job $id: COMPLETED"
 wait_until 15 has_runs 7 || fail "the run was not learned"
 
-step "6  The report"
+if [ -n "$second" ]; then
+  step "6  A job on the second node, which has run none"
+  print_line "  The nodes' agents send their runs to one learner, the second's over TCP with MUNGE."
+  as_user sbatch --partition=second --predict-mem sort.sh words-48.txt
+  grep -q "foretell: .*(7 runs); --mem set to" <<<"$out" || fail "the first node's runs do not predict the second's job"
+  [ "$(job_wait "$id")" = COMPLETED ] || fail "the second node's job did not complete"
+  wait_until 15 has_runs 8 || fail "the second node's run was not learned"
+  print_line "  foretell job $id:"
+  foretell job "$id" 2>&1 | show
+fi
+
+step "7  The report"
 foretell report 2>&1 | show
 
 if [ -n "$keep" ]; then

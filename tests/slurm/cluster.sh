@@ -22,7 +22,8 @@
 #   FT_SLURMDBD      not empty: accounting in a slurmdbd with a mariadbd of its own
 #   FT_SLURMDBD_CONF more lines of slurmdbd.conf
 #   FT_ADDRESS       the address of every daemon
-#   FT_SLURMD_PREFIX a command that starts slurmd, for example in another cgroup
+#   FT_SLURMD_PREFIX a command that starts slurmd, for example in another cgroup; FT_SLURMD_PREFIX_NAME that of
+#                    the node NAME
 # Set afterwards: $scratch, $SLURM_CONF (exported), $cluster_work (writable by all users).
 
 : "${FT_ENFORCE=none}"
@@ -302,14 +303,15 @@ cluster_accounts() {
 }
 
 cluster_start_slurmd() {
-  local name rest
+  local name rest prefix
   while read -r name rest; do
     case $name in
     '' | *:down) continue ;;
     esac
     mkdir -p "$scratch/spool/$(cluster_node "$name")"
+    prefix=FT_SLURMD_PREFIX_$name
     # The full path is needed under valgrind: slurmd 24.11 cannot use /proc/self/exe there.
-    cluster_spawn "slurmd-$name" $FT_SLURMD_PREFIX "$(command -v slurmd)" -D -f "$SLURM_CONF" -N "$(cluster_node "$name")" \
+    cluster_spawn "slurmd-$name" ${!prefix-$FT_SLURMD_PREFIX} "$(command -v slurmd)" -D -f "$SLURM_CONF" -N "$(cluster_node "$name")" \
       -L "$scratch/log/slurmd-$name.log"
   done <<<"$FT_NODES"
 }
