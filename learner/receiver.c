@@ -52,6 +52,7 @@ struct ft_receiver {
   struct ft_access *access;                               /* NULL: a Unix socket */
   double complain_at; /* monotonic; no rejected request is logged before */
   bool running;       /* inside MHD_run */
+  bool closing;       /* the handler's data may be freed already */
 };
 
 static void run_http(struct ft_receiver *receiver)
@@ -193,7 +194,7 @@ static enum MHD_Result begin_request(struct ft_receiver *receiver, struct MHD_Co
   ft_buf_init(&c->reply, FT_LIMIT_RECORD);
   if (!receiver->access && !is_peer_allowed(http))
     return reject_request(c, MHD_HTTP_FORBIDDEN, "only root and the learner's user may send this");
-  if (receiver->write_metrics && strcmp(url, FT_METRICS_PATH) == 0 &&
+  if (receiver->write_metrics && !receiver->closing && strcmp(url, FT_METRICS_PATH) == 0 &&
       strcmp(method, MHD_HTTP_METHOD_GET) == 0)
     return reply_metrics(c);
   status = find_exchange(url, method, &c->received.exchange);
@@ -215,6 +216,8 @@ static enum MHD_Result accept_request(struct ft_receiver *receiver, struct conne
     status = decompress_body(c, &err);
   if (status)
     return reject_request(c, status, err.text);
+  if (receiver->closing)
+    return reject_request(c, MHD_HTTP_SERVICE_UNAVAILABLE, "foretell-learnd is stopping");
   receiver->handler(&c->received, receiver->data);
   if (c->status)
     return queue_reply(c);
@@ -387,6 +390,7 @@ void ft_receiver_close(struct ft_receiver *receiver)
 {
   if (!receiver)
     return;
+  receiver->closing = true;
   ft_loop_cancel(receiver->loop, &receiver->timer);
   if (receiver->watch.fd >= 0)
     ft_loop_unwatch(receiver->loop, &receiver->watch);
