@@ -148,7 +148,8 @@ static void take_settings(struct ft_node_settings *settings, const ft_settings *
 
   settings->number = new->number;
   settings->calls.changed(new, settings->calls.data);
-  if (before && new->forget_number > before)
+  /* also of an agent that has just started, if there was a request since the learner's start */
+  if (new->forget_number > before)
     settings->calls.forgotten(settings->calls.data);
   /* at first, too: an earlier agent may have been killed after a request to forget */
   if (!before || new->forget_number > before)

@@ -13,7 +13,7 @@ file=$(model hog)
 rm "$file"
 mkdir -p "$file/inside"
 "$announce" "$socket" job=2 app=hog -- true
-wait_until 60 log_has 'job 2: model of hog of user [0-9]+ not updated: .*hog'
+wait_until 60 log_has 'model of hog of user [0-9]+ not published: .*hog'
 ok $? "the log reports a model that cannot be written"
 "$announce" "$socket" job=3 app=other -- true
 wait_until 60 model other

@@ -27,6 +27,9 @@ found() {
 is_found() {
   [ -n "$(found "$1")" ]
 }
+is_gone() {
+  [ -z "$(found "$1")" ]
+}
 # job ID UID APP: a run of this job
 job() {
   "$announce" "$socket" job="$1" uid="$2" app="$3" feature="$3:1" -- true
@@ -121,6 +124,7 @@ cp "$scratch/late.obs" "$state/spool/0123456789abcdef.obs"
 echo "LATE, cut short" >"$state/spool/fedcba9876543210.obs"
 start
 is "$(as 1001 LATE)" "forgot 1 run of 1 app (1 model removed)" "a run that waits in the spool is forgotten"
+wait_until 60 is_gone LATE
 is "$(found LATE)" "" "damaged files in the spool are removed"
 stop
 cp "$scratch/late.obs" "$state/spool/0123456789abcdef.obs"
@@ -131,6 +135,7 @@ done
 start
 wait_until 60 spooled 0
 is "$(stored "job_id = 7")" 0 "a late spool file brings nothing back"
+wait_until 60 is_gone LATE
 is "$(found LATE)" "" "the temporary files are removed"
 
 mkfifo "$scratch/go"
@@ -139,15 +144,12 @@ running=$!
 wait_until 60 is_found RUNNING
 cp -r "$state/live" "$scratch/live"
 is "$(as 1001 RUNNING)" "forgot 0 runs of 0 apps (0 models removed)" "the app of a running job can be forgotten"
-is_gone() {
-  [ -z "$(found "$1")" ]
-}
-wait_until 10 is_gone RUNNING
+wait_until 60 is_gone RUNNING
 ok $? "its journal is removed"
 stop KILL
 cp -r "$scratch/live" "$state"
 start
-wait_until 10 is_gone RUNNING
+wait_until 60 is_gone RUNNING
 ok $? "a journal that is read after a crash is removed"
 open_fifo 60 "$scratch/go"
 wait_child 60 "$running"
