@@ -430,7 +430,7 @@ cluster_stop() {
     scancel --state=suspended 2>/dev/null
     wait_until 15 cluster_no_jobs
   fi
-  for file in "$scratch"/run/slurmd-*; do
+  for file in "$scratch"/run/slurmd-* "$scratch"/run/foretelld-*; do
     case $file in
     *.pid) ;;
     *) cluster_kill "${file##*/}" ;;
