@@ -8,7 +8,7 @@
 
 #include "predictor/core/error.h"
 
-/* 1 if ptrace is given up; 0 under AddressSanitizer, whose search for leaks traces the process. */
+/* 1 if ptrace is given up; 0 under AddressSanitizer: its leak checker traces the process. */
 #if defined(__SANITIZE_ADDRESS__)
 #define FT_SYSTEM_CALLS_PTRACE 0
 #elif defined(__has_feature)

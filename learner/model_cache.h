@@ -22,7 +22,7 @@ struct ft_cached_app {
   ft_model model;
   ft_performance performance;
   bool model_changed, performance_changed; /* since the files were written */
-  int64_t mark;   /* newest stale mark (stale_models.h) whose runs are in the models; 0: none */
+  int64_t mark;   /* newest stale mark (stale_models.h) contained in the models; 0: none */
   bool index_due; /* the index of similar apps is to be updated, under these keys: */
   char similarity_keys[FT_SIMILARITIES][80];
   double used;      /* by ft_model_cache_find_or_add */

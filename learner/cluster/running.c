@@ -11,7 +11,7 @@
 #include "predictor/core/array_grow.h"
 #include "predictor/core/io.h"
 
-/* Agents that are remembered, as many as can connect. */
+/* Limit of remembered agents: the connections that receiver.c accepts. */
 #define KNOWN_AGENTS 20000
 /* An agent that has not connected for so long, in seconds, is no longer missed: its node was
  * removed. Twice the time for which a query of settings is held. */
@@ -43,7 +43,7 @@ struct part {
 /* A query of a user. */
 struct question {
   uint64_t number;
-  ft_run_query wanted; /* its user is the one whose jobs may be shown */
+  ft_run_query wanted; /* with the user who may see the jobs */
   double due;          /* monotonic */
   struct {
     uint64_t number;
@@ -343,7 +343,7 @@ struct ft_running_queries *ft_running_open(void (*ask)(void *data), void *data)
     return NULL;
   queries->ask = ask;
   queries->data = data;
-  /* differs from the numbers of an earlier process, whose questions agents may still answer */
+  /* differs from the numbers of an earlier process: agents may still answer its questions */
   queries->number = (uint64_t)(1e6 * ft_io_now());
   return queries;
 }

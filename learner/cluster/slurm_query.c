@@ -196,7 +196,7 @@ static void scontrol_finished(const struct ft_subprocess_result *result, void *d
     warn_once(stage, err.text);
   else
     stage->warned = false;
-  /* the job whose record is endless, or which slurmctld does not answer, stops no others */
+  /* a job with an endless record, or without a reply of slurmctld, delays no other job */
   fail_jobs(stage, i, i > 0 || result->too_long);
   schedule_stage(&query->slurmdbd);
   end_query_batch(stage);
