@@ -44,11 +44,11 @@ struct ft_tombstone {
 /* The state of a pass. */
 struct ft_forget_pass {
   struct ft_tombstone tombstone;
-  bool dry_run;    /* count only, remove nothing */
-  uint64_t runs;   /* removed so far; of a dry run, to be removed */
+  bool dry_run;      /* count only, remove nothing */
+  uint64_t runs;     /* removed so far; of a dry run, to be removed */
   uint64_t stripped; /* reduced to policy overrides so far */
-  uint64_t models; /* apps without any run left */
-  uint64_t *apps;  /* ascending hashes of the affected apps; freed by ft_forget_pass_free */
+  uint64_t models;   /* apps without any run left */
+  uint64_t *apps;    /* ascending hashes of the affected apps; freed by ft_forget_pass_free */
   size_t app_count, app_capacity;
   int64_t row; /* rows up to this number are done */
   bool marked; /* the store file is marked for overwriting */

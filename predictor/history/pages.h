@@ -9,7 +9,8 @@
 
 #include "predictor/history/store.h"
 
-/* Position of the last visited run; { INFINITY, 0 } at the start. */
+/* Position of the last visited run. At the start { INFINITY, 0 }, for ft_store_learn_page
+ * { -INFINITY, 0 }. */
 struct ft_store_cursor {
   double time; /* end_time, UTC seconds */
   int64_t row;
@@ -26,6 +27,19 @@ int ft_store_page(struct ft_store *store, uint32_t uid, const char *app, double 
                   struct ft_store_cursor *cursor, unsigned limit,
                   bool (*visit)(const ft_observation *observation, void *data), void *data,
                   struct ft_error *err);
+
+/*
+ * Calls VISIT for the next LIMIT runs of UID's APP (of all users for FT_STATE_POOLED) that models
+ * learn: oldest first, without those that wait for other nodes. Starts after CURSOR and advances
+ * it; of runs with one end time none is skipped or repeated. VISIT returns 0, or -1 to stop before
+ * the run and fills ERR. Returns the number of visited runs, below LIMIT after the last; -1 on
+ * error and fills ERR.
+ */
+int ft_store_learn_page(struct ft_store *store, uint32_t uid, const char *app,
+                        struct ft_store_cursor *cursor, unsigned limit,
+                        int (*visit)(const ft_observation *observation, void *data,
+                                     struct ft_error *err),
+                        void *data, struct ft_error *err);
 
 /*
  * Replaces *UID and APP by the next app with runs, in order of uid and name; 0 and "" give the

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* The store of observations, an SQLite file. One writer (the learner or an import), any readers. */
+/* The store of observations. One writer (the learner or an import), any readers. This header and
+ * those of its kind beside it are the interface; a folder holds its implementation (sqlite/). */
 #ifndef FT_HISTORY_STORE_H
 #define FT_HISTORY_STORE_H
 
@@ -25,7 +26,7 @@ void ft_store_close(struct ft_store *store);
  */
 void ft_store_set_wait(struct ft_store *store, int milliseconds);
 
-/* Sets the page cache's limit, initially SQLite's 2000 KiB. */
+/* Limits the memory in which STORE caches what it has read to KIB, initially 2000 KiB. */
 void ft_store_set_cache(struct ft_store *store, int kib);
 
 /*

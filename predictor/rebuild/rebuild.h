@@ -5,13 +5,12 @@
 
 #include <stdint.h>
 
-#include "predictor/history/store.h"
+#include "predictor/history/pages.h"
 
 struct ft_rebuild {
-  ft_model model;             /* memory, from the runs read so far */
-  ft_performance performance; /* run times, from the same runs */
-  double time;                /* end_time of the last run read, UTC seconds */
-  int64_t row;                /* row of the last run read */
+  ft_model model;                /* memory, from the runs read so far */
+  ft_performance performance;    /* run times, from the same runs */
+  struct ft_store_cursor cursor; /* the last run read */
 };
 
 /* Sets REBUILD to empty models of UID's APP (of all users for FT_STATE_POOLED) under the accounting

@@ -9,7 +9,7 @@
 
 #include "predictor/core/io.h"
 #include "predictor/history/expire.h"
-#include "predictor/history/schema.h"
+#include "predictor/history/sqlite/schema.h"
 #include "predictor/history/stale_models.h"
 #include "tests/unit/scratch.h"
 

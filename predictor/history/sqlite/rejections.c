@@ -5,7 +5,7 @@
 #include <sqlite3.h>
 
 #include "predictor/history/rejections.h"
-#include "predictor/history/store_private.h"
+#include "predictor/history/sqlite/store_private.h"
 
 #define DAY_SECONDS 86400.0
 /* Maximum time in seconds since 1970; limits the day to an integer. */

@@ -6,8 +6,8 @@
 
 #include "predictor/core/hash.h"
 #include "predictor/core/text.h"
-#include "predictor/history/store_private.h"
-#include "predictor/history/tombstones.h"
+#include "predictor/history/sqlite/store_private.h"
+#include "predictor/history/sqlite/tombstones.h"
 
 /* Maximum number of a user's tombstones without a job; ft_store_put compares each run with all of
  * them. Chosen by judgement. */

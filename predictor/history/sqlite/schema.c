@@ -11,7 +11,7 @@
 #include "predictor/core/buf.h"
 #include "predictor/core/io.h"
 #include "predictor/history/fields.h"
-#include "predictor/history/schema.h"
+#include "predictor/history/sqlite/schema.h"
 
 /* PRAGMA application_id of a store, "ftel"; file(1) shows it. */
 enum { APPLICATION_ID = 0x6674656c };

@@ -8,12 +8,12 @@
 
 #include "predictor/core/buf.h"
 #include "predictor/core/text.h"
-#include "predictor/history/row.h"
-#include "predictor/history/schema.h"
+#include "predictor/history/sqlite/row.h"
+#include "predictor/history/sqlite/schema.h"
 #include "predictor/history/stale_models.h"
 #include "predictor/history/store.h"
-#include "predictor/history/store_private.h"
-#include "predictor/history/tombstones.h"
+#include "predictor/history/sqlite/store_private.h"
+#include "predictor/history/sqlite/tombstones.h"
 
 struct ft_store *ft_store_open(const char *path, bool create, struct ft_error *err)
 {

@@ -9,11 +9,11 @@
 #include "predictor/core/buf.h"
 #include "predictor/core/io.h"
 #include "predictor/history/merge.h"
-#include "predictor/history/row.h"
-#include "predictor/history/run_nodes.h"
+#include "predictor/history/sqlite/row.h"
+#include "predictor/history/sqlite/run_nodes.h"
 #include "predictor/history/store.h"
-#include "predictor/history/store_private.h"
-#include "predictor/history/tombstones.h"
+#include "predictor/history/sqlite/store_private.h"
+#include "predictor/history/sqlite/tombstones.h"
 #include "predictor/record/state_files.h"
 
 static int prepare_put(struct ft_store *store, struct ft_error *err)

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* The store's internals, shared by the files that work on its tables. */
-#ifndef FT_HISTORY_STORE_PRIVATE_H
-#define FT_HISTORY_STORE_PRIVATE_H
+#ifndef FT_HISTORY_SQLITE_STORE_PRIVATE_H
+#define FT_HISTORY_SQLITE_STORE_PRIVATE_H
 
 #include <sqlite3.h>
 #include <stdbool.h>

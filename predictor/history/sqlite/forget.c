@@ -7,12 +7,12 @@
 #include "predictor/core/hash.h"
 #include "predictor/history/forget.h"
 #include "predictor/history/rejections.h"
-#include "predictor/history/row.h"
-#include "predictor/history/run_nodes.h"
-#include "predictor/history/schema.h"
+#include "predictor/history/sqlite/row.h"
+#include "predictor/history/sqlite/run_nodes.h"
+#include "predictor/history/sqlite/schema.h"
 #include "predictor/history/stale_models.h"
-#include "predictor/history/store_private.h"
-#include "predictor/history/tombstones.h"
+#include "predictor/history/sqlite/store_private.h"
+#include "predictor/history/sqlite/tombstones.h"
 
 /* Rows read per step, in some 1 ms. */
 enum { ROWS_PER_STEP = 256 };

@@ -5,10 +5,10 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "predictor/history/row.h"
-#include "predictor/history/run_nodes.h"
+#include "predictor/history/sqlite/row.h"
+#include "predictor/history/sqlite/run_nodes.h"
 #include "predictor/history/store.h"
-#include "predictor/history/store_private.h"
+#include "predictor/history/sqlite/store_private.h"
 
 /* Returns a statement with the columns id, records and ft_row_columns of the runs that FILTER
  * selects; NULL on error. */

@@ -5,8 +5,8 @@
 
 #include "predictor/core/text.h"
 #include "predictor/history/merge.h"
-#include "predictor/history/run_nodes.h"
-#include "predictor/history/schema.h"
+#include "predictor/history/sqlite/run_nodes.h"
+#include "predictor/history/sqlite/schema.h"
 #include "predictor/history/stale_models.h"
 #include "predictor/history/store.h"
 

@@ -5,9 +5,9 @@
 #include <string.h>
 
 #include "predictor/core/text.h"
-#include "predictor/history/schema.h"
+#include "predictor/history/sqlite/schema.h"
 #include "predictor/history/stale_models.h"
-#include "predictor/history/store_private.h"
+#include "predictor/history/sqlite/store_private.h"
 
 /* Keys of the table meta. */
 #define PUBLISHED "published"

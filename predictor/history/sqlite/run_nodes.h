@@ -9,10 +9,10 @@
  *   learn it once and whole.
  * Records without a job ID are never grouped. A trigger removes the rows of a run together.
  */
-#ifndef FT_HISTORY_RUN_NODES_H
-#define FT_HISTORY_RUN_NODES_H
+#ifndef FT_HISTORY_SQLITE_RUN_NODES_H
+#define FT_HISTORY_SQLITE_RUN_NODES_H
 
-#include "predictor/history/store_private.h"
+#include "predictor/history/sqlite/store_private.h"
 
 /* SQL conditions: the row stands for a run; for a run that models have learnt or have to learn. */
 #define FT_SQL_IS_RUN "ifnull(records, 1) <> 0"

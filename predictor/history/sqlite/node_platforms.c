@@ -2,7 +2,7 @@
 #include "config.h"
 
 #include "predictor/history/node_platforms.h"
-#include "predictor/history/store_private.h"
+#include "predictor/history/sqlite/store_private.h"
 
 int ft_store_each_node(struct ft_store *store, int64_t *after, unsigned limit,
                        void (*visit)(const char *node, const char *platform, double time,
@@ -31,6 +31,34 @@ int ft_store_each_node(struct ft_store *store, int64_t *after, unsigned limit,
   status = ft_store_step_status(store, step, "read", err);
   if (status == 0)
     *after = last;
+  sqlite3_finalize(statement);
+  return status;
+}
+
+int ft_store_each_app_of_platforms(struct ft_store *store, unsigned limit,
+                                   int (*visit)(const char *app, uint32_t uid, void *data,
+                                                struct ft_error *err),
+                                   void *data, struct ft_error *err)
+{
+  static const char sql[] =
+      "SELECT app, uid FROM observation"
+      " WHERE app <> '' AND platform <> '' AND runtime_seconds > 0"
+      " AND outcome = ?1 GROUP BY app, uid HAVING min(platform) < max(platform)"
+      " ORDER BY max(end_time) DESC LIMIT ?2";
+  sqlite3_stmt *statement = ft_store_prepare(
+      store, "prepare", sql,
+      FT_VALUES(FT_TEXT(ft_outcome_name(FT_OUTCOME_COMPLETED)), FT_INT(limit)), err);
+  int step = SQLITE_DONE, status = 0;
+  struct ft_store_app app;
+
+  if (!statement)
+    return -1;
+  while (status == 0 && (step = sqlite3_step(statement)) == SQLITE_ROW) {
+    ft_store_column_text(statement, 0, app.app, sizeof app.app);
+    status = visit(app.app, (uint32_t)sqlite3_column_int64(statement, 1), data, err);
+  }
+  if (status == 0)
+    status = ft_store_step_status(store, step, "read", err);
   sqlite3_finalize(statement);
   return status;
 }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Opens, checks, creates and upgrades the store's file. */
-#ifndef FT_HISTORY_SCHEMA_H
-#define FT_HISTORY_SCHEMA_H
+#ifndef FT_HISTORY_SQLITE_SCHEMA_H
+#define FT_HISTORY_SQLITE_SCHEMA_H
 
 #include <sqlite3.h>
 #include <stdbool.h>

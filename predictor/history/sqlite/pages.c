@@ -5,8 +5,9 @@
 #include <stdlib.h>
 
 #include "predictor/history/pages.h"
-#include "predictor/history/run_nodes.h"
-#include "predictor/history/store_private.h"
+#include "predictor/history/sqlite/run_nodes.h"
+#include "predictor/history/sqlite/store_private.h"
+#include "predictor/record/state_files.h"
 
 enum { APP_SIZE = sizeof((struct ft_store_app *)NULL)->app };
 
@@ -54,6 +55,58 @@ int ft_store_page(struct ft_store *store, uint32_t uid, const char *app, double 
     status = ft_store_step_status(store, step, "read", err);
 out:
   sqlite3_finalize(s);
+  free(o);
+  return status < 0 ? -1 : visited;
+}
+
+/* Returns the cached statement that selects the next LIMIT runs after CURSOR; NULL on error and
+ * fills ERR. */
+static sqlite3_stmt *select_learnt_runs(struct ft_store *store, uint32_t uid, const char *app,
+                                        const struct ft_store_cursor *cursor, unsigned limit,
+                                        struct ft_error *err)
+{
+  bool pooled = uid == FT_STATE_POOLED;
+  const struct ft_sql_value *values = FT_VALUES(FT_TEXT(app), FT_INT(uid), FT_REAL(cursor->time),
+                                                FT_INT(cursor->row), FT_INT(limit));
+  sqlite3_stmt **cached = pooled ? &store->pooled_page : &store->page;
+
+  if (*cached)
+    return ft_store_bind(store, *cached, "read", values, err) < 0 ? NULL : *cached;
+#define NEXT_RUNS                                                                                  \
+  " AND (end_time, id) > (?3, ?4) AND " FT_SQL_IS_LEARNT " ORDER BY end_time, id LIMIT ?5"
+  return *cached = ft_store_prepare_columns(
+             store, "SELECT id, end_time, records, ",
+             pooled ? " FROM observation WHERE app = ?1 AND ?2 = ?2" NEXT_RUNS
+                    : " FROM observation WHERE app = ?1 AND uid = ?2" NEXT_RUNS,
+             values, err);
+#undef NEXT_RUNS
+}
+
+int ft_store_learn_page(struct ft_store *store, uint32_t uid, const char *app,
+                        struct ft_store_cursor *cursor, unsigned limit,
+                        int (*visit)(const ft_observation *observation, void *data,
+                                     struct ft_error *err),
+                        void *data, struct ft_error *err)
+{
+  sqlite3_stmt *s = select_learnt_runs(store, uid, app, cursor, limit, err);
+  ft_observation *o = malloc(sizeof *o);
+  int visited = 0, status = 0, step = SQLITE_DONE;
+
+  if (!s || !o) {
+    status = s ? ft_error_set(err, "%s: out of memory", store->path) : -1;
+    goto out;
+  }
+  while ((step = sqlite3_step(s)) == SQLITE_ROW) {
+    status = ft_run_nodes_read(store, s, 2, false, o, err) < 0 ? -1 : visit(o, data, err);
+    if (status < 0)
+      goto out;
+    cursor->time = sqlite3_column_double(s, 1);
+    cursor->row = sqlite3_column_int64(s, 0);
+    visited++;
+  }
+  status = ft_store_step_status(store, step, "read", err);
+out:
+  sqlite3_reset(s);
   free(o);
   return status < 0 ? -1 : visited;
 }

@@ -6,7 +6,7 @@
 
 #include "predictor/history/fields.h"
 #include "predictor/history/json.h"
-#include "predictor/history/row.h"
+#include "predictor/history/sqlite/row.h"
 
 int ft_row_columns(struct ft_buf *sql)
 {

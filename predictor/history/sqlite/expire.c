@@ -5,10 +5,10 @@
 #include <string.h>
 
 #include "predictor/history/expire.h"
-#include "predictor/history/run_nodes.h"
-#include "predictor/history/schema.h"
+#include "predictor/history/sqlite/run_nodes.h"
+#include "predictor/history/sqlite/schema.h"
 #include "predictor/history/stale_models.h"
-#include "predictor/history/store_private.h"
+#include "predictor/history/sqlite/store_private.h"
 
 /* Runs removed per step: with their indexes some 60 pages are written, in a few milliseconds. */
 enum { RUNS_PER_STEP = 8 };

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Stores tombstones (forget.h) and decides which runs they cover. */
-#ifndef FT_HISTORY_TOMBSTONES_H
-#define FT_HISTORY_TOMBSTONES_H
+#ifndef FT_HISTORY_SQLITE_TOMBSTONES_H
+#define FT_HISTORY_SQLITE_TOMBSTONES_H
 
 #include <sqlite3.h>
 #include <stdbool.h>

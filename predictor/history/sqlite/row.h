@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Converts an observation to a row of the store and back; its lists are stored as JSON. */
-#ifndef FT_HISTORY_ROW_H
-#define FT_HISTORY_ROW_H
+#ifndef FT_HISTORY_SQLITE_ROW_H
+#define FT_HISTORY_SQLITE_ROW_H
 
 #include <sqlite3.h>
 
