@@ -22,6 +22,9 @@
 #define CONNECTION_LIMIT 20000
 /* Connections of one address over TCP. */
 #define ADDRESS_LIMIT 128u
+/* Bytes of a connection for headers and pieces of bodies; by judgement: several times what
+ * foretell-courier sends as headers. libmicrohttpd touches all of them. */
+#define CONNECTION_BYTES ((size_t)4096)
 /* Time until the next rejected request is logged, seconds. */
 #define COMPLAINT_SECONDS 10.0
 /* Time until a silent connection is closed; longer than the learner holds a reply. */
@@ -319,7 +322,8 @@ static int start_http(struct ft_receiver *receiver, int fd, const char *address,
   receiver->http = MHD_start_daemon(
       MHD_USE_EPOLL | MHD_ALLOW_SUSPEND_RESUME | (tls ? MHD_USE_TLS : 0), 0, NULL, NULL,
       handle_request, receiver, MHD_OPTION_LISTEN_SOCKET, fd, MHD_OPTION_CONNECTION_LIMIT,
-      CONNECTION_LIMIT, MHD_OPTION_PER_IP_CONNECTION_LIMIT, receiver->access ? ADDRESS_LIMIT : 0u,
+      CONNECTION_LIMIT, MHD_OPTION_CONNECTION_MEMORY_LIMIT, CONNECTION_BYTES,
+      MHD_OPTION_PER_IP_CONNECTION_LIMIT, receiver->access ? ADDRESS_LIMIT : 0u,
       MHD_OPTION_CONNECTION_TIMEOUT, CONNECTION_SECONDS, MHD_OPTION_NOTIFY_COMPLETED,
       request_completed, NULL, MHD_OPTION_ARRAY, tls ? with_tls : no_tls, MHD_OPTION_END);
   if (!receiver->http) {

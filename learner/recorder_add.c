@@ -143,7 +143,7 @@ static int begin_transaction(struct ft_recorder *recorder, struct ft_error *err)
   if (!ft_recorder_open_store(recorder, err))
     return -1;
   if (!recorder->runs)
-    recorder->runs = malloc(FT_EXCHANGE_RUN_LIMIT * sizeof *recorder->runs);
+    recorder->runs = malloc(FT_RECORDER_TOGETHER * sizeof *recorder->runs);
   if (!recorder->runs)
     return ft_error_errno(err, "observations");
   recorder->needs_rebuild = false;
@@ -188,9 +188,9 @@ int ft_recorder_add(struct ft_recorder *recorder, const ft_observation *o, bool 
 {
   *rebuild = false;
   if (recorder->together)
-    return recorder->run_count < FT_EXCHANGE_RUN_LIMIT
+    return recorder->run_count < FT_RECORDER_TOGETHER
                ? put_with_marks(recorder, o, err)
-               : ft_error_set(err, "more than %d observations together", FT_EXCHANGE_RUN_LIMIT);
+               : ft_error_set(err, "more than %d observations together", FT_RECORDER_TOGETHER);
   if (add_alone(recorder, o, rebuild, err) == 0)
     return 0;
   return store_is_writable(recorder) ? 1 : -1;

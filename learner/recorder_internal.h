@@ -45,7 +45,7 @@ struct ft_recorder {
   bool together;             /* between ft_recorder_begin and its end */
   size_t ignored_count;      /* not to be stored, in the current transaction */
   size_t run_count;          /* stored in it: */
-  struct recorded_run *runs; /* FT_EXCHANGE_RUN_LIMIT; NULL before the first transaction */
+  struct recorded_run *runs; /* FT_RECORDER_TOGETHER; NULL before the first transaction */
   double (*clock)(void);     /* monotonic; differs in tests only */
   double prior_from;         /* the site-wide prior is not published before */
   double publish_from;       /* no model is published before, so that runs are received */

@@ -4,76 +4,58 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/queue.h>
 
 #include "daemon/log.h"
 #include "learner/metrics/tally.h"
+#include "learner/recorder.h"
 #include "learner/requests.h"
 #include "predictor/core/io.h"
 #include "predictor/core/text.h"
 
-/* A request whose reply waits: for Slurm's records, or for a change of the settings. */
-struct waiting {
+/* A query of settings that waits for a change. */
+struct held {
   struct ft_received *request;
-  ft_jobs_query query; /* FT_EXCHANGE_JOBS; a job whose record has arrived is 0 */
+  uint64_t agent; /* as of ft_settings_query */
+  double due;     /* monotonic time of the reply, also without a change */
+  TAILQ_ENTRY(held) link;
+};
+
+/* A query of jobs that waits for Slurm's records. */
+struct pending {
+  struct ft_received *request;
+  ft_jobs_query query; /* a job whose record has arrived is 0 */
   ft_jobs_reply reply;
-  double due;     /* FT_EXCHANGE_SETTINGS: monotonic time of the reply, also without a change */
-  uint64_t agent; /* FT_EXCHANGE_SETTINGS: as of ft_settings_query */
-  struct waiting *next;
+  TAILQ_ENTRY(pending) link;
+};
+
+/* A list of runs that waits for the next transaction. */
+struct delivery {
+  struct ft_received *request;
+  ft_verdicts reply;
+  struct ft_error why;
+  TAILQ_ENTRY(delivery) link;
 };
 
 struct ft_requests {
   struct ft_learner *learner;
   struct ft_loop *loop;
   struct ft_running_queries *running;
-  struct waiting *list;           /* the newest last */
-  struct ft_timer hold;           /* due: that of the oldest query of settings */
+  TAILQ_HEAD(, held) held; /* the newest last */
+  size_t held_count;
+  struct ft_timer hold; /* due: that of the first of held */
+  TAILQ_HEAD(, pending) pending;
+  TAILQ_HEAD(deliveries, delivery) delivered;
+  struct ft_timer deliver;        /* due if there are deliveries */
   uint64_t number, forget_number; /* as of ft_settings */
   ft_observation observation;
   ft_running answer; /* too large for the stack */
 };
 
-/* ---- waiting requests ---- */
-
-/* Adds a waiting entry for REQUEST. Returns NULL out of memory. */
-static struct waiting *add_waiting(struct ft_requests *requests, struct ft_received *request)
+static void reject_malformed(struct ft_received *request, const struct ft_error *why)
 {
-  struct waiting **at = &requests->list, *w = calloc(1, sizeof *w);
-
-  if (!w)
-    return NULL;
-  w->request = request;
-  while (*at)
-    at = &(*at)->next;
-  *at = w;
-  return w;
-}
-
-static void unlink_waiting(struct ft_requests *requests, const struct waiting *w)
-{
-  struct waiting **at = &requests->list;
-
-  if (w->agent)
-    ft_running_disconnect(requests->running, w->agent, w->request);
-  while (*at != w)
-    at = &(*at)->next;
-  *at = w->next;
-}
-
-/* Removes W from the list, replies with MESSAGE, and frees W. */
-static void reply_waiting(struct ft_requests *requests, struct waiting *w, enum ft_record record,
-                          const void *message)
-{
-  unlink_waiting(requests, w);
-  ft_receiver_reply(w->request, record, message);
-  free(w);
-}
-
-/* Removes W from the list, replies that there is no answer now, and frees W. */
-static void reject_waiting(struct ft_requests *requests, struct waiting *w, const char *why)
-{
-  unlink_waiting(requests, w);
-  ft_receiver_reject(w->request, false, why);
-  free(w);
+  ft_log(LOG_WARNING, "request %s of a node: %s", ft_exchange_paths[request->exchange], why->text);
+  ft_receiver_reject(request, true, why->text);
 }
 
 /* ---- settings ---- */
@@ -88,30 +70,41 @@ static void fill_settings(const struct ft_requests *requests, ft_settings *out)
 
 static void arm_hold(struct ft_requests *requests)
 {
-  for (const struct waiting *w = requests->list; w; w = w->next)
-    if (w->request->exchange == FT_EXCHANGE_SETTINGS) {
-      ft_loop_at(requests->loop, &requests->hold, w->due);
-      return;
-    }
-  ft_loop_cancel(requests->loop, &requests->hold);
+  const struct held *first = TAILQ_FIRST(&requests->held);
+
+  if (first)
+    ft_loop_at(requests->loop, &requests->hold, first->due);
+  else
+    ft_loop_cancel(requests->loop, &requests->hold);
+}
+
+/* Removes and frees HELD. Returns its request, for a reply. */
+static struct ft_received *release_held(struct ft_requests *requests, struct held *held)
+{
+  struct ft_received *request = held->request;
+
+  TAILQ_REMOVE(&requests->held, held, link);
+  requests->held_count--;
+  if (held->agent)
+    ft_running_disconnect(requests->running, held->agent, request);
+  free(held);
+  return request;
 }
 
 /* Replies to all queries of settings that are due at the monotonic time NOW, or whose agents are
  * asked about running jobs. */
 static void reply_settings(struct ft_requests *requests, double now)
 {
-  struct waiting *next;
+  struct held *next;
   ft_settings settings, asking;
 
   fill_settings(requests, &settings);
-  for (struct waiting *w = requests->list; w; w = next) {
-    next = w->next;
-    if (w->request->exchange != FT_EXCHANGE_SETTINGS)
-      continue;
+  for (struct held *held = TAILQ_FIRST(&requests->held); held; held = next) {
+    next = TAILQ_NEXT(held, link);
     asking = settings;
-    if ((w->agent && ft_running_next(requests->running, w->agent, w->request, &asking)) ||
-        w->due <= now)
-      reply_waiting(requests, w, FT_RECORD_SETTINGS, &asking);
+    if ((held->agent && ft_running_next(requests->running, held->agent, held->request, &asking)) ||
+        held->due <= now)
+      ft_receiver_reply(release_held(requests, held), FT_RECORD_SETTINGS, &asking);
   }
   arm_hold(requests);
 }
@@ -129,13 +122,28 @@ void ft_requests_settings_changed(struct ft_requests *requests, bool forget)
   reply_settings(requests, ft_io_monotonic() + FT_EXCHANGE_HOLD_SECONDS);
 }
 
+/* Holds REQUEST of AGENT until the settings change. Returns 0; -1 out of memory. */
+static int hold_request(struct ft_requests *requests, struct ft_received *request, uint64_t agent)
+{
+  struct held *held = malloc(sizeof *held);
+
+  if (!held)
+    return -1;
+  held->request = request;
+  held->agent = agent;
+  held->due = ft_io_monotonic() + FT_EXCHANGE_HOLD_SECONDS;
+  TAILQ_INSERT_TAIL(&requests->held, held, link);
+  requests->held_count++;
+  arm_hold(requests);
+  return 0;
+}
+
 static int query_settings(struct ft_requests *requests, struct ft_received *request,
                           struct ft_error *err)
 {
   const struct ft_buf *body = &request->body;
   ft_settings_query query;
   ft_settings settings;
-  struct waiting *w;
 
   if (ft_record_decode(FT_RECORD_SETTINGS_QUERY, body->data, body->length, &query, err) < 0)
     return -1;
@@ -143,12 +151,8 @@ static int query_settings(struct ft_requests *requests, struct ft_received *requ
     ft_running_connect(requests->running, query.agent, request);
   fill_settings(requests, &settings);
   if (!(query.agent && ft_running_next(requests->running, query.agent, request, &settings)) &&
-      query.number == requests->number && (w = add_waiting(requests, request))) {
-    w->due = ft_io_monotonic() + FT_EXCHANGE_HOLD_SECONDS;
-    w->agent = query.agent;
-    arm_hold(requests);
+      query.number == requests->number && hold_request(requests, request, query.agent) == 0)
     return 0;
-  }
   if (query.agent)
     ft_running_disconnect(requests->running, query.agent, request);
   ft_receiver_reply(request, FT_RECORD_SETTINGS, &settings);
@@ -157,39 +161,53 @@ static int query_settings(struct ft_requests *requests, struct ft_received *requ
 
 /* ---- Slurm's records ---- */
 
+/* Removes PENDING and replies: with the records, or that there are none now because of WHY. */
+static void end_pending(struct ft_requests *requests, struct pending *pending, const char *why)
+{
+  TAILQ_REMOVE(&requests->pending, pending, link);
+  if (why)
+    ft_receiver_reject(pending->request, false, why);
+  else
+    ft_receiver_reply(pending->request, FT_RECORD_JOBS_REPLY, &pending->reply);
+  free(pending);
+}
+
 static int query_jobs(struct ft_requests *requests, struct ft_received *request,
                       struct ft_error *err)
 {
   const struct ft_buf *body = &request->body;
-  ft_jobs_query query;
-  struct waiting *w;
+  struct pending *pending = calloc(1, sizeof *pending);
+  const ft_jobs_query *query;
 
-  if (ft_record_decode(FT_RECORD_JOBS_QUERY, body->data, body->length, &query, err) < 0)
-    return -1;
-  w = add_waiting(requests, request);
-  if (!w)
+  if (!pending)
     return ft_error_set(err, "out of memory");
-  w->query = query;
-  w->reply.schema = FT_SCHEMA;
-  if (ft_learner_query_slurm(requests->learner, query.job_id, query.job_id_count) < 0)
-    reject_waiting(requests, w, "too many queries wait for Slurm");
-  else if (!query.job_id_count)
-    reply_waiting(requests, w, FT_RECORD_JOBS_REPLY, &w->reply);
+  query = &pending->query;
+  if (ft_record_decode(FT_RECORD_JOBS_QUERY, body->data, body->length, &pending->query, err) < 0) {
+    free(pending);
+    return -1;
+  }
+  pending->request = request;
+  pending->reply.schema = FT_SCHEMA;
+  TAILQ_INSERT_TAIL(&requests->pending, pending, link);
+  if (ft_learner_query_slurm(requests->learner, query->job_id, query->job_id_count) < 0)
+    end_pending(requests, pending, "too many queries wait for Slurm");
+  else if (!query->job_id_count)
+    end_pending(requests, pending, NULL);
   return 0;
 }
 
-/* Adds RECORD to W's reply. Returns whether W has waited for it. */
-static bool take_record(struct waiting *w, uint32_t job_id, const ft_slurm_job *record)
+/* Adds RECORD to the reply of PENDING. Returns whether that has waited for it. */
+static bool take_record(struct pending *pending, uint32_t job_id, const ft_slurm_job *record)
 {
   ft_slurm_job *out;
   pb_size_t i = 0;
 
-  while (i < w->query.job_id_count && w->query.job_id[i] != job_id)
+  while (i < pending->query.job_id_count && pending->query.job_id[i] != job_id)
     i++;
-  if (i == w->query.job_id_count)
+  if (i == pending->query.job_id_count)
     return false;
-  w->query.job_id[i] = 0;
-  out = &w->reply.job[w->reply.job_count++];
+  pending->query.job_id[i] = 0;
+  out = &pending->reply.job[pending->reply.job_count++];
   *out = record ? *record : (ft_slurm_job){ 0 };
   out->job_id = job_id;
   out->known = record != NULL;
@@ -199,13 +217,16 @@ static bool take_record(struct waiting *w, uint32_t job_id, const ft_slurm_job *
 void ft_requests_slurm_reply(uint32_t job_id, const ft_slurm_job *record, void *data)
 {
   struct ft_requests *requests = data;
+  struct pending *pending;
 
-  for (struct waiting *w = requests->list; w; w = w->next)
-    if (w->request->exchange == FT_EXCHANGE_JOBS && take_record(w, job_id, record)) {
-      if (w->reply.job_count == w->query.job_id_count)
-        reply_waiting(requests, w, FT_RECORD_JOBS_REPLY, &w->reply);
-      return;
-    }
+  TAILQ_FOREACH(pending, &requests->pending, link)
+  {
+    if (!take_record(pending, job_id, record))
+      continue;
+    if (pending->reply.job_count == pending->query.job_id_count)
+      end_pending(requests, pending, NULL);
+    return;
+  }
 }
 
 /* ---- observations ---- */
@@ -273,48 +294,110 @@ static bool has_verdict(const ft_verdicts *reply, ft_verdict verdict)
   return memchr(reply->verdict.bytes, verdict, reply->verdict.size) != NULL;
 }
 
-/* Stores the observations of REQUEST in one transaction. Returns as judge_list, with false in
- * STORED if it stored none. */
-static int judge_together(struct ft_requests *requests, const struct ft_received *request,
-                          ft_verdicts *reply, struct ft_error *why, bool *stored)
+/* Replies REPLY to a list whose judgement ended with STATUS, as judge_list; WHY is that of the
+ * first run that is not accepted. */
+static void reply_verdicts(struct ft_received *request, int status, ft_verdicts *reply,
+                           const struct ft_error *why)
 {
-  int status;
-
-  *stored = false;
-  if (ft_learner_begin(requests->learner, why) < 0)
-    return 0;
-  status = judge_list(requests, request, reply, why);
-  if (has_verdict(reply, FT_VERDICT_LATER))
-    ft_learner_rollback(requests->learner);
+  if (request->exchange == FT_EXCHANGE_RUNS)
+    count_verdicts(reply);
+  if (status < 0 && !reply->verdict.size) {
+    reject_malformed(request, why);
+    return;
+  }
+  if (has_verdict(reply, FT_VERDICT_REFUSED) || has_verdict(reply, FT_VERDICT_LATER))
+    (void)ft_text_copy(ft_text_of(why->text, strlen(why->text)), reply->why, sizeof reply->why);
+  /* an error, so that the courier makes sure that the spool is on the disk */
+  if (reply->verdict.size == 1 && has_verdict(reply, FT_VERDICT_LATER))
+    ft_receiver_reject(request, false, why->text);
   else
-    *stored = ft_learner_commit(requests->learner, why) == 0;
-  return status;
+    ft_receiver_reply(request, FT_RECORD_VERDICTS, reply);
 }
 
-static int judge_runs(struct ft_requests *requests, struct ft_received *request,
-                      struct ft_error *err)
+/* Judges the runs of REQUEST one by one, each in a transaction of its own, and replies. */
+static void judge_each(struct ft_requests *requests, struct ft_received *request)
 {
   ft_verdicts reply;
   struct ft_error why;
-  bool done = false;
-  int status = 0;
+  int status = judge_list(requests, request, &reply, &why);
 
-  if (request->exchange == FT_EXCHANGE_RUNS)
-    status = judge_together(requests, request, &reply, &why, &done);
-  /* one by one: the store may refuse one run only */
-  if (!done)
-    status = judge_list(requests, request, &reply, &why);
-  if (request->exchange == FT_EXCHANGE_RUNS)
-    count_verdicts(&reply);
-  if (status < 0 && !reply.verdict.size)
-    return ft_error_set(err, "%.200s", why.text);
-  if (has_verdict(&reply, FT_VERDICT_REFUSED) || has_verdict(&reply, FT_VERDICT_LATER))
-    (void)ft_text_copy(ft_text_of(why.text, strlen(why.text)), reply.why, sizeof reply.why);
-  /* an error, so that the courier makes sure that the spool is on the disk */
-  if (reply.verdict.size == 1 && has_verdict(&reply, FT_VERDICT_LATER))
-    ft_receiver_reject(request, false, why.text);
-  else
-    ft_receiver_reply(request, FT_RECORD_VERDICTS, &reply);
+  reply_verdicts(request, status, &reply, &why);
+}
+
+/* Adds the runs of DELIVERY to the open transaction. Returns whether it may be committed. */
+static bool add_delivery(struct ft_requests *requests, struct delivery *d)
+{
+  return judge_list(requests, d->request, &d->reply, &d->why) == 0 &&
+         !has_verdict(&d->reply, FT_VERDICT_LATER);
+}
+
+/* Stores the first deliveries, as many as a transaction takes, and moves them to GROUP. Returns
+ * whether they are stored. */
+static bool store_group(struct ft_requests *requests, struct deliveries *group)
+{
+  struct delivery *d = TAILQ_FIRST(&requests->delivered);
+  bool good = ft_learner_begin(requests->learner, &d->why) == 0, begun = good;
+  size_t runs = 0;
+
+  while (d && runs + FT_EXCHANGE_RUN_LIMIT <= FT_RECORDER_TOGETHER) {
+    TAILQ_REMOVE(&requests->delivered, d, link);
+    TAILQ_INSERT_TAIL(group, d, link);
+    good = good && add_delivery(requests, d);
+    runs += d->reply.verdict.size;
+    d = good ? TAILQ_FIRST(&requests->delivered) : NULL;
+  }
+  if (good)
+    return ft_learner_commit(requests->learner, &TAILQ_FIRST(group)->why) == 0;
+  if (begun)
+    ft_learner_rollback(requests->learner);
+  return false;
+}
+
+static void deliver_soon(struct ft_requests *requests)
+{
+  if (!TAILQ_EMPTY(&requests->delivered))
+    ft_loop_at(requests->loop, &requests->deliver, ft_io_monotonic());
+}
+
+/* Handles some of the deliveries that have arrived: those of many nodes in one transaction, which
+ * takes one write to the disk. */
+static void store_delivered(void *data)
+{
+  struct ft_requests *requests = data;
+  struct deliveries group = TAILQ_HEAD_INITIALIZER(group);
+  bool stored = store_group(requests, &group);
+  struct delivery *d;
+
+  while ((d = TAILQ_FIRST(&group))) {
+    TAILQ_REMOVE(&group, d, link);
+    /* the store may refuse one run only */
+    if (stored)
+      reply_verdicts(d->request, 0, &d->reply, &d->why);
+    else
+      judge_each(requests, d->request);
+    free(d);
+  }
+  deliver_soon(requests);
+}
+
+static int take_delivery(struct ft_requests *requests, struct ft_received *request,
+                         struct ft_error *err)
+{
+  struct delivery *d = malloc(sizeof *d);
+
+  if (!d)
+    return ft_error_set(err, "out of memory");
+  d->request = request;
+  TAILQ_INSERT_TAIL(&requests->delivered, d, link);
+  deliver_soon(requests);
+  return 0;
+}
+
+static int judge_forgotten(struct ft_requests *requests, struct ft_received *request,
+                           struct ft_error *err)
+{
+  (void)err;
+  judge_each(requests, request);
   return 0;
 }
 
@@ -344,26 +427,19 @@ void ft_requests_handle(struct ft_received *request, void *data)
 {
   static int (*const handlers[FT_EXCHANGE_COUNT])(struct ft_requests *, struct ft_received *,
                                                   struct ft_error *) = {
-    [FT_EXCHANGE_RUNS] = judge_runs,      [FT_EXCHANGE_FORGOTTEN] = judge_runs,
+    [FT_EXCHANGE_RUNS] = take_delivery,   [FT_EXCHANGE_FORGOTTEN] = judge_forgotten,
     [FT_EXCHANGE_JOBS] = query_jobs,      [FT_EXCHANGE_SETTINGS] = query_settings,
     [FT_EXCHANGE_RUNNING] = take_running,
   };
-  const char *path = ft_exchange_paths[request->exchange];
   struct ft_error err;
 
-  if (handlers[request->exchange](data, request, &err) == 0)
-    return;
-  ft_log(LOG_WARNING, "request %s of a node: %s", path, err.text);
-  ft_receiver_reject(request, true, err.text);
+  if (handlers[request->exchange](data, request, &err) < 0)
+    reject_malformed(request, &err);
 }
 
 size_t ft_requests_agents(const struct ft_requests *requests)
 {
-  size_t count = 0;
-
-  for (const struct waiting *w = requests->list; w; w = w->next)
-    count += w->request->exchange == FT_EXCHANGE_SETTINGS;
-  return count;
+  return requests->held_count;
 }
 
 /* ---- opening ---- */
@@ -374,9 +450,13 @@ struct ft_requests *ft_requests_open(struct ft_loop *loop, struct ft_learner *le
 
   if (!requests)
     return NULL;
+  TAILQ_INIT(&requests->held);
+  TAILQ_INIT(&requests->pending);
+  TAILQ_INIT(&requests->delivered);
   requests->loop = loop;
   requests->learner = learner;
   requests->hold = (struct ft_timer){ .fire = reply_due_settings, .data = requests };
+  requests->deliver = (struct ft_timer){ .fire = store_delivered, .data = requests };
   requests->running = ft_running_open(reply_due_settings, requests);
   if (!requests->running) {
     free(requests);
@@ -389,10 +469,21 @@ struct ft_requests *ft_requests_open(struct ft_loop *loop, struct ft_learner *le
 
 void ft_requests_close(struct ft_requests *requests)
 {
+  static const char why[] = "foretell-learnd is stopping";
+  struct delivery *d;
+
   if (!requests)
     return;
-  while (requests->list)
-    reject_waiting(requests, requests->list, "foretell-learnd is stopping");
+  while (!TAILQ_EMPTY(&requests->held))
+    ft_receiver_reject(release_held(requests, TAILQ_FIRST(&requests->held)), false, why);
+  while (!TAILQ_EMPTY(&requests->pending))
+    end_pending(requests, TAILQ_FIRST(&requests->pending), why);
+  while ((d = TAILQ_FIRST(&requests->delivered))) {
+    TAILQ_REMOVE(&requests->delivered, d, link);
+    ft_receiver_reject(d->request, false, why);
+    free(d);
+  }
+  ft_loop_cancel(requests->loop, &requests->deliver);
   ft_loop_cancel(requests->loop, &requests->hold);
   ft_running_close(requests->running);
   free(requests);

@@ -1,0 +1,255 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* Deliveries of runs, with stand-ins for the learner and the receiver. */
+#include "config.h"
+
+#include "tests/unit/unit.h"
+
+#include "daemon/loop.h"
+#include "learner/recorder.h"
+#include "learner/requests.h"
+#include "predictor/core/io.h"
+
+enum { REQUESTS = 10, REFUSED_JOB = 1000 };
+
+static struct ft_loop *loop;
+static struct ft_requests *requests;
+static struct ft_received received[REQUESTS];
+static size_t received_count;
+
+/* What the requests were answered, in order of RECEIVED. */
+static struct {
+  bool replied, rejected, malformed;
+  ft_verdicts verdicts;
+} answer[REQUESTS];
+
+static bool in_transaction;
+static unsigned added, added_at_once, most_at_once, commits, rollbacks;
+
+/* ---- stand-ins ---- */
+
+void ft_learner_settings_of_nodes(const struct ft_learner *learner, ft_settings *settings)
+{
+  (void)learner;
+  (void)settings;
+}
+
+int ft_learner_query_slurm(struct ft_learner *learner, const uint32_t *job_id, size_t count)
+{
+  (void)learner;
+  (void)job_id;
+  (void)count;
+  return 0;
+}
+
+bool ft_learner_is_forgotten(struct ft_learner *learner, const ft_observation *observation)
+{
+  (void)learner;
+  (void)observation;
+  return false;
+}
+
+int ft_learner_begin(struct ft_learner *learner, struct ft_error *err)
+{
+  (void)learner;
+  (void)err;
+  assert_false(in_transaction);
+  in_transaction = true;
+  added_at_once = 0;
+  return 0;
+}
+
+int ft_learner_add(struct ft_learner *learner, const ft_observation *observation,
+                   struct ft_error *err)
+{
+  (void)learner;
+  if (observation->job_id == REFUSED_JOB)
+    return ft_error_set(err, "refused") < 0 && in_transaction ? -1 : 1;
+  added_at_once++;
+  added += !in_transaction;
+  return 0;
+}
+
+int ft_learner_commit(struct ft_learner *learner, struct ft_error *err)
+{
+  (void)learner;
+  (void)err;
+  assert_true(in_transaction);
+  in_transaction = false;
+  commits++;
+  added += added_at_once;
+  if (added_at_once > most_at_once)
+    most_at_once = added_at_once;
+  return 0;
+}
+
+void ft_learner_rollback(struct ft_learner *learner)
+{
+  (void)learner;
+  assert_true(in_transaction);
+  in_transaction = false;
+  rollbacks++;
+}
+
+void ft_receiver_reply(struct ft_received *request, enum ft_record record, const void *message)
+{
+  size_t i = (size_t)(request - received);
+
+  assert_int_equal(record, FT_RECORD_VERDICTS);
+  assert_false(answer[i].replied || answer[i].rejected);
+  answer[i].replied = true;
+  answer[i].verdicts = *(const ft_verdicts *)message;
+}
+
+void ft_receiver_reject(struct ft_received *request, bool malformed, const char *why)
+{
+  size_t i = (size_t)(request - received);
+
+  (void)why;
+  assert_false(answer[i].replied || answer[i].rejected);
+  answer[i].rejected = true;
+  answer[i].malformed = malformed;
+}
+
+/* ---- tests ---- */
+
+static int set_up(void **state)
+{
+  static const int no_signals[] = { 0 };
+  struct ft_error err;
+
+  (void)state;
+  memset(answer, 0, sizeof answer);
+  received_count = 0;
+  added = most_at_once = commits = rollbacks = 0;
+  loop = ft_loop_open(no_signals, &err);
+  assert_non_null(loop);
+  requests = ft_requests_open(loop, NULL);
+  assert_non_null(requests);
+  return 0;
+}
+
+static int tear_down(void **state)
+{
+  (void)state;
+  ft_requests_close(requests);
+  for (size_t i = 0; i < received_count; i++)
+    ft_buf_free(&received[i].body);
+  ft_loop_close(loop);
+  return 0;
+}
+
+/* Hands over a delivery of COUNT runs from job FIRST on. Returns its place in `answer`. */
+static size_t deliver(uint32_t first, uint32_t count)
+{
+  struct ft_received *request = &received[received_count];
+  ft_observation o = { .schema = FT_SCHEMA };
+  struct ft_error err;
+
+  *request = (struct ft_received){ .exchange = FT_EXCHANGE_RUNS };
+  ft_buf_init(&request->body, FT_EXCHANGE_BYTES);
+  for (uint32_t i = 0; i < count; i++) {
+    o.job_id = first + i;
+    assert_int_equal(ft_exchange_add(&request->body, &o, &err), 0);
+  }
+  ft_requests_handle(request, requests);
+  return received_count++;
+}
+
+static void stop_loop(void *data)
+{
+  ft_loop_stop(data);
+}
+
+/* Runs the loop until nothing is due. */
+static void settle(void)
+{
+  struct ft_timer timer = { .fire = stop_loop, .data = loop };
+  struct ft_error err;
+
+  ft_loop_at(loop, &timer, ft_io_monotonic() + 0.05);
+  assert_int_equal(ft_loop_run(loop, &err), 0);
+}
+
+static void deliveries_of_several_nodes_are_one_transaction(void **state)
+{
+  (void)state;
+  for (uint32_t i = 0; i < 3; i++)
+    (void)deliver(1 + 2 * i, 2);
+  settle();
+  assert_int_equal(commits, 1);
+  assert_int_equal(added, 6);
+  for (size_t i = 0; i < 3; i++) {
+    assert_true(answer[i].replied);
+    assert_int_equal(answer[i].verdicts.verdict.size, 2);
+    assert_int_equal(answer[i].verdicts.verdict.bytes[1], FT_VERDICT_ACCEPTED);
+  }
+}
+
+static void transactions_are_limited(void **state)
+{
+  (void)state;
+  for (uint32_t i = 0; i < REQUESTS; i++)
+    (void)deliver(1 + 50 * i, 50);
+  settle();
+  assert_int_equal(added, 50 * REQUESTS);
+  assert_true(most_at_once <= FT_RECORDER_TOGETHER);
+  assert_int_equal(commits, REQUESTS / 2);
+}
+
+static void a_refused_run_is_refused_alone(void **state)
+{
+  size_t good = deliver(1, 2), bad = deliver(REFUSED_JOB - 1, 3);
+
+  (void)state;
+  settle();
+  assert_int_equal(rollbacks, 1);
+  assert_int_equal(added, 4);
+  assert_int_equal(answer[good].verdicts.verdict.bytes[1], FT_VERDICT_ACCEPTED);
+  assert_int_equal(answer[bad].verdicts.verdict.size, 3);
+  assert_int_equal(answer[bad].verdicts.verdict.bytes[0], FT_VERDICT_ACCEPTED);
+  assert_int_equal(answer[bad].verdicts.verdict.bytes[1], FT_VERDICT_REFUSED);
+  assert_int_equal(answer[bad].verdicts.verdict.bytes[2], FT_VERDICT_ACCEPTED);
+}
+
+static void a_damaged_list_is_rejected_alone(void **state)
+{
+  static const char damage[] = "\377\377\377\377";
+  size_t bad = received_count++, good;
+
+  (void)state;
+  received[bad] = (struct ft_received){ .exchange = FT_EXCHANGE_RUNS };
+  ft_buf_init(&received[bad].body, FT_EXCHANGE_BYTES);
+  assert_int_equal(ft_buf_add(&received[bad].body, damage, sizeof damage), 0);
+  ft_requests_handle(&received[bad], requests);
+  good = deliver(1, 2);
+  settle();
+  assert_true(answer[bad].rejected && answer[bad].malformed);
+  assert_true(answer[good].replied);
+  assert_int_equal(added, 2);
+}
+
+static void deliveries_are_rejected_at_the_end(void **state)
+{
+  size_t last = deliver(1, 2);
+
+  (void)state;
+  ft_requests_close(requests);
+  requests = NULL;
+  assert_true(answer[last].rejected && !answer[last].malformed);
+  assert_int_equal(added, 0);
+}
+
+#define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
+
+int main(void)
+{
+  const struct CMUnitTest tests[] = {
+    TEST(deliveries_of_several_nodes_are_one_transaction),
+    TEST(transactions_are_limited),
+    TEST(a_refused_run_is_refused_alone),
+    TEST(a_damaged_list_is_rejected_alone),
+    TEST(deliveries_are_rejected_at_the_end),
+  };
+
+  return cmocka_run_group_tests_name("requests", tests, NULL, NULL);
+}
