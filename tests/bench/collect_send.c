@@ -10,15 +10,15 @@
 #include "config.h"
 
 #include <curl/curl.h>
-#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <time.h>
 
 #include "daemon/exchange.h"
 #include "predictor/core/random.h"
+#include "tests/bench/collected_run.h"
 
-enum { USERS = 100, EXIT_SENT = 0, EXIT_USAGE = 2, EXIT_FAILED = 3 };
+enum { EXIT_SENT = 0, EXIT_USAGE = 2, EXIT_FAILED = 3 };
 
 static double seconds_of(clockid_t clock)
 {
@@ -26,37 +26,6 @@ static double seconds_of(clockid_t clock)
 
   (void)clock_gettime(clock, &now);
   return (double)now.tv_sec + 1e-9 * (double)now.tv_nsec;
-}
-
-/* Fills O with the run JOB of one of APPS apps: memory grows with a feature and varies by 5 %. */
-static void make_run(uint32_t job, uint32_t apps, struct ft_random *random, ft_observation *o)
-{
-  uint32_t app = job % apps;
-  double size = 1 + 15 * ft_random_double(random);
-
-  *o = (ft_observation){ .schema = FT_SCHEMA,
-                         .job_id = job,
-                         .uid = 1000 + app % USERS,
-                         .user = "user",
-                         .cpus = 4,
-                         .node = "node1",
-                         .platform = "collect",
-                         .cluster = "collect",
-                         .partition = "main",
-                         .submit_time = 1.7e9 + job,
-                         .start_time = 1.7e9 + job + 10,
-                         .end_time = 1.7e9 + job + 100,
-                         .runtime_seconds = 90,
-                         .samples = 900,
-                         .outcome = FT_OUTCOME_COMPLETED,
-                         .rule = FT_RULE_RSS,
-                         .has_rss_bytes = true,
-                         .has_limit_bytes = true,
-                         .limit_bytes = 4ull << 30 };
-  o->rss_bytes = (uint64_t)((100 + 60 * size) * 0x1p20 * (1 + 0.05 * ft_random_normal(random)));
-  (void)snprintf(o->submission.app, sizeof o->submission.app, "app%u", app);
-  (void)ft_feature_number(o->submission.features, &o->submission.features_count, 2, "size", size);
-  (void)ft_feature_category(o->submission.features, &o->submission.features_count, 2, "mode", "fast");
 }
 
 static size_t take_reply(char *data, size_t size, size_t count, void *to)
@@ -122,7 +91,7 @@ int main(int argc, char **argv)
   ft_random_seed(&random, job);
   ft_buf_init(&list, FT_EXCHANGE_BYTES);
   for (; job < end; job++) {
-    make_run(job, apps, &random, &o);
+    make_collected_run(job, apps, "node1", &random, &o);
     if (ft_exchange_add(&list, &o, &err) < 0)
       break;
     if (++in_list < batch && job + 1 < end)
