@@ -5,11 +5,16 @@
  * "gpus", with an unrelated process on GPU 0 too; "none": no GPU; "driver": the driver is not
  * loaded. The process on the GPUs has the pid FT_FAKE_NVML_PID and uses 3 GiB on GPU 0; the file
  * FT_FAKE_NVML_FILE ("PID MIB") overrides both at any time. Between two queries GPU 0 uses 1.5 J,
- * sends 1000 bytes and receives 500. Its 32-bit counter of sent bytes is about to overflow.
+ * sends 1000 bytes and receives 500. Its 32-bit counter of sent bytes is about to overflow. With
+ * FT_FAKE_NVML_BUSY=N the first N queries of GPU 0's processes take 30 ms of CPU time each, as
+ * while a process creates its context.
  */
+#include "config.h"
+
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 
 #define EXPORT __attribute__((visibility("default")))
 
@@ -149,12 +154,26 @@ static struct process running(void)
   return who;
 }
 
+static void be_busy(void)
+{
+  static unsigned queries;
+  const char *busy = getenv("FT_FAKE_NVML_BUSY");
+  clock_t until = clock() + 30 * CLOCKS_PER_SEC / 1000;
+
+  if (!busy || queries++ >= strtoul(busy, NULL, 10))
+    return;
+  while (clock() < until) {
+  }
+}
+
 int nvmlDeviceGetComputeRunningProcesses_v3(const char *unit, unsigned *count,
                                             struct process *processes)
 {
   struct process who = running();
   unsigned found = 0;
 
+  if (unit == &units[WHOLE])
+    be_busy();
   if (is_script("idle") || !who.pid || unit == &units[DIVIDED]) {
     *count = 0;
     return SUCCESS;

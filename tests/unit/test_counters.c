@@ -531,8 +531,8 @@ static void script(const char *name, bool mig)
     unsetenv("FT_FAKE_NVML_MIG");
 }
 
-/* Samples the scripted GPUs LOOKS times for a tree of this process alone. */
-static void sample_gpus(int looks, ft_observation *out, struct ft_sample *sample)
+/* Samples the scripted GPUs LOOKS times, SECONDS apart, for a tree of this process alone. */
+static void sample_gpus(int looks, double seconds, ft_observation *out, struct ft_sample *sample)
 {
   struct ft_measure_report report;
   struct ft_measure measure = { .now = 1, .proc_fd = -1 };
@@ -548,8 +548,9 @@ static void sample_gpus(int looks, ft_observation *out, struct ft_sample *sample
   for (int i = 0; i < looks; i++) {
     sample->gpu_bytes = -1;
     ft_sampler_nvml.sample(&measure, &tree, state, sample);
-    measure.now += 10;
+    measure.now += seconds;
   }
+  ft_sampler_nvml.last(&measure, &tree, state);
   ft_sampler_nvml.close(&measure, &tree, state, out);
   ft_tree_forget(&tree);
   free(state);
@@ -562,16 +563,29 @@ static void test_nvml_measures_a_job_on_a_gpu(void **unused)
 
   (void)unused;
   script("gpus", false);
-  sample_gpus(4, &out, &sample);
+  sample_gpus(4, 10, &out, &sample);
   assert_near(sample.gpu_bytes, 3.0 * (double)FT_GIB, 0);
   assert_true(out.has_gpu_memory_bytes);
   assert_int_equal(out.gpu_memory_bytes, 3 * FT_GIB);
   assert_string_equal(out.gpu_name, "NVIDIA A100-SXM4-40GB");
   assert_string_equal(out.mig_profile, "");
   assert_true(out.has_gpu_energy_joules && out.has_gpu_utilisation);
-  assert_near(out.gpu_energy_joules, 4 * 1.5, 1e-9);
+  assert_near(out.gpu_energy_joules, 5 * 1.5, 1e-9); /* the last at the end of the job */
   assert_near(out.gpu_utilisation, 0.5, 1e-9);
   assert_true(out.has_gpu_transfer_bytes);
+  assert_int_equal(out.gpu_transfer_bytes, 5 * (1000 + 500));
+}
+
+static void test_nvml_does_not_pause_for_a_few_slow_queries(void **unused)
+{
+  static ft_observation out;
+  struct ft_sample sample;
+
+  (void)unused;
+  script("gpus", false);
+  setenv("FT_FAKE_NVML_BUSY", "3", 1);
+  sample_gpus(3, 0.001, &out, &sample);
+  unsetenv("FT_FAKE_NVML_BUSY");
   assert_int_equal(out.gpu_transfer_bytes, 4 * (1000 + 500));
 }
 
@@ -582,7 +596,7 @@ static void test_nvml_counts_a_shared_gpu_for_no_job(void **unused)
 
   (void)unused;
   script("shared", false);
-  sample_gpus(4, &out, &sample);
+  sample_gpus(4, 10, &out, &sample);
   assert_int_equal(out.gpu_memory_bytes, 3 * FT_GIB);
   assert_false(out.has_gpu_energy_joules || out.has_gpu_utilisation || out.has_gpu_transfer_bytes);
 }
@@ -596,7 +610,7 @@ static void test_nvml_measures_a_mig_instance(void **unused)
 
   (void)unused;
   script("gpus", true);
-  sample_gpus(2, &out, &sample);
+  sample_gpus(2, 10, &out, &sample);
   assert_int_equal(out.gpu_memory_bytes, 4 * FT_GIB); /* sum of both GPUs */
   assert_false(out.has_gpu_energy_joules || out.has_gpu_utilisation);
 
@@ -619,7 +633,7 @@ static void test_nvml_reports_nothing_for_a_job_without_gpu(void **unused)
 
   (void)unused;
   script("idle", false);
-  sample_gpus(3, &out, &sample);
+  sample_gpus(3, 10, &out, &sample);
   assert_true(sample.gpu_bytes < 0);
   assert_false(out.has_gpu_memory_bytes || out.has_gpu_energy_joules || out.has_gpu_utilisation);
   assert_string_equal(out.gpu_name, "");
@@ -708,6 +722,7 @@ int main(int argc, char **argv)
     cmocka_unit_test(test_papi_or_perf_counts_instructions_where_there_are_any),
     cmocka_unit_test(test_counters_stop_at_their_limit),
     cmocka_unit_test(test_nvml_measures_a_job_on_a_gpu),
+    cmocka_unit_test(test_nvml_does_not_pause_for_a_few_slow_queries),
     cmocka_unit_test(test_nvml_counts_a_shared_gpu_for_no_job),
     cmocka_unit_test(test_nvml_measures_a_mig_instance),
     cmocka_unit_test(test_nvml_reports_nothing_for_a_job_without_gpu),
