@@ -533,6 +533,35 @@ static void a_process_on_a_cpu_keeps_no_large_blocks(void **state)
   }
 }
 
+/* Kernels that cuDNN autotuning tried stay loaded, if the network has convolutions. */
+static void the_context_is_smaller_without_autotuning(void **state)
+{
+  const struct {
+    const char *file, *gpu;
+    bool no_autotune;
+    double context_mib;
+  } cases[] = {
+    { "torch-cnn", "h200", false, 1740 },      { "torch-cnn", "h200", true, 760 },
+    { "torch-cnn", "h100-80gb", true, 760 },   { "torch-cnn", "a100-40gb", true, 1740 },
+    { "net-transformer", "h200", false, 760 }, { "net-transformer", "b200", false, 1740 }
+  };
+
+  (void)state;
+  for (size_t i = 0; i < COUNT_OF(cases); i++) {
+    struct ft_graph *graph = open_graph(cases[i].file);
+    struct ft_gpu_memory memory;
+    struct ft_error err = { "" };
+    struct ft_gpu_run run;
+
+    ft_gpu_run_init(&run);
+    run.no_autotune = cases[i].no_autotune;
+    if (ft_gpu_memory(graph, ft_gpu_find(cases[i].gpu), &run, &memory, &err) < 0)
+      fail_msg("%s", err.text);
+    assert_near((double)memory.context_bytes, cases[i].context_mib * 1048576, 0);
+    ft_graph_free(graph);
+  }
+}
+
 static void gpus_are_found_in_all_spellings(void **state)
 {
   (void)state;
@@ -565,6 +594,7 @@ int main(void)
     cmocka_unit_test(a_loop_saves_at_most_the_results_of_all_iterations),
     cmocka_unit_test(no_estimate_has_zero_variance),
     cmocka_unit_test(a_process_on_a_cpu_keeps_no_large_blocks),
+    cmocka_unit_test(the_context_is_smaller_without_autotuning),
     cmocka_unit_test(gpus_are_found_in_all_spellings),
   };
 

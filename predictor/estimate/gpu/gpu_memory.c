@@ -17,6 +17,9 @@ enum {
   /* CUDA context and libraries in MiB. Fitted to 1,760 training runs of 384 networks on an
    * A100-40GB (itu-rad/GPUMemNet) by tests/bench/training_memory. */
   CONTEXT_MIB = 1740,
+  /* The same of PyTorch 2.11 with CUDA 13 on an H100 and an H200, which share the chip, without
+   * cuDNN autotuning: 740 to 762 in most networks (tests/bench/gpu_training). */
+  HOPPER_CONTEXT_MIB = 760,
   /* RSS of the interpreter with PyTorch in MiB (tests/bench/cpu_training) */
   HOST_MIB = 290
 };
@@ -69,16 +72,18 @@ enum { MIDDLE = 5 }; /* index of the median in ft_estimate_levels */
 /* Chosen by judgement: the context may differ on a GPU without measured runs. */
 const double ft_gpu_memory_unmeasured = 0.05;
 
+#define HOPPER .context_mib = CONTEXT_MIB, .untuned_context_mib = HOPPER_CONTEXT_MIB
+
 /* memory_mib: the total that nvidia-smi shows, minus the memory reserved by the driver. */
 static const struct ft_gpu gpus[] = {
   { .name = "a100-40gb", .memory_mib = 40448, .context_mib = CONTEXT_MIB, .measured = true },
   { .name = "a100-80gb", .memory_mib = 81050, .context_mib = CONTEXT_MIB },
   { .name = "a30", .memory_mib = 24060, .context_mib = CONTEXT_MIB },
-  { .name = "h100-80gb", .memory_mib = 81090, .context_mib = CONTEXT_MIB },
-  { .name = "h100-94gb", .memory_mib = 95320, .context_mib = CONTEXT_MIB },
-  { .name = "h100-96gb", .memory_mib = 96800, .context_mib = CONTEXT_MIB },
-  { .name = "gh200", .memory_mib = 96800, .context_mib = CONTEXT_MIB },
-  { .name = "h200", .memory_mib = 143160, .context_mib = CONTEXT_MIB },
+  { .name = "h100-80gb", .memory_mib = 81090, HOPPER },
+  { .name = "h100-94gb", .memory_mib = 95320, HOPPER },
+  { .name = "h100-96gb", .memory_mib = 96800, HOPPER },
+  { .name = "gh200", .memory_mib = 96800, HOPPER },
+  { .name = "h200", .memory_mib = 143160, HOPPER },
   { .name = "b200", .memory_mib = 182780, .context_mib = CONTEXT_MIB },
   { .name = "gb200", .memory_mib = 188890, .context_mib = CONTEXT_MIB },
   { .name = "rtx-pro-6000", .memory_mib = 97250, .context_mib = CONTEXT_MIB },
@@ -446,6 +451,19 @@ enum ft_precision ft_gpu_precision(const struct ft_graph *graph, const struct ft
                                                : run->precision;
 }
 
+/* Returns the memory of context and libraries in MiB for RUN on GPU, NULL: unknown. */
+static double find_context(const struct ft_gpu *gpu, const struct ft_gpu_run *run,
+                           const struct ft_schedule *schedule)
+{
+  bool tuned = false;
+
+  if (run->constants || !gpu)
+    return (run->constants ? run->constants : &ft_gpu_constants)->context_mib;
+  for (size_t i = 0; i < schedule->count && !run->no_autotune; i++)
+    tuned = tuned || schedule->events[i].kind == FT_EVENT_TUNED;
+  return tuned || !(gpu->untuned_context_mib > 0) ? gpu->context_mib : gpu->untuned_context_mib;
+}
+
 int ft_gpu_memory_pass(struct ft_graph *graph, const struct ft_gpu *gpu,
                        const struct ft_gpu_run *run, struct ft_gpu_memory *memory,
                        struct ft_error *err)
@@ -498,8 +516,7 @@ int ft_gpu_memory_pass(struct ft_graph *graph, const struct ft_gpu *gpu,
       find_min_feasible(&schedule, run, p.allocator.peak, &smallest) < 0)
     return ft_error_set(err, "%s: simulation out of memory", graph->file);
   memory->live_bytes = p.live_peak;
-  memory->context_bytes =
-      (int64_t)((gpu && !run->constants ? gpu->context_mib : constants->context_mib) * MIB);
+  memory->context_bytes = (int64_t)(find_context(gpu, run, &schedule) * MIB);
   memory->cached_bytes = p.allocator.peak - p.allocator.allocated_peak;
   other = (double)memory->context_bytes +
           (run->training ? constants->resident_batches : 1) * (double)schedule.input_bytes;

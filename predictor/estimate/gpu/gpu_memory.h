@@ -13,10 +13,11 @@
 
 struct ft_gpu {
   const char *name;
-  double memory_mib;  /* usable by a process, context included */
-  double context_mib; /* CUDA context, cuBLAS, cuDNN and their buffers */
-  bool measured;      /* context_mib is fitted to runs on this GPU; else copied from another GPU */
-  bool host;          /* the CPU: memory is peak RSS, the context the interpreter and libraries */
+  double memory_mib;          /* usable by a process, context included */
+  double context_mib;         /* CUDA context, cuBLAS, cuDNN and their buffers */
+  double untuned_context_mib; /* the same without cuDNN autotuning; 0: not measured */
+  bool measured; /* context_mib is fitted to runs on this GPU; else copied from another GPU */
+  bool host;     /* the CPU: memory is peak RSS, the context the interpreter and libraries */
 };
 
 /* Returns the GPU with NAME, in any spelling ("a100-40gb", "NVIDIA A100 40GB"); a static row; NULL:
