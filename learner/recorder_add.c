@@ -29,27 +29,6 @@ static void trim_store(struct ft_recorder *recorder, size_t added)
     ft_log(LOG_WARNING, "%s", err.text);
 }
 
-/*
- * Renames the runs of the former names of O's app. The store marks the models as stale, so that
- * they are rebuilt even if the learner ends before. Returns 0; -1 and ERR.
- */
-static int rename_former_apps(struct ft_recorder *recorder, const ft_observation *o,
-                              struct ft_error *err)
-{
-  const ft_submission *s = &o->submission;
-
-  for (size_t i = 0; i < s->former_apps_count; i++) {
-    int renamed = ft_store_rename_app(recorder->store, o->uid, s->former_apps[i], s->app, err);
-
-    if (renamed < 0)
-      return -1;
-    if (renamed)
-      ft_log(LOG_INFO, "%s renamed to %s", s->former_apps[i], s->app);
-    recorder->needs_rebuild |= renamed > 0;
-  }
-  return 0;
-}
-
 /* Returns the run of UID's APP, of all users for FT_STATE_POOLED, that is stored in the current
  * transaction; NULL if there is none. */
 static const struct recorded_run *find_stored_before(const struct ft_recorder *recorder,
@@ -86,36 +65,6 @@ static int mark_stale(struct ft_recorder *recorder, uint32_t uid, const char *ap
   if (ft_rebuilder_handled(recorder->rebuilder, recorder->store, &handled, err) < 0)
     return -1;
   return ft_store_mark_stale_after(recorder->store, uid, app, handled, mark, err);
-}
-
-/* Inside a transaction: stores O and its stale marks. Returns 0; -1 and ERR. */
-static int put_with_marks(struct ft_recorder *recorder, const ft_observation *o,
-                          struct ft_error *err)
-{
-  struct recorded_run *run = &recorder->runs[recorder->run_count];
-  const char *app = run->o.submission.app;
-  int status;
-
-  if (rename_former_apps(recorder, o, err) < 0)
-    return -1;
-  status = ft_store_put(recorder->store, o, &run->o, err);
-  if (status == 2) {
-    ft_log(LOG_DEBUG, "job %" PRIu32 ": waits for its other nodes", o->job_id);
-  } else if (status > 0) {
-    recorder->ignored_count++;
-    ft_log(LOG_DEBUG,
-           "job %" PRIu32 ": not stored, because it is forgotten or has already completed",
-           o->job_id);
-  }
-  if (status)
-    return status < 0 ? -1 : 0;
-  run->pooled_mark = 0;
-  if (mark_stale(recorder, run->o.uid, app, &run->mark, err) < 0 ||
-      (ft_is_shared_app(&recorder->shared, app) &&
-       mark_stale(recorder, FT_STATE_POOLED, app, &run->pooled_mark, err) < 0))
-    return -1;
-  recorder->run_count++;
-  return 0;
 }
 
 /* Updates the models of the runs that are stored now. */
@@ -159,6 +108,77 @@ static int commit_transaction(struct ft_recorder *recorder, bool *rebuild, struc
   refine_models(recorder);
   trim_store(recorder, recorder->run_count);
   *rebuild = recorder->needs_rebuild;
+  return 0;
+}
+
+/* Ends the transaction with what it has stored, and begins the next one. Returns 0; -1 and ERR. */
+static int continue_in_next_transaction(struct ft_recorder *recorder, struct ft_error *err)
+{
+  bool rebuild;
+
+  if (commit_transaction(recorder, &rebuild, err) < 0 || begin_transaction(recorder, err) < 0)
+    return -1;
+  recorder->needs_rebuild = rebuild;
+  return 0;
+}
+
+/*
+ * Renames the runs of the former names of O's app. The store marks the models as stale, so that
+ * they are rebuilt even if the learner ends before. If it ends between two transactions, the agent
+ * delivers O again, and the rest is renamed then. Returns 0; -1 and ERR.
+ */
+static int rename_former_apps(struct ft_recorder *recorder, const ft_observation *o,
+                              struct ft_error *err)
+{
+  const ft_submission *s = &o->submission;
+
+  for (size_t i = 0; i < s->former_apps_count; i++) {
+    const char *from = s->former_apps[i];
+    bool renamed = false;
+    int status;
+
+    while ((status = ft_store_rename_app(recorder->store, o->uid, from, s->app, err)) > 0) {
+      renamed = recorder->needs_rebuild = true;
+      if (continue_in_next_transaction(recorder, err) < 0)
+        return -1;
+    }
+    if (status < 0)
+      return -1;
+    if (renamed)
+      ft_log(LOG_INFO, "%s renamed to %s", from, s->app);
+  }
+  return 0;
+}
+
+/* Inside a transaction: stores O and its stale marks. Returns 0; -1 and ERR. */
+static int put_with_marks(struct ft_recorder *recorder, const ft_observation *o,
+                          struct ft_error *err)
+{
+  struct recorded_run *run;
+  const char *app;
+  int status;
+
+  if (rename_former_apps(recorder, o, err) < 0)
+    return -1;
+  run = &recorder->runs[recorder->run_count];
+  app = run->o.submission.app;
+  status = ft_store_put(recorder->store, o, &run->o, err);
+  if (status == 2) {
+    ft_log(LOG_DEBUG, "job %" PRIu32 ": waits for its other nodes", o->job_id);
+  } else if (status > 0) {
+    recorder->ignored_count++;
+    ft_log(LOG_DEBUG,
+           "job %" PRIu32 ": not stored, because it is forgotten or has already completed",
+           o->job_id);
+  }
+  if (status)
+    return status < 0 ? -1 : 0;
+  run->pooled_mark = 0;
+  if (mark_stale(recorder, run->o.uid, app, &run->mark, err) < 0 ||
+      (ft_is_shared_app(&recorder->shared, app) &&
+       mark_stale(recorder, FT_STATE_POOLED, app, &run->pooled_mark, err) < 0))
+    return -1;
+  recorder->run_count++;
   return 0;
 }
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /*
- * foretell import: stores runs from sacct's output or a CSV table. A file is imported entirely or
- * not at all.
+ * foretell import: stores runs from sacct's output or a CSV table. A file with an error is not
+ * imported at all; what comes through a pipe is imported up to the error.
  */
 #include "config.h"
 
@@ -18,17 +18,20 @@
 #include "predictor/cli/store_access.h"
 #include "predictor/core/text.h"
 #include "predictor/history/import.h"
+#include "predictor/history/import_batch.h"
 #include "predictor/history/json.h"
-#include "predictor/history/stale_models.h"
 
 enum {
   MAX_PRINTED = 20, /* messages about skipped lines */
-  NAMES = 256       /* slots of the cache of user names */
+  NAMES = 256,      /* slots of the cache of user names */
+  /* maximum wait for another process that writes: its transactions are short; by judgement */
+  STORE_WAIT_MILLISECONDS = 10000
 };
 
 struct import_command {
-  ft_observation clean; /* the run being stored */
-  const char *name;     /* of the command, for messages */
+  ft_observation clean;         /* the run being stored */
+  const char *name;             /* of the command, for messages */
+  struct ft_import_batch batch; /* of this file */
   const char *state, *format, *timezone, *app, *user, *cluster, *features;
   bool keep_going, json;
   const char *map_text;
@@ -40,9 +43,8 @@ struct import_command {
   struct ft_timezone *zone;
   struct ft_app_set apps;
   struct ft_progress progress;
-  uint64_t skipped;   /* lines of all files */
-  uint64_t forgotten; /* runs of this file that a user has removed (history/forget.h) */
-  bool store_failed;  /* the error is the store's, not the file's */
+  uint64_t skipped;  /* lines of all files */
+  bool store_failed; /* the error is the store's, not the file's */
   struct known {
     char user[64];
     bool exists;
@@ -71,29 +73,31 @@ static int lookup_import_uid(const char *user, uint32_t *uid, void *data)
   return known->exists ? 0 : -1;
 }
 
+static int note_stored_app(const ft_observation *run, void *data, struct ft_error *err)
+{
+  struct import_command *command = data;
+
+  return ft_app_set_add(&command->apps, run->submission.app, run->uid) < 0
+             ? ft_error_set(err, "out of memory")
+             : 0;
+}
+
 static int insert_run(const ft_observation *o, void *data, struct ft_error *err)
 {
   struct import_command *command = data;
-  ft_observation merged;
-  int status;
 
-  command->store_failed = true;
   command->clean = *o;
   ft_record_clean(FT_RECORD_OBSERVATION, &command->clean);
-  status = ft_store_put(command->records.store, &command->clean, &merged, err);
-  if (status < 0)
-    return -1;
-  if (status == 1) {
-    command->forgotten++;
-    command->store_failed = false;
-    return 0;
-  }
-  if (ft_store_mark_stale(command->records.store, merged.uid, merged.submission.app, NULL, err) < 0)
-    return -1;
-  /* the merged run may belong to another app than the imported one */
-  if (ft_app_set_add(&command->apps, merged.submission.app, merged.uid) < 0)
-    return ft_error_set(err, "out of memory");
-  command->store_failed = false;
+  command->store_failed = ft_import_batch_add(&command->batch, &command->clean, err) < 0;
+  return command->store_failed ? -1 : 0;
+}
+
+/* Receives the runs of a file that is only checked. */
+static int accept_run(const ft_observation *o, void *data, struct ft_error *err)
+{
+  (void)o;
+  (void)data;
+  (void)err;
   return 0;
 }
 
@@ -175,6 +179,29 @@ static bool is_csv(const struct import_command *command, const char *path)
   return length > 4 && strcmp(path + length - 4, ".csv") == 0;
 }
 
+static int read_runs(const struct import_command *command, struct ft_import *import,
+                     const char *path, struct ft_error *err)
+{
+  return is_csv(command, path) ? ft_import_csv(import, err) : ft_import_sacct(import, err);
+}
+
+/* Reads a regular file without storing anything, so that one with an error is not imported in part.
+ * With keep_going no line is an error. Returns 0; -1 on error and fills ERR. */
+static int check_import(const struct import_command *command, const struct ft_import *import,
+                        const char *path, struct ft_error *err)
+{
+  struct ft_import check = *import;
+  off_t start = lseek(import->fd, 0, SEEK_CUR);
+
+  check.put = accept_run;
+  check.progress = NULL;
+  if (import->keep_going || start < 0)
+    return 0;
+  if (read_runs(command, &check, path, err) < 0)
+    return -1;
+  return lseek(import->fd, start, SEEK_SET) < 0 ? ft_error_errno(err, "%s", import->name) : 0;
+}
+
 static int run_import(struct import_command *command, struct ft_import *import, const char *path,
                       struct ft_error *err)
 {
@@ -183,10 +210,15 @@ static int run_import(struct import_command *command, struct ft_import *import, 
 
   if (fstat(import->fd, &st) < 0 || !S_ISREG(st.st_mode))
     st.st_size = 0;
+  if (check_import(command, import, path, err) < 0)
+    return -1;
   ft_progress_start(&command->progress, import->name, (double)st.st_size);
-  status = is_csv(command, path) ? ft_import_csv(import, err) : ft_import_sacct(import, err);
+  status = read_runs(command, import, path, err);
   ft_progress_end(&command->progress);
-  return status;
+  if (status < 0)
+    return -1;
+  command->store_failed = ft_import_batch_store(&command->batch, err) < 0;
+  return command->store_failed ? -1 : 0;
 }
 
 static void print_import_result(struct import_command *command, const struct ft_import *import)
@@ -194,9 +226,9 @@ static void print_import_result(struct import_command *command, const struct ft_
   json_t *file;
 
   if (!command->json) {
-    printf("%s: %" PRIu64 " runs", import->name, import->runs - command->forgotten);
-    if (command->forgotten)
-      printf(", %" PRIu64 " forgotten runs skipped", command->forgotten);
+    printf("%s: %" PRIu64 " runs", import->name, import->runs - command->batch.forgotten);
+    if (command->batch.forgotten)
+      printf(", %" PRIu64 " forgotten runs skipped", command->batch.forgotten);
     if (import->not_ended)
       printf(", %" PRIu64 " jobs not ended or never started", import->not_ended);
     if (import->bad)
@@ -206,11 +238,27 @@ static void print_import_result(struct import_command *command, const struct ft_
   }
   file = json_object();
   json_object_set_new(file, "file", ft_json_text(import->name));
-  json_object_set_new(file, "runs", json_integer((json_int_t)(import->runs - command->forgotten)));
-  json_object_set_new(file, "forgotten", json_integer((json_int_t)command->forgotten));
+  json_object_set_new(file, "runs",
+                      json_integer((json_int_t)(import->runs - command->batch.forgotten)));
+  json_object_set_new(file, "forgotten", json_integer((json_int_t)command->batch.forgotten));
   json_object_set_new(file, "not_ended", json_integer((json_int_t)import->not_ended));
   json_object_set_new(file, "lines_passed_over", json_integer((json_int_t)import->bad));
   json_array_append_new(command->files, file);
+}
+
+/* Prints WHY an import failed, and what is imported. Returns an exit status. */
+static int print_import_failure(const struct import_command *command, const char *file,
+                                const struct ft_error *why)
+{
+  int status = command->store_failed ? FT_EXIT_SYSTEM : FT_EXIT_USAGE;
+
+  if (!command->batch.done)
+    return ft_print_error(command->name, status, "%s; nothing was imported from %s", why->text,
+                          file);
+  return ft_print_error(command->name, status,
+                        "%s; %" PRIu64
+                        " runs of %s were imported, import it again to complete them",
+                        why->text, command->batch.done, file);
 }
 
 /* Returns an exit status. */
@@ -242,16 +290,15 @@ static int import_file(struct import_command *command, const char *path)
 
   if (import.fd < 0)
     return ft_print_error(command->name, FT_EXIT_USAGE, "%s: %s", path, strerror(errno));
-  command->forgotten = 0;
-  if (ft_store_begin(command->records.store, &err) < 0)
-    status = ft_print_error(command->name, FT_EXIT_SYSTEM, "%s", err.text);
-  else if (run_import(command, &import, path, &err) < 0)
-    status = ft_print_error(command->name, command->store_failed ? FT_EXIT_SYSTEM : FT_EXIT_USAGE,
-                            "%s; nothing was imported from %s", err.text, import.name);
-  else if (ft_store_commit(command->records.store, &err) < 0)
-    status = ft_print_error(command->name, FT_EXIT_SYSTEM, "%s", err.text);
+  command->batch = (struct ft_import_batch){ .store = command->records.store,
+                                             .stored = note_stored_app,
+                                             .data = command };
+  command->store_failed = false;
+  if (run_import(command, &import, path, &err) < 0)
+    status = print_import_failure(command, import.name, &err);
   else
     print_import_result(command, &import);
+  ft_import_batch_free(&command->batch);
   if (!standard)
     close(import.fd);
   return status;
@@ -267,6 +314,7 @@ static int import_all(struct import_command *command, int count, char **paths)
     return ft_print_error(command->name, FT_EXIT_USAGE, "%s", err.text);
   if (ft_store_access_open(&command->records, command->state, true, &err) < 0)
     return ft_print_error(command->name, FT_EXIT_SYSTEM, "%s", err.text);
+  ft_store_set_wait(command->records.store, STORE_WAIT_MILLISECONDS);
   command->files = json_array();
   for (int i = 0; i < count && status == FT_EXIT_DONE; i++)
     status = import_file(command, paths[i]);

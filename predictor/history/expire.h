@@ -5,8 +5,8 @@
  * marks the affected models as stale (stale_models.h). An interrupted pass loses nothing: the next
  * pass continues.
  *
- * The age of a run counts from its end or, if later (an import), from its first insertion. The
- * start of a pass also removes old rejections (rejections.h).
+ * The age of a run counts from its end or, if later (an import), from its first insertion. A pass
+ * also removes old rejections (rejections.h).
  */
 #ifndef FT_HISTORY_EXPIRE_H
 #define FT_HISTORY_EXPIRE_H
@@ -20,6 +20,7 @@ struct ft_expiry {
   uint64_t max_apps;      /* set by the caller, per user; 0: no limit */
   uint64_t runs, apps;    /* removed so far in this pass */
   double before;          /* runs older than this UTC time are removed; 0: none */
+  double rejected_before; /* rejections of days before this UTC time are removed; 0: none */
   int64_t uid;            /* users up to this uid are checked for max_apps; -1: none */
 };
 
@@ -48,9 +49,10 @@ int ft_store_next_cleanup_user(struct ft_store *store, uint32_t *uid, struct ft_
 int ft_store_cleanup_done(struct ft_store *store, uint32_t uid, struct ft_error *err);
 
 /*
- * Removes the older runs of the next app until KEEP are left, if it has more than KEEP + KEEP / 64.
- * Each call visits one app, because all apps at once would take seconds. Returns 1; 0 after the
- * last app, or if KEEP is 0 (no limit); -1 on error and fills ERR.
+ * Removes the oldest runs of the next app, if it has more than KEEP + KEEP / 64, until KEEP are
+ * left. Each call visits one app and removes at most 64 runs of it, because more would take
+ * seconds; the next call continues. Returns 1; 0 after the last app, or if KEEP is 0 (no limit); -1
+ * on error and fills ERR.
  */
 int ft_store_trim(struct ft_store *store, uint64_t keep, struct ft_error *err);
 

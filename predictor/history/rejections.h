@@ -34,8 +34,12 @@ int ft_store_count_rejection(struct ft_store *store, uint32_t uid, const char *a
 int ft_store_next_rejections(struct ft_store *store, bool one_user, double since,
                              struct ft_rejections *row, struct ft_error *err);
 
-/* Inside a transaction: removes the app's name from rejections that WHAT (forget.h) covers. Returns
- * 0; -1 on error and fills ERR. */
+/* Inside a transaction: removes the app's name from some hundred rejections that WHAT (forget.h)
+ * covers. Returns 1 if more may remain, else 0; -1 on error and fills ERR. */
 int ft_store_forget_rejections(struct ft_store *store, const ft_forget *what, struct ft_error *err);
+
+/* Removes some hundred rejections of days before BEFORE (UTC seconds). Returns as
+ * ft_store_forget_rejections. */
+int ft_store_expire_rejections(struct ft_store *store, double before, struct ft_error *err);
 
 #endif

@@ -208,6 +208,24 @@ run import --app=a --map=mem=size "$scratch/mapped.csv" >/dev/null
 is "$? $(cat "$scratch/err")" \
   "2 foretell import: --map mem=size: no such field; nothing was imported from $scratch/mapped.csv" "--map rejects an unknown field"
 
+state=$scratch/piped
+mkdir "$state"
+awk 'BEGIN { print "app,job_id,peak_mb"
+  for (i = 1; i <= 100; i++) printf "a,%d,10\n", i
+  print "a,101,ten" }' >"$scratch/long.csv"
+run import --format=csv - <"$scratch/long.csv" >/dev/null
+is "$? $(sed 's/.*; //' "$scratch/err")" "2 nothing was imported from standard input" \
+  "a file with a bad line is not imported in part, as standard input, either"
+cat "$scratch/long.csv" | run import --format=csv - >/dev/null
+is "$? $(sed 's/.*; //' "$scratch/err")" \
+  "2 64 runs of standard input were imported, import it again to complete them" \
+  "a pipe is imported in parts"
+sed -i '$d' "$scratch/long.csv"
+run import "$scratch/long.csv" >/dev/null
+is "$(run history --json | python3 -c 'import json, sys
+print(json.load(sys.stdin)["apps"][0]["runs"])')" 100 "a repeated import completes an interrupted one"
+state=$scratch/mapped
+
 run export >/dev/full
 is $? 3 "a full standard output is an error"
 

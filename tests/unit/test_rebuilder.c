@@ -133,7 +133,7 @@ static void apps_are_marked_by_name_by_user_or_all(void **state)
     put(i + 1, app, i + 1);
   }
   assert_int_equal(ft_store_commit(store, &err), 0);
-  assert_int_equal(mark(&all), 3);
+  assert_int_equal(mark(&all), 5);
   assert_int_equal(all.count, 1200);
   assert_int_equal(marks_left(&all, 0), 1200);
   assert_int_equal(marks_left(&all, all.last - 7), 7);

@@ -612,6 +612,7 @@ static void records_of_an_older_store_become_runs(void **state)
   assert_int_equal(query("SELECT COUNT(*) FROM observation WHERE records = 0"), 2);
   assert_int_equal(query("SELECT COUNT(*) FROM observation WHERE records IS NULL"), 1);
   /* models are rebuilt, because they identified runs by node */
+  assert_int_equal(ft_store_set_rule(store, FT_RULE_RSS, &err), 1);
   assert_int_equal(ft_store_next_stale(store, 0, &stale, &err), 1);
   assert_string_equal(stale.app, "a");
 }

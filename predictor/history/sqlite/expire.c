@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "predictor/history/expire.h"
+#include "predictor/history/rejections.h"
 #include "predictor/history/sqlite/run_nodes.h"
 #include "predictor/history/sqlite/schema.h"
 #include "predictor/history/stale_models.h"
@@ -12,8 +13,9 @@
 
 /* Runs removed per step: with their indexes some 60 pages are written, in a few milliseconds. */
 enum { RUNS_PER_STEP = 8 };
-/* Published marks removed per step. Chosen by judgement. */
-enum { MARKS_PER_STEP = 256 };
+/* Runs removed per call of ft_store_trim, which is called after every eight new runs. Chosen by
+ * judgement. */
+enum { RUNS_PER_TRIM = 64 };
 /* ft_store_trim removes runs of an app when they exceed its limit by 1/64 of the limit, because
  * each removal is a commit. Chosen by judgement. */
 enum { TRIM_FRACTION = 64 };
@@ -58,7 +60,7 @@ int ft_store_expire_begin(struct ft_store *store, struct ft_expiry *expire, doub
   double age = expire->max_age_seconds, oldest;
 
   expire->runs = expire->apps = 0;
-  expire->before = 0;
+  expire->before = expire->rejected_before = 0;
   expire->uid = -1;
   if (age <= 0)
     return 0;
@@ -70,28 +72,8 @@ int ft_store_expire_begin(struct ft_store *store, struct ft_expiry *expire, doub
     return -1;
   if (oldest > 0 && oldest < now - age * (1 + AGE_SLACK))
     expire->before = now - age;
-  return ft_store_run(store, "expire", "DELETE FROM rejection WHERE (day + 1) * 86400 < ?1",
-                      FT_VALUES(FT_REAL(now - age)), err);
-}
-
-int ft_store_note_removal(struct ft_store *store, uint32_t uid, const char *app,
-                          struct ft_error *err)
-{
-  const struct ft_sql_value *values = FT_VALUES(FT_INT(uid), FT_TEXT(app));
-  int gone;
-
-  if (!*app)
-    return 0;
-  if (ft_store_run(store, "expire",
-                   "DELETE FROM app WHERE uid = ?1 AND app = ?2 AND NOT EXISTS"
-                   " (SELECT 1 FROM observation WHERE app = ?2 AND uid = ?1)",
-                   values, err) < 0)
-    return -1;
-  gone = sqlite3_changes(store->db) > 0;
-  if (gone &&
-      ft_store_run(store, "expire", "INSERT OR IGNORE INTO gone VALUES (?1)", values, err) < 0)
-    return -1;
-  return ft_store_mark_stale(store, uid, app, NULL, err) < 0 ? -1 : gone;
+  expire->rejected_before = now - age;
+  return 0;
 }
 
 /* A run, or with id 0 an app, to remove. */
@@ -101,20 +83,18 @@ struct candidate {
   char app[128];
 };
 
-/* Reads up to RUNS_PER_STEP of the oldest runs before BEFORE. Returns their number; -1 on error and
- * fills ERR. */
-static int find_oldest(struct ft_store *store, double before, struct candidate out[RUNS_PER_STEP],
-                       struct ft_error *err)
+/* Reads the runs to remove that SQL selects with VALUES, at most SIZE, the columns id, uid and app.
+ * Returns their number; -1 on error and fills ERR. */
+static int find_candidates(struct ft_store *store, const char *sql,
+                           const struct ft_sql_value *values, struct candidate *out, int size,
+                           struct ft_error *err)
 {
-  static const char sql[] = "SELECT id, uid, app FROM observation WHERE " AGE_TIME
-                            " > 0 AND " AGE_TIME " < ?1 ORDER BY " AGE_TIME " LIMIT ?2";
-  sqlite3_stmt *s = ft_store_prepare(store, "expire", sql,
-                                     FT_VALUES(FT_REAL(before), FT_INT(RUNS_PER_STEP)), err);
-  int step, count = 0;
+  sqlite3_stmt *s = ft_store_prepare(store, "expire", sql, values, err);
+  int step = SQLITE_DONE, count = 0;
 
   if (!s)
     return -1;
-  while ((step = sqlite3_step(s)) == SQLITE_ROW) {
+  while (count < size && (step = sqlite3_step(s)) == SQLITE_ROW) {
     out[count] = (struct candidate){ .id = sqlite3_column_int64(s, 0),
                                      .uid = (uint32_t)sqlite3_column_int64(s, 1) };
     ft_store_column_text(s, 2, out[count++].app, sizeof out->app);
@@ -125,21 +105,37 @@ static int find_oldest(struct ft_store *store, double before, struct candidate o
   return count;
 }
 
-/* Inside a transaction: removes some old runs. Returns 1 if more may remain, else 0; -1 on error.
- */
-static int remove_oldest(struct ft_store *store, struct ft_expiry *expire, struct ft_error *err)
+/* Inside a transaction: removes COUNT RUNS in their order, fewer if enough is changed, and adds the
+ * records to *REMOVED. Returns the number of removed runs; -1 on error and fills ERR. */
+static int remove_candidates(struct ft_store *store, const struct candidate *runs, int count,
+                             uint64_t *removed, struct ft_error *err)
 {
-  struct candidate runs[RUNS_PER_STEP];
-  int count = find_oldest(store, expire->before, runs, err), gone;
-
   for (int i = 0; i < count; i++) {
+    int status = ft_run_nodes_shrink(store, runs[i].id, err);
+
+    if (status)
+      return status < 0 ? -1 : i;
     if (ft_store_run(store, "expire", "DELETE FROM observation WHERE id = ?1",
                      FT_VALUES(FT_INT(runs[i].id)), err) < 0)
       return -1;
     /* 0 if it was removed with another node's record of its run */
-    expire->runs += (unsigned)sqlite3_changes(store->db);
+    *removed += (unsigned)sqlite3_changes(store->db);
   }
-  for (int i = 0; i < count; i++) {
+  return count;
+}
+
+/* Inside a transaction: removes some old runs. Returns 1 if more may remain, else 0; -1 on error.
+ */
+static int remove_oldest(struct ft_store *store, struct ft_expiry *expire, struct ft_error *err)
+{
+  static const char sql[] = "SELECT id, uid, app FROM observation WHERE " AGE_TIME
+                            " > 0 AND " AGE_TIME " < ?1 ORDER BY " AGE_TIME;
+  struct candidate runs[RUNS_PER_STEP];
+  int count =
+      find_candidates(store, sql, FT_VALUES(FT_REAL(expire->before)), runs, RUNS_PER_STEP, err);
+  int removed = count < 0 ? -1 : remove_candidates(store, runs, count, &expire->runs, err), gone;
+
+  for (int i = 0; i < removed; i++) {
     if (i > 0 && runs[i].uid == runs[i - 1].uid && strcmp(runs[i].app, runs[i - 1].app) == 0)
       continue;
     gone = ft_store_note_removal(store, runs[i].uid, runs[i].app, err);
@@ -147,7 +143,7 @@ static int remove_oldest(struct ft_store *store, struct ft_expiry *expire, struc
       return -1;
     expire->apps += (unsigned)gone;
   }
-  return count < 0 ? -1 : count == RUNS_PER_STEP;
+  return removed < 0 ? -1 : removed < count || count == RUNS_PER_STEP;
 }
 
 /* Sets OUT to the next user and to that user's app to remove, "" for none. Returns 1; 0 after the
@@ -178,8 +174,10 @@ static int next_user_to_check(struct ft_store *store, struct ft_expiry *expire,
 /* Inside a transaction: removes some runs of an app beyond the limit. Returns as remove_oldest. */
 static int remove_excess_app(struct ft_store *store, struct ft_expiry *expire, struct ft_error *err)
 {
-  struct candidate app;
-  int status = next_user_to_check(store, expire, &app, err), gone;
+  static const char sql[] = "SELECT id, uid, app FROM observation WHERE app = ?2 AND uid = ?1"
+                            " ORDER BY end_time";
+  struct candidate app, runs[RUNS_PER_STEP];
+  int status = next_user_to_check(store, expire, &app, err), count, gone;
 
   if (status <= 0)
     return status;
@@ -187,29 +185,13 @@ static int remove_excess_app(struct ft_store *store, struct ft_expiry *expire, s
     expire->uid = app.uid;
     return 1;
   }
-  if (ft_store_run(store, "expire",
-                   "DELETE FROM observation WHERE id IN (SELECT id FROM observation"
-                   " WHERE app = ?2 AND uid = ?1 ORDER BY end_time LIMIT ?3)",
-                   FT_VALUES(FT_INT(app.uid), FT_TEXT(app.app), FT_INT(RUNS_PER_STEP)), err) < 0)
+  count = find_candidates(store, sql, FT_VALUES(FT_INT(app.uid), FT_TEXT(app.app)), runs,
+                          RUNS_PER_STEP, err);
+  if (count < 0 || remove_candidates(store, runs, count, &expire->runs, err) < 0)
     return -1;
-  expire->runs += (unsigned)sqlite3_changes(store->db);
   gone = ft_store_note_removal(store, app.uid, app.app, err);
   expire->apps += gone > 0;
   return gone < 0 ? -1 : 1;
-}
-
-/* Inside a transaction: removes marks of published models. Returns as remove_oldest. */
-static int remove_published_marks(struct ft_store *store, struct ft_error *err)
-{
-  int64_t published;
-
-  if (ft_store_published(store, &published, err) < 0 ||
-      ft_store_run(store, "expire",
-                   "DELETE FROM changed WHERE id IN"
-                   " (SELECT id FROM changed WHERE id <= ?1 ORDER BY id LIMIT ?2)",
-                   FT_VALUES(FT_INT(published), FT_INT(MARKS_PER_STEP)), err) < 0)
-    return -1;
-  return sqlite3_changes(store->db) == MARKS_PER_STEP;
 }
 
 static int step_in_transaction(struct ft_store *store, struct ft_expiry *expire,
@@ -224,7 +206,9 @@ static int step_in_transaction(struct ft_store *store, struct ft_expiry *expire,
     return status < 0 ? -1 : 1;
   }
   status = expire->max_apps ? remove_excess_app(store, expire, err) : 0;
-  return status ? status : remove_published_marks(store, err);
+  if (!status)
+    status = ft_store_expire_rejections(store, expire->rejected_before, err);
+  return status ? status : ft_store_remove_published_marks(store, err);
 }
 
 int ft_store_expire_step(struct ft_store *store, struct ft_expiry *expire, struct ft_error *err)
@@ -283,30 +267,55 @@ static int advance_trim_cursor(struct ft_store *store, struct ft_trim_cursor *cu
   return status;
 }
 
-/* Runs SQL with the parameters app, uid and KEEP. Returns as ft_store_run. */
-static int run_trim(struct ft_store *store, const char *sql, uint64_t keep, struct ft_error *err)
+/* Sets *EXCESS to the number of runs that CURSOR's app has above KEEP. Returns 0; -1 on error. */
+static int count_excess_runs(struct ft_store *store, const struct ft_trim_cursor *cursor,
+                             uint64_t keep, uint64_t *excess, struct ft_error *err)
 {
-  const struct ft_trim_cursor *cursor = &store->trim_cursor;
-  int64_t offset = keep > INT64_MAX ? INT64_MAX : (int64_t)keep;
+  static const char sql[] =
+      "SELECT COUNT(*) FROM observation WHERE app = ?1 AND uid = ?2 AND " FT_SQL_IS_RUN;
+  double runs;
 
-  return ft_store_run(store, "trim", sql,
-                      FT_VALUES(FT_TEXT(cursor->app), FT_INT(cursor->uid), FT_INT(offset)), err);
+  if (ft_store_query_number(store, "trim", sql,
+                            FT_VALUES(FT_TEXT(cursor->app), FT_INT(cursor->uid)), &runs, err) < 0)
+    return -1;
+  *excess = runs > (double)keep ? (uint64_t)runs - keep : 0;
+  return 0;
+}
+
+/* Inside a transaction: removes the oldest COUNT runs of CURSOR's app, or fewer. Returns as
+ * remove_candidates. */
+static int trim_app(struct ft_store *store, const struct ft_trim_cursor *cursor, int count,
+                    struct ft_error *err)
+{
+  static const char sql[] = "SELECT id, uid, app FROM observation WHERE app = ?1 AND uid = ?2"
+                            " AND " FT_SQL_IS_RUN " ORDER BY end_time, id";
+  struct candidate runs[RUNS_PER_TRIM];
+  uint64_t removed = 0;
+
+  count = find_candidates(store, sql, FT_VALUES(FT_TEXT(cursor->app), FT_INT(cursor->uid)), runs,
+                          count, err);
+  return count < 0 ? -1 : remove_candidates(store, runs, count, &removed, err);
 }
 
 int ft_store_trim(struct ft_store *store, uint64_t keep, struct ft_error *err)
 {
-#define RUNS_BEYOND                                                                                \
-  "SELECT id FROM observation WHERE app = ?1 AND uid = ?2 AND " FT_SQL_IS_RUN                      \
-  " ORDER BY end_time DESC, id DESC LIMIT -1 OFFSET ?3"
-  static const char exists[] = RUNS_BEYOND;
-  static const char delete[] = "DELETE FROM observation WHERE id IN (" RUNS_BEYOND ")";
-#undef RUNS_BEYOND
-  int status = keep ? advance_trim_cursor(store, &store->trim_cursor, err) : 0;
+  struct ft_trim_cursor *cursor = &store->trim_cursor;
+  int status = !keep ? 0 : cursor->unfinished ? 1 : advance_trim_cursor(store, cursor, err);
+  uint64_t excess;
 
   if (status <= 0)
     return status;
-  status = run_trim(store, exists, keep + keep / TRIM_FRACTION, err);
-  if (status > 0)
-    status = run_trim(store, delete, keep, err);
-  return status < 0 ? -1 : 1;
+  if (count_excess_runs(store, cursor, keep, &excess, err) < 0)
+    return -1;
+  if (excess <= (cursor->unfinished ? 0 : keep / TRIM_FRACTION)) {
+    cursor->unfinished = false;
+    return 1;
+  }
+  if (ft_store_begin(store, err) < 0)
+    return -1;
+  status = trim_app(store, cursor, excess < RUNS_PER_TRIM ? (int)excess : RUNS_PER_TRIM, err);
+  if (ft_store_end(store, status, err) < 0)
+    return -1;
+  cursor->unfinished = (uint64_t)status < excess;
+  return 1;
 }

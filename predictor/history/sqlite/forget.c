@@ -38,12 +38,16 @@ int ft_store_forget_begin(struct ft_store *store, const ft_forget *what, double 
                              .request_time = now };
   if (what->dry_run)
     return 0;
-  if (ft_store_begin(store, err) < 0)
+  /* before the tombstone, which does not name the app: a request that is interrupted here is not
+   * accepted, and its repetition removes the rest */
+  do {
+    if (ft_store_begin(store, err) < 0)
+      return -1;
+    status = ft_store_end(store, ft_store_forget_rejections(store, what, err), err);
+  } while (status > 0);
+  if (status < 0 || ft_store_begin(store, err) < 0)
     return -1;
-  status = ft_tombstone_add(store, &pass->tombstone, err);
-  if (status == 0)
-    status = ft_store_forget_rejections(store, what, err);
-  return ft_store_end(store, status, err);
+  return ft_store_end(store, ft_tombstone_add(store, &pass->tombstone, err), err);
 }
 
 int ft_store_forget_next(struct ft_store *store, struct ft_forget_pass *pass, struct ft_error *err)
@@ -151,9 +155,16 @@ static int announce_removal(struct ft_store *store, struct ft_forget_pass *pass,
                                      : call_before_removal(o, pass, err);
 }
 
-/* Removes RUN with the records of all its nodes; an override is reduced to one row. Returns 1 if it
- * is removed (or would be), 2 if it is reduced, 0 if it is already removed or reduced; -1 on error
- * and fills ERR. */
+/* What forget_run has done. */
+enum {
+  RUN_UNCHANGED, /* it is already removed or reduced */
+  RUN_REMOVED,   /* or would be */
+  RUN_REDUCED,   /* to the row of an override */
+  RUN_REMAINS    /* for the next transaction */
+};
+
+/* Removes RUN with the records of all its nodes; an override is reduced to one row. Returns as
+ * above; -1 on error and fills ERR. */
 static int forget_run(struct ft_store *store, struct ft_forget_pass *pass,
                       const struct ft_run_identity *run, ft_observation *o, struct ft_error *err)
 {
@@ -164,27 +175,31 @@ static int forget_run(struct ft_store *store, struct ft_forget_pass *pass,
     return status;
   is_override = ft_tombstone_is_override(o);
   if (is_override && ft_tombstone_is_stripped(o))
-    return 0;
+    return RUN_UNCHANGED;
   if (pass->dry_run)
-    return is_override ? 2 : 1;
+    return is_override ? RUN_REDUCED : RUN_REMOVED;
   if (announce_removal(store, pass, run, o, err) < 0)
     return -1;
   if (ft_tombstone_add_run(store, &pass->tombstone, run, err) < 0)
     return -1;
+  status = ft_run_nodes_shrink(store, run->id, err);
+  if (status)
+    return status < 0 ? -1 : RUN_REMAINS;
   if (is_override)
     ft_tombstone_strip(o);
   if (is_override && o->schema)
     return ft_store_replace(store, run->id, o, err) < 0 ||
                    (run->has_nodes && ft_run_nodes_keep_one(store, o, run->id, err) < 0)
                ? -1
-               : 2;
+               : RUN_REDUCED;
   return ft_store_run(store, "forget", "DELETE FROM observation WHERE id = ?1",
                       FT_VALUES(FT_INT(run->id)), err) < 0
              ? -1
-             : 1;
+             : RUN_REMOVED;
 }
 
-/* Removes COUNT RUNS, with O as working memory. Returns 0; -1 on error and fills ERR. */
+/* Removes COUNT RUNS, or those for which one transaction is enough, with O as working memory. Sets
+ * PASS's row to the last one done. Returns 0; -1 on error and fills ERR. */
 static int forget_runs_in_transaction(struct ft_store *store, struct ft_forget_pass *pass,
                                       const struct ft_run_identity *runs, int count,
                                       ft_observation *o, struct ft_error *err)
@@ -194,10 +209,14 @@ static int forget_runs_in_transaction(struct ft_store *store, struct ft_forget_p
 
     if (status < 0)
       return -1;
-    if (status == 0)
+    if (status == RUN_UNCHANGED)
       continue;
-    pass->runs += status == 1;
-    pass->stripped += status == 2;
+    if (status == RUN_REMAINS) {
+      pass->row = runs[i].id - 1;
+      return 0;
+    }
+    pass->runs += status == RUN_REMOVED;
+    pass->stripped += status == RUN_REDUCED;
     if (add_affected_app(pass, &runs[i]) < 0)
       return ft_error_set(err, "%s: out of memory", store->path);
     gone = pass->dry_run ? 0 : ft_store_note_removal(store, runs[i].uid, runs[i].app_name, err);
@@ -233,6 +252,7 @@ int ft_store_forget_step(struct ft_store *store, struct ft_forget_pass *pass, st
   struct ft_run_identity runs[RUNS_PER_STEP];
   bool more = false;
   int count = find_covered_runs(store, pass, runs, &more, err);
+  int64_t row = pass->row;
 
   if (count < 0 || (count > 0 && forget_stored_runs(store, pass, runs, count, err) < 0)) {
     /* the next step repeats this one; the list of apps may already hold apps of failed removals */
@@ -242,7 +262,7 @@ int ft_store_forget_step(struct ft_store *store, struct ft_forget_pass *pass, st
     *pass = before;
     return -1;
   }
-  return more;
+  return more || pass->row < row;
 }
 
 /* ---- overwriting the file ---- */
@@ -283,17 +303,16 @@ int ft_store_scrub(struct ft_store *store, uint64_t max_bytes, struct ft_error *
  * and fills ERR. */
 static int mark_for_scrub(struct ft_store *store, struct ft_forget_pass *pass, struct ft_error *err)
 {
-  int64_t published;
+  int status;
 
   if (pass->marked)
     return 0;
-  if (ft_store_published(store, &published, err) < 0)
-    return -1;
-  if (ft_store_run(store, "forget", "DELETE FROM changed WHERE id <= ?1",
-                   FT_VALUES(FT_INT(published)), err) < 0 ||
-      ft_store_run(store, "forget",
-                   "INSERT OR REPLACE INTO meta VALUES ('" FT_SCHEMA_SCRUB "', '1')", NULL,
-                   err) < 0)
+  do
+    status = ft_store_remove_published_marks(store, err);
+  while (status > 0);
+  if (status < 0 || ft_store_run(store, "forget",
+                                 "INSERT OR REPLACE INTO meta VALUES ('" FT_SCHEMA_SCRUB "', '1')",
+                                 NULL, err) < 0)
     return -1;
   pass->marked = true;
   return 0;

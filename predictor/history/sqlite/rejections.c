@@ -33,22 +33,38 @@ int ft_store_count_rejection(struct ft_store *store, uint32_t uid, const char *a
       FT_VALUES(FT_INT(uid), FT_TEXT(app), FT_INT(day_of(time)), FT_INT(FT_REJECTED_APPS)), err);
 }
 
-int ft_store_forget_rejections(struct ft_store *store, const ft_forget *what,
-                               struct ft_error *err)
+int ft_store_forget_rejections(struct ft_store *store, const ft_forget *what, struct ft_error *err)
 {
+#define SOME_NAMED                                                                                 \
+  "SELECT uid, app, day, count FROM rejection" NAMED " ORDER BY uid, app, day LIMIT ?4"
   static const char without_app[] =
-      "INSERT INTO rejection SELECT uid, '', day, sum(count) FROM rejection" NAMED
-      " GROUP BY uid, day ON CONFLICT DO UPDATE SET count = count + excluded.count";
-  static const char with_app[] = "DELETE FROM rejection" NAMED;
+      "INSERT INTO rejection SELECT uid, '', day, sum(count) FROM (" SOME_NAMED
+      ") WHERE 1 GROUP BY uid, day ON CONFLICT DO UPDATE SET count = count + excluded.count";
+  static const char with_app[] = "DELETE FROM rejection WHERE (uid, app, day) IN (SELECT uid, app,"
+                                 " day FROM (" SOME_NAMED "))";
+#undef SOME_NAMED
   int64_t uid = what->has_uid ? (int64_t)what->uid : -1;
   int64_t before = what->before > 0 ? day_of(what->before) : INT64_MAX;
-  const struct ft_sql_value *values = FT_VALUES(FT_INT(uid), FT_TEXT(what->app), FT_INT(before));
+  const struct ft_sql_value *values =
+      FT_VALUES(FT_INT(uid), FT_TEXT(what->app), FT_INT(before), FT_INT(FT_STORE_ENOUGH_CHANGES));
 
   if (what->job_id)
     return 0;
-  return ft_store_run(store, "write", without_app, values, err) < 0
-             ? -1
-             : ft_store_run(store, "write", with_app, values, err);
+  if (ft_store_run(store, "write", without_app, values, err) < 0 ||
+      ft_store_run(store, "write", with_app, values, err) < 0)
+    return -1;
+  return sqlite3_changes(store->db) == FT_STORE_ENOUGH_CHANGES;
+}
+
+int ft_store_expire_rejections(struct ft_store *store, double before, struct ft_error *err)
+{
+  static const char sql[] = "DELETE FROM rejection WHERE (uid, app, day) IN (SELECT uid, app, day"
+                            " FROM rejection WHERE (day + 1) * 86400 < ?1 LIMIT ?2)";
+
+  if (ft_store_run(store, "expire", sql,
+                   FT_VALUES(FT_REAL(before), FT_INT(FT_STORE_ENOUGH_CHANGES)), err) < 0)
+    return -1;
+  return sqlite3_changes(store->db) == FT_STORE_ENOUGH_CHANGES;
 }
 
 int ft_store_next_rejections(struct ft_store *store, bool one_user, double since,

@@ -15,6 +15,8 @@
 #define WAIT_SECONDS 60.0
 /* Waiting runs released per call. Chosen by judgement. */
 enum { RELEASED_AT_ONCE = 8 };
+/* Records of other nodes that are removed with a run in one transaction. Chosen by judgement. */
+enum { REMOVED_TOGETHER = 128 };
 
 #define RUN_KEY FT_SCHEMA_RUN_KEY("?1", "?2", "?3", "?4", "?5", "?6", "?7")
 /* The first parameters of RUN_KEY. */
@@ -280,6 +282,50 @@ int ft_run_nodes_read(struct ft_store *store, sqlite3_stmt *s, int first, bool b
   if (ft_store_read_row(store, s, first + 1, o, err) < 0)
     return -1;
   return by_node || (is_single && o->allocated_nodes < 2) ? 0 : ft_run_nodes_combine(store, o, err);
+}
+
+/* Removes row ID alone: the trigger removes only rows whose `records` is set. */
+static int remove_part(struct ft_store *store, int64_t id, struct ft_error *err)
+{
+  const struct ft_sql_value *row = FT_VALUES(FT_INT(id));
+
+  return ft_store_run(store, "expire", "UPDATE observation SET records = NULL WHERE id = ?1", row,
+                      err) < 0 ||
+                 ft_store_run(store, "expire", "DELETE FROM observation WHERE id = ?1", row, err) <
+                     0
+             ? -1
+             : 0;
+}
+
+int ft_run_nodes_shrink(struct ft_store *store, int64_t id, struct ft_error *err)
+{
+  static const char sql[] =
+      "WITH run AS (SELECT job_id AS j, cluster AS c, submit_time AS s, restart_count AS r,"
+      " het_offset AS h, array_job_id AS a, array_task_id AS t FROM observation WHERE id = ?1"
+      " AND records IS NOT NULL) SELECT id FROM observation, run"
+      " WHERE " FT_SCHEMA_RUN_KEY("j", "c", "s", "r", "h", "a",
+                                  "t") " AND records = 0 AND id <> ?1 LIMIT ?2";
+  int64_t parts[REMOVED_TOGETHER + 1];
+  int count = 0, step;
+  sqlite3_stmt *s;
+
+  if (ft_store_changes(store) >= FT_STORE_ENOUGH_CHANGES)
+    return 1;
+  s = ft_store_prepare(store, "expire", sql, FT_VALUES(FT_INT(id), FT_INT(REMOVED_TOGETHER + 1)),
+                       err);
+  if (!s)
+    return -1;
+  while ((step = sqlite3_step(s)) == SQLITE_ROW)
+    parts[count++] = sqlite3_column_int64(s, 0);
+  sqlite3_finalize(s);
+  if (ft_store_step_status(store, step, "expire", err) < 0)
+    return -1;
+  if (count <= REMOVED_TOGETHER)
+    return 0;
+  for (int i = 0; i < REMOVED_TOGETHER; i++)
+    if (remove_part(store, parts[i], err) < 0)
+      return -1;
+  return 1;
 }
 
 int ft_run_nodes_keep_one(struct ft_store *store, const ft_observation *o, int64_t id,

@@ -70,6 +70,13 @@ int ft_run_nodes_each(struct ft_store *store, const ft_observation *o,
                       int (*visit)(const ft_observation *record, void *data, struct ft_error *err),
                       void *data, struct ft_error *err);
 
+/*
+ * Inside a transaction, before row ID is removed: removes most records of other nodes if its run
+ * has many, so that the trigger removes few. Returns 0; 1 if the caller has to end the transaction
+ * and call again in the next one; -1 on error and fills ERR.
+ */
+int ft_run_nodes_shrink(struct ft_store *store, int64_t id, struct ft_error *err);
+
 /* Inside a transaction: removes all records of O's run but row ID. Returns 0; -1 on error and fills
  * ERR. */
 int ft_run_nodes_keep_one(struct ft_store *store, const ft_observation *o, int64_t id,

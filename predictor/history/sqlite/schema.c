@@ -15,6 +15,8 @@
 
 /* PRAGMA application_id of a store, "ftel"; file(1) shows it. */
 enum { APPLICATION_ID = 0x6674656c };
+/* Rows that one step of an upgrade adapts. Chosen by judgement. */
+#define ROWS_PER_STEP "512"
 /* Default of ft_store_set_wait, ms. Chosen by judgement. */
 enum { BUSY_MILLISECONDS = 1000 };
 
@@ -25,12 +27,27 @@ enum { BUSY_MILLISECONDS = 1000 };
       "observation.restart_count", "observation.het_offset", "observation.array_job_id",           \
       "observation.array_task_id")
 
+/* Keys in the table meta while an upgrade adapts rows: the last adapted row, and the last one of
+ * the current step. */
+#define UPGRADED_ROW "upgraded_row"
+#define STEP_ROW "upgrade_step_row"
+/* SQL: the value of a key of meta as a number. */
+#define META_NUMBER(key) "(SELECT CAST(value AS INTEGER) FROM meta WHERE key = '" key "')"
+/* SQL condition: the rows of the current step of an upgrade. */
+#define ROWS_OF_STEP "id > " META_NUMBER(UPGRADED_ROW) " AND id <= " META_NUMBER(STEP_ROW)
+
 /* SQL: groups the records of runs on several nodes (run_nodes.h). */
 #define GROUP_NODES                                                                                \
   "UPDATE observation SET records = CASE id WHEN (SELECT id FROM " NODES_OF_ROW                    \
   " ORDER BY ifnull(peak_bytes, 0) DESC, node LIMIT 1) THEN (SELECT COUNT(*) FROM " NODES_OF_ROW   \
-  ") ELSE 0 END WHERE job_id > 0 AND EXISTS (SELECT 1 FROM " NODES_OF_ROW                          \
-  " AND other.node <> observation.node);"
+  ") ELSE 0 END WHERE " ROWS_OF_STEP " AND job_id > 0 AND EXISTS (SELECT 1 FROM " NODES_OF_ROW     \
+  " AND other.node <> observation.node)"
+
+/* SQL: fills the table app. */
+#define FILL_APP                                                                                   \
+  "INSERT INTO app SELECT uid, app, ifnull(MAX(end_time), 0) FROM observation WHERE app > ''"      \
+  " AND " ROWS_OF_STEP " GROUP BY app, uid"                                                        \
+  " ON CONFLICT (uid, app) DO UPDATE SET last = max(last, excluded.last)"
 
 /* SQL: removes the records of a run together. */
 #define NODES_TRIGGER                                                                              \
@@ -40,8 +57,9 @@ enum { BUSY_MILLISECONDS = 1000 };
       "OLD.array_job_id", "OLD.array_task_id") " AND records IS NOT NULL; END;"
 
 /*
- * The changes of each schema beyond its new columns (`since` in fields.c). Append only; never
- * change a row. The key starts with job_id, so that its index also serves look-ups by job.
+ * The changes of each schema beyond its new columns (`since` in fields.c) and the rows that
+ * rows_statement adapts. Append only; never change what a row does. The key starts with job_id, so
+ * that its index also serves look-ups by job.
  */
 static const struct migration {
   int version;
@@ -71,8 +89,6 @@ static const struct migration {
        "CREATE TRIGGER observation_app_last AFTER INSERT ON observation WHEN NEW.app > '' BEGIN"
        " INSERT OR REPLACE INTO app VALUES (NEW.uid, NEW.app, max(ifnull(NEW.end_time, 0), ifnull("
        "(SELECT last FROM app WHERE uid = NEW.uid AND app = NEW.app), 0))); END;"
-       "INSERT INTO app SELECT uid, app, ifnull(MAX(end_time), 0) FROM observation WHERE app > ''"
-       " GROUP BY app, uid;"
        "CREATE TABLE gone (uid INTEGER PRIMARY KEY);" },
   /* forget.h: table forgotten of tombstones (told: time of the request); table former of hashes of
    * apps' former names (was). Data removed under older schemas may remain in the file, so the file
@@ -94,12 +110,18 @@ static const struct migration {
        "CREATE INDEX rejection_day ON rejection (uid, day);" },
   { 10, "" }, /* column command_ran */
   /* column allocated_nodes; run_nodes.h: column records. All models are rebuilt, because they
-   * identify runs by another key. */
+   * identify runs by another key: without a recorded rule ft_store_set_rule marks them. */
   { 11, "ALTER TABLE observation ADD COLUMN records INTEGER;"
-        "CREATE INDEX observation_waiting ON observation (job_id) WHERE records < 0;" GROUP_NODES
-            NODES_TRIGGER "INSERT OR REPLACE INTO changed (app, uid)"
-        " SELECT DISTINCT app, uid FROM observation WHERE app > '';" },
+        "CREATE INDEX observation_waiting ON observation (job_id) WHERE records < 0;" NODES_TRIGGER
+        "DELETE FROM meta WHERE key = 'rule';" },
 };
+
+/* Returns the SQL that adapts the runs of an older store, some hundred (ROWS_OF_STEP) at a time, to
+ * the schema VERSION; NULL if none has to change. */
+static const char *rows_statement(int version)
+{
+  return version == 6 ? FILL_APP : version == 11 ? GROUP_NODES : NULL;
+}
 
 int ft_schema_error(struct ft_error *err, sqlite3 *db, const char *path, const char *action)
 {
@@ -192,27 +214,33 @@ static int append_columns(struct ft_buf *sql, int version)
   return version == 1 ? ft_buf_printf(sql, ");") : 0;
 }
 
-/* Upgrades the schema FROM to the newest one, inside a transaction. Returns 0; -1 on error and
- * fills ERR. */
-static int migrate(sqlite3 *db, const char *path, int from, struct ft_error *err)
+/* Inside a transaction: makes the changes of the schemas after FROM, up to the first that has to
+ * adapt rows. Returns 0; -1 on error and fills ERR. */
+static int change_tables(sqlite3 *db, const char *path, int from, struct ft_error *err)
 {
+  int version = from, status = -1;
   struct ft_buf sql;
-  int status = -1;
 
   ft_buf_init(&sql, FT_LIMIT_SQL);
   for (size_t i = 0; i < sizeof migrations / sizeof *migrations; i++) {
     const struct migration *m = &migrations[i];
 
-    if (m->version > from &&
-        (append_columns(&sql, m->version) < 0 || ft_buf_printf(&sql, "%s", m->sql) < 0)) {
+    if (m->version <= from)
+      continue;
+    version = m->version;
+    if (append_columns(&sql, version) < 0 || ft_buf_printf(&sql, "%s", m->sql) < 0) {
       ft_error_set(err, "%s: open: out of memory", path);
       goto out;
     }
+    /* a new store has no rows */
+    if (from && rows_statement(version))
+      break;
   }
   if (ft_buf_printf(&sql,
-                    "INSERT OR REPLACE INTO meta VALUES ('schema', '%d');"
-                    "PRAGMA user_version = %d; PRAGMA application_id = %d;",
-                    FT_STORE_SCHEMA, FT_STORE_SCHEMA, APPLICATION_ID) < 0) {
+                    "INSERT OR REPLACE INTO meta VALUES ('schema', '%d'); PRAGMA user_version = %d;"
+                    "PRAGMA application_id = %d;",
+                    version, version, APPLICATION_ID) < 0 ||
+      (from && ft_buf_printf(&sql, "INSERT INTO meta VALUES ('" UPGRADED_ROW "', '0');") < 0)) {
     ft_error_set(err, "%s: open: out of memory", path);
     goto out;
   }
@@ -242,19 +270,81 @@ static int check_schema(sqlite3 *db, const char *path, int *version, struct ft_e
   return 0;
 }
 
+/* Sets *UNFINISHED to whether rows of a store with the schema VERSION are still to be adapted.
+ * Returns 0; -1 on error and fills ERR. */
+static int check_rows(sqlite3 *db, const char *path, int version, int *unfinished,
+                      struct ft_error *err)
+{
+  *unfinished = 0;
+  return version ? read_pragma(db, path, "SELECT COUNT(*) FROM meta WHERE key = '" UPGRADED_ROW "'",
+                               unfinished, err)
+                 : 0;
+}
+
+/* Inside a transaction: adapts the next rows to the schema VERSION. Returns 0; -1 on error and
+ * fills ERR. */
+static int adapt_rows(sqlite3 *db, const char *path, int version, struct ft_error *err)
+{
+#define ROWS_LEFT "SELECT id FROM observation WHERE id > " META_NUMBER(UPGRADED_ROW)
+  static const char begin_step[] =
+      "INSERT OR REPLACE INTO meta SELECT '" STEP_ROW "', max(id) FROM (" ROWS_LEFT
+      " ORDER BY id LIMIT " ROWS_PER_STEP ")";
+  static const char end_step[] =
+      "UPDATE meta SET value = " META_NUMBER(STEP_ROW) " WHERE key = '" UPGRADED_ROW "'";
+  const char *rows = rows_statement(version);
+  int left = 0;
+
+  if (rows && read_pragma(db, path, "SELECT EXISTS (" ROWS_LEFT ")", &left, err) < 0)
+    return -1;
+#undef ROWS_LEFT
+  if (!left)
+    return ft_schema_run(db, path,
+                         "DELETE FROM meta WHERE key IN ('" UPGRADED_ROW "', '" STEP_ROW "')",
+                         "upgrade", err);
+  return ft_schema_run(db, path, begin_step, "upgrade", err) < 0 ||
+                 ft_schema_run(db, path, rows, "upgrade", err) < 0 ||
+                 ft_schema_run(db, path, end_step, "upgrade", err) < 0
+             ? -1
+             : 0;
+}
+
+/* Makes the next step of an upgrade, in a transaction. An interrupted upgrade goes on with the step
+ * after the last one that is complete. Returns 1; 0 if the schema is the newest; -1 on error and
+ * fills ERR. */
+static int upgrade_some(sqlite3 *db, const char *path, struct ft_error *err)
+{
+  int version, unfinished, status = -1;
+
+  /* another process may upgrade the store at the same time: the state is read under the lock */
+  if (ft_schema_run(db, path, "BEGIN IMMEDIATE", "open", err) < 0)
+    return -1;
+  if (check_schema(db, path, &version, err) == 0 &&
+      check_rows(db, path, version, &unfinished, err) == 0) {
+    status = unfinished || version < FT_STORE_SCHEMA;
+    if (status && (unfinished ? adapt_rows(db, path, version, err)
+                              : change_tables(db, path, version, err)) < 0)
+      status = -1;
+  }
+  if (status >= 0 && ft_schema_run(db, path, "COMMIT", "upgrade", err) == 0)
+    return status;
+  (void)sqlite3_exec(db, "ROLLBACK", NULL, NULL, NULL);
+  return -1;
+}
+
 /* Configures the connection and, with CREATE, creates or upgrades the schema. Returns 0; -1 on
  * error and fills ERR. */
 static int prepare_connection(sqlite3 *db, const char *path, bool create, struct ft_error *err)
 {
-  int version;
+  int version, unfinished, status = 1;
 
   sqlite3_extended_result_codes(db, 1);
   sqlite3_busy_timeout(db, BUSY_MILLISECONDS);
   if (ft_schema_run(db, path, "PRAGMA trusted_schema = OFF; PRAGMA cell_size_check = ON;", "open",
                     err) < 0 ||
-      check_schema(db, path, &version, err) < 0)
+      check_schema(db, path, &version, err) < 0 ||
+      check_rows(db, path, version, &unfinished, err) < 0)
     return -1;
-  if (!create && version < FT_STORE_SCHEMA)
+  if (!create && (version < FT_STORE_SCHEMA || unfinished))
     return ft_error_set(err, "%s: open: %s", path,
                         version ? "older schema; foretell-learnd or foretell import upgrades it"
                                 : "empty file");
@@ -267,18 +357,11 @@ static int prepare_connection(sqlite3 *db, const char *path, bool create, struct
                     "PRAGMA secure_delete = ON;",
                     "open", err) < 0)
     return -1;
-  if (version == FT_STORE_SCHEMA)
+  if (version == FT_STORE_SCHEMA && !unfinished)
     return 0;
-  /* another process may have upgraded the schema meanwhile: check again under the lock */
-  if (ft_schema_run(db, path, "BEGIN IMMEDIATE", "open", err) < 0)
-    return -1;
-  if (check_schema(db, path, &version, err) < 0 ||
-      (version < FT_STORE_SCHEMA && migrate(db, path, version, err) < 0) ||
-      ft_schema_run(db, path, "COMMIT", "upgrade", err) < 0) {
-    (void)sqlite3_exec(db, "ROLLBACK", NULL, NULL, NULL);
-    return -1;
-  }
-  return 0;
+  while (status > 0)
+    status = upgrade_some(db, path, err);
+  return status;
 }
 
 /* Creates PATH if it does not exist. Returns 1 if created, 0 if it exists; -1 on error and fills

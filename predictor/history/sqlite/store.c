@@ -198,7 +198,13 @@ int ft_store_begin(struct ft_store *store, struct ft_error *err)
   if (ft_schema_run(store->db, store->path, "BEGIN IMMEDIATE", "put", err) < 0)
     return -1;
   store->in_transaction = true;
+  store->changes_before = sqlite3_total_changes(store->db);
   return 0;
+}
+
+int ft_store_changes(const struct ft_store *store)
+{
+  return sqlite3_total_changes(store->db) - store->changes_before;
 }
 
 void ft_store_rollback(struct ft_store *store)
@@ -231,12 +237,14 @@ int ft_store_rename_app(struct ft_store *store, uint32_t uid, const char *from, 
 {
   static const char select[] = "SELECT 1 FROM observation WHERE app = ?2 AND uid = ?1 AND ?3 > ''"
                                " AND ?3 <> ?2 LIMIT 1";
-  static const char rename[] = "UPDATE observation SET app = ?3 WHERE app = ?2 AND uid = ?1";
+  static const char rename[] = "UPDATE observation SET app = ?3 WHERE id IN (SELECT id FROM"
+                               " observation WHERE app = ?2 AND uid = ?1 LIMIT ?4)";
   /* the trigger of the schema acts on insertions only */
   static const char last[] = "INSERT OR REPLACE INTO app SELECT uid, ?3, max(last, ifnull("
                              "(SELECT last FROM app WHERE uid = ?1 AND app = ?3), 0))"
                              " FROM app WHERE uid = ?1 AND app = ?2";
-  const struct ft_sql_value *values = FT_VALUES(FT_INT(uid), FT_TEXT(from), FT_TEXT(to));
+  const struct ft_sql_value *values =
+      FT_VALUES(FT_INT(uid), FT_TEXT(from), FT_TEXT(to), FT_INT(FT_STORE_ENOUGH_CHANGES));
   bool inside = store->in_transaction;
   int status = *from ? ft_store_run(store, "read", select, values, err) : 0;
 

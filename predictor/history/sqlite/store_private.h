@@ -13,7 +13,8 @@
 /* The app that ft_store_trim visited last. */
 struct ft_trim_cursor {
   char app[128];
-  int64_t uid; /* -1: before the first */
+  int64_t uid;     /* -1: before the first */
+  bool unfinished; /* the app has runs left to remove */
 };
 
 /* Prepared statements are NULL until their first use. */
@@ -21,6 +22,7 @@ struct ft_store {
   sqlite3 *db;
   char *path;
   bool in_transaction;       /* between ft_store_begin and ft_store_commit */
+  int changes_before;        /* sqlite3_total_changes at ft_store_begin */
   sqlite3_stmt *select_run;  /* the stored run of a key */
   sqlite3_stmt *completed;   /* an earlier completed run of a job */
   sqlite3_stmt *put;         /* inserts or replaces a run */
@@ -101,6 +103,20 @@ int ft_store_run(struct ft_store *store, const char *action, const char *sql,
  * fills ERR. */
 int ft_store_query_number(struct ft_store *store, const char *action, const char *sql,
                           const struct ft_sql_value *values, double *out, struct ft_error *err);
+
+/*
+ * Row changes after which a transaction takes no more work: a server that replicates transactions
+ * has limits, and an interrupted one is lost as a whole. With the work begun before, a transaction
+ * changes fewer than 1000 rows. Chosen by judgement.
+ */
+enum { FT_STORE_ENOUGH_CHANGES = 256 };
+
+/* Inside a transaction: returns the number of rows it has changed, those of triggers included. */
+int ft_store_changes(const struct ft_store *store);
+
+/* Removes up to FT_STORE_ENOUGH_CHANGES marks of published models (stale_models.h). Returns 1 if
+ * more may remain, else 0; -1 on error and fills ERR. */
+int ft_store_remove_published_marks(struct ft_store *store, struct ft_error *err);
 
 /* Ends a transaction: commits, or rolls back if STATUS is negative. Returns STATUS; -1 if the
  * commit failed and fills ERR. */

@@ -159,6 +159,10 @@ static void read_tombstone(sqlite3_stmt *s, struct ft_tombstone *tombstone)
 /* SQL condition: tombstones without a job; served by the unique index. */
 #define NO_JOB "job_id = 0 AND array_task_id = -1 AND cluster = ''"
 
+/* SQL: the next tombstone's number. Passes run in the order of these numbers, so a later tombstone
+ * must have the larger one, which a database with several writers does not promise. */
+#define NEXT_TOMBSTONE "1 + ifnull((SELECT max(id) FROM forgotten), 0)"
+
 /* Sets *OUT to a tombstone that covers RUN. Returns 1; 0 if there is none; -1 on error. */
 static int find_tombstone(struct ft_store *store, const struct ft_run_identity *run,
                           struct ft_tombstone *out, struct ft_error *err)
@@ -191,14 +195,14 @@ static int find_tombstone(struct ft_store *store, const struct ft_run_identity *
 static int put_tombstone(struct ft_store *store, const struct ft_tombstone *tombstone,
                          const char *cluster, bool done, struct ft_error *err)
 {
-  return ft_store_run(store, "forget",
-                      "INSERT OR REPLACE INTO forgotten (job_id, array_task_id, cluster, uid,"
-                      " app, before, told, done) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8)",
-                      FT_VALUES(FT_INT(tombstone->job_id), FT_INT(tombstone->array_task_id),
-                                FT_TEXT(cluster), FT_INT(tombstone->uid), FT_INT(tombstone->app),
-                                FT_REAL(tombstone->before), FT_REAL(tombstone->request_time),
-                                FT_INT(done)),
-                      err);
+  return ft_store_run(
+      store, "forget",
+      "INSERT OR REPLACE INTO forgotten (id, job_id, array_task_id, cluster, uid,"
+      " app, before, told, done) VALUES (" NEXT_TOMBSTONE ", ?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8)",
+      FT_VALUES(FT_INT(tombstone->job_id), FT_INT(tombstone->array_task_id), FT_TEXT(cluster),
+                FT_INT(tombstone->uid), FT_INT(tombstone->app), FT_REAL(tombstone->before),
+                FT_REAL(tombstone->request_time), FT_INT(done)),
+      err);
 }
 
 int ft_tombstone_add_run(struct ft_store *store, const struct ft_tombstone *tombstone,
@@ -248,8 +252,9 @@ static int put_former_names(struct ft_store *store, const struct ft_tombstone *t
   static const char sql[] =
       "WITH RECURSIVE names(app) AS (SELECT was FROM former WHERE app = ?1 AND ?2 IN (-1, uid)"
       " UNION SELECT was FROM former JOIN names USING (app) WHERE ?2 IN (-1, uid))"
-      " INSERT OR REPLACE INTO forgotten (job_id, array_task_id, cluster, uid, app, before, told,"
-      " done) SELECT ?3, ?4, '', ?2, app, ?5, ?6, 0 FROM names WHERE app <> ?1";
+      " INSERT OR REPLACE INTO forgotten (id, job_id, array_task_id, cluster, uid, app, before,"
+      " told, done) SELECT " NEXT_TOMBSTONE " + row_number() OVER (ORDER BY app) - 1, ?3, ?4, '',"
+      " ?2, app, ?5, ?6, 0 FROM names WHERE app <> ?1";
 
   return ft_store_run(store, "forget", sql,
                       FT_VALUES(FT_INT(tombstone->app), FT_INT(tombstone->uid),
