@@ -54,7 +54,7 @@ int ft_store_put(struct ft_store *store, const ft_observation *observation, ft_o
 int ft_store_release_waiting(struct ft_store *store, double now, struct ft_error *err);
 
 /*
- * Renames UID's app FROM to TO in some hundred runs of that user and marks both as stale
+ * Renames UID's app FROM to TO in at most some hundred runs of that user and marks both as stale
  * (stale_models.h). Durable on return outside a transaction. Returns 1: the caller ends its
  * transaction and calls again; 0 without any write if FROM has no run left; -1 on error and fills
  * ERR.
@@ -65,8 +65,8 @@ int ft_store_rename_app(struct ft_store *store, uint32_t uid, const char *from, 
 /*
  * Start and commit a transaction of several calls. Return 0; -1 on error and fill ERR; a failed
  * commit has rolled back. A transaction waits for nothing but the store: it ends before its process
- * reads another request or more of a file, and it changes fewer than 1000 rows, as with 64 calls of
- * ft_store_put.
+ * reads another request or more of a file, and it changes fewer than 1000 rows, as with 128 calls
+ * of ft_store_put.
  */
 int ft_store_begin(struct ft_store *store, struct ft_error *err);
 int ft_store_commit(struct ft_store *store, struct ft_error *err);

@@ -243,9 +243,10 @@ int ft_store_rename_app(struct ft_store *store, uint32_t uid, const char *from, 
   static const char last[] = "INSERT OR REPLACE INTO app SELECT uid, ?3, max(last, ifnull("
                              "(SELECT last FROM app WHERE uid = ?1 AND app = ?3), 0))"
                              " FROM app WHERE uid = ?1 AND app = ?2";
-  const struct ft_sql_value *values =
-      FT_VALUES(FT_INT(uid), FT_TEXT(from), FT_TEXT(to), FT_INT(FT_STORE_ENOUGH_CHANGES));
   bool inside = store->in_transaction;
+  int room = FT_STORE_ENOUGH_CHANGES - (inside ? ft_store_changes(store) : 0);
+  const struct ft_sql_value *values =
+      FT_VALUES(FT_INT(uid), FT_TEXT(from), FT_TEXT(to), FT_INT(room > 0 ? room : 1));
   int status = *from ? ft_store_run(store, "read", select, values, err) : 0;
 
   /* usually there is nothing to rename; then no write lock is needed */
