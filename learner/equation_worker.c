@@ -53,8 +53,7 @@ static int search_equation(int state_fd, void *data)
   struct ft_buf out;
 
   ft_buf_init(&out, FT_LIMIT_RECORD);
-  if (!model ||
-      ft_state_read_own_model(state_fd, app->uid, app->name, model, &err) < 0 ||
+  if (!model || ft_state_read_own_model(state_fd, app->uid, app->name, model, &err) < 0 ||
       ft_equation_search(model, NULL, NULL, &model[1], &err) < 0 ||
       ft_record_encode(FT_RECORD_MODEL, &model[1], &out, &err) < 0) {
     (void)dprintf(STDERR_FILENO, "%s\n", model ? err.text : "out of memory");
@@ -77,32 +76,44 @@ static void pause_searches(struct ft_equation_worker *w)
   w->pause_until = ft_io_monotonic() + FAILURE_PAUSE_SECONDS;
 }
 
-static void adopt_equation(struct ft_equation_worker *w, const struct searched_app *app,
-                           const struct ft_subprocess_result *result)
+int ft_equation_worker_adopt(struct ft_equation_worker *w, const ft_model *found,
+                             struct ft_error *err)
 {
-  ft_model *model = malloc(2 * sizeof *model);
-  struct ft_error err;
+  ft_model *model = malloc(sizeof *model);
+  int status = 0;
 
   if (!model)
-    return;
-  if (ft_record_decode(FT_RECORD_MODEL, result->text, result->length, &model[1], &err) < 0) {
-    ft_log(LOG_WARNING, "%s: invalid result of the equation search: %s", app->name,
-           err.text);
-  } else if (ft_published_model(w->publisher, app->uid, app->name, model, &err) < 0 ||
-             !ft_equation_search_adopt(model, &model[1])) {
+    return ft_error_errno(err, "%s", found->app);
+  if (ft_published_model(w->publisher, found->uid, found->app, model, err) == 0 &&
+      ft_equation_search_adopt(model, found))
+    status = ft_publish_model(w->publisher, model, err) < 0 ? -1 : 1;
+  if (!status)
     ft_log(LOG_DEBUG, "%s: equation discarded, run history changed since the search started",
-           app->name);
-  } else if (ft_publish_model(w->publisher, model, &err) < 0) {
-    ft_log(LOG_WARNING, "%s: %s", app->name, err.text);
-  } else if (!model->evaluator.equation.code.size) {
-    ft_log(LOG_DEBUG, "%s: no equation found in %" PRIu32 " runs", app->name,
+           found->app);
+  else if (status > 0 && !model->evaluator.equation.code.size)
+    ft_log(LOG_DEBUG, "%s: no equation found in %" PRIu32 " runs", found->app,
            model->evaluator.equation.runs);
-  } else {
-    ft_log(LOG_INFO, "%s: equation found in %" PRIu32 " runs, error %.1f %%%s", app->name,
+  else if (status > 0)
+    ft_log(LOG_INFO, "%s: equation found in %" PRIu32 " runs, error %.1f %%%s", found->app,
            model->evaluator.equation.runs, 100 * model->evaluator.equation.error,
            model->evaluator.by_equation ? "" : "; not used, the additive model is no worse");
-  }
   free(model);
+  return status;
+}
+
+static void adopt_result(struct ft_equation_worker *w, const struct searched_app *app,
+                         const struct ft_subprocess_result *result)
+{
+  ft_model *found = malloc(sizeof *found);
+  struct ft_error err;
+
+  if (!found)
+    return;
+  if (ft_record_decode(FT_RECORD_MODEL, result->text, result->length, found, &err) < 0)
+    ft_log(LOG_WARNING, "%s: invalid result of the equation search: %s", app->name, err.text);
+  else if (ft_equation_worker_adopt(w, found, &err) < 0)
+    ft_log(LOG_WARNING, "%s: %s", app->name, err.text);
+  free(found);
 }
 
 static void search_done(const struct ft_subprocess_result *result, void *data)
@@ -115,7 +126,7 @@ static void search_done(const struct ft_subprocess_result *result, void *data)
   w->count--;
   memmove(w->waiting, w->waiting + 1, w->count * sizeof *w->waiting);
   if (result->ok)
-    adopt_equation(w, &app, result);
+    adopt_result(w, &app, result);
   else
     ft_log(LOG_WARNING, "%s: equation search failed: %s", app.name, result->why);
   if (!result->ok)

@@ -370,6 +370,8 @@ bool ft_learner_step_query(struct ft_learner *learner, struct ft_query *query, f
       ft_loop_at(learner->settings.loop, &learner->maintain,
                  ft_io_monotonic() + MAINTAIN_WAITING_SECONDS);
     return done;
+  case ft_question_adopt_tag:
+    return ft_query_adopt(learner->equations, learner->settings.state_fd, query, reply);
   case ft_question_run_query_tag:
     return ft_query_runs(query, learner->recorder, reply);
   case ft_question_rejected_tag:

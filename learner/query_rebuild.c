@@ -3,10 +3,12 @@
 
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "learner/query_rebuild.h"
 #include "predictor/core/io.h"
 #include "predictor/core/text.h"
+#include "predictor/record/state_files.h"
 
 /* Interval of the progress packets, as long as which arrive the command waits. */
 #define PROGRESS_SECONDS 1.0
@@ -35,6 +37,13 @@ static int mark_models(struct ft_recorder *recorder, struct rebuild_query *q, st
   return status < 0 ? -1 : 0;
 }
 
+static int check_rebuild_right(const struct ft_query *query, struct ft_error *err)
+{
+  return query->privileged
+             ? 0
+             : ft_error_set(err, "only root, SlurmUser and the learner's user may rebuild models");
+}
+
 static int begin_rebuild_query(struct ft_recorder *recorder, struct ft_query *query,
                                struct ft_error *err)
 {
@@ -42,8 +51,8 @@ static int begin_rebuild_query(struct ft_recorder *recorder, struct ft_query *qu
   struct rebuild_query *q;
   ft_rebuild_progress now;
 
-  if (!query->privileged)
-    return ft_error_set(err, "only root, SlurmUser and the learner's user may rebuild models");
+  if (check_rebuild_right(query, err) < 0)
+    return -1;
   q = query->data = calloc(1, sizeof *q);
   if (!q)
     return ft_error_errno(err, "rebuild");
@@ -89,6 +98,12 @@ static int look_at_progress(struct ft_recorder *recorder, struct rebuild_query *
   return 1;
 }
 
+static void report_failure(ft_reply *reply, const struct ft_error *why)
+{
+  (void)ft_text_copy(ft_text_of(why->text, strnlen(why->text, sizeof reply->error - 1)),
+                     reply->error, sizeof reply->error);
+}
+
 bool ft_query_rebuild(struct ft_recorder *recorder, struct ft_query *query, ft_reply *reply)
 {
   struct rebuild_query *q = query->data;
@@ -102,8 +117,7 @@ bool ft_query_rebuild(struct ft_recorder *recorder, struct ft_query *query, ft_r
   else
     status = look_at_progress(recorder, q, reply, &err);
   if (status < 0)
-    (void)ft_text_copy(ft_text_of(err.text, strnlen(err.text, sizeof reply->error - 1)),
-                       reply->error, sizeof reply->error);
+    report_failure(reply, &err);
   return status != 0;
 }
 
@@ -111,4 +125,29 @@ void ft_query_rebuild_end(struct ft_query *query)
 {
   free(query->data);
   query->data = NULL;
+}
+
+bool ft_query_adopt(struct ft_equation_worker *equations, int state_fd, struct ft_query *query,
+                    ft_reply *reply)
+{
+  ft_model *found = malloc(sizeof *found);
+  char name[FT_STATE_NAME_SIZE];
+  struct ft_error err;
+  int status = -1;
+
+  ft_state_search_name(query->question->asked.adopt.number, name);
+  if (!found) {
+    ft_error_errno(&err, "%s", name);
+  } else if (check_rebuild_right(query, &err) == 0 &&
+             ft_record_read(FT_RECORD_MODEL, state_fd, name, found, &err) == 0) {
+    (void)unlinkat(state_fd, name, 0);
+    status = ft_equation_worker_adopt(equations, found, &err);
+  }
+  free(found);
+  if (status < 0)
+    report_failure(reply, &err);
+  reply->has_rebuild = reply->last = true;
+  reply->rebuild.models = 1;
+  reply->rebuild.failed = status == 0;
+  return true;
 }

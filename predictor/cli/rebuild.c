@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /*
  * foretell rebuild: rebuilds models from the stored runs. The learner does it while it goes on
- * recording; without a learner, root and the owner of the state directory can do it directly.
+ * recording; without a learner, root and the owner of the state directory can do it directly. The
+ * searches of equations that follow can run on the cluster (rebuild_slurm.h).
  */
 #include "config.h"
 
@@ -14,6 +15,7 @@
 #include "predictor/cli/cli.h"
 #include "predictor/cli/offline/offline.h"
 #include "predictor/cli/question.h"
+#include "predictor/cli/rebuild_slurm.h"
 #include "predictor/cli/state_dir.h"
 #include "predictor/core/io.h"
 #include "predictor/core/text.h"
@@ -21,11 +23,14 @@
 /* Pause between two tries while another process uses the store, and time until giving up. */
 #define RETRY_PAUSE_SECONDS 0.1
 #define GIVE_UP_AFTER_SECONDS 20.0
+/* Default of --tasks. Chosen by judgement. */
+enum { DEFAULT_TASKS = 32, MAX_TASKS = 10000 };
 
 struct rebuild_command {
   const char *name; /* of the command, for messages */
-  const char *app, *user, *state;
-  bool json, drawn; /* the progress bar is */
+  const char *app, *user, *state, *task;
+  bool json, slurm, drawn; /* the progress bar is */
+  struct ft_slurm_rebuild searches;
   struct ft_progress progress;
   ft_question question;
   ft_rebuild_progress done;
@@ -138,19 +143,45 @@ static int rebuild_models(struct rebuild_command *command, int state_fd,
   return ft_error_set(err, "%s", why.text);
 }
 
+/* Searches the equations of the rebuilt models on the cluster. Returns 0; -1 and ERR. */
+static int search_on_slurm(struct rebuild_command *command, int state_fd,
+                           const struct ft_config *config, struct ft_error *err)
+{
+  command->searches.what = &command->question.asked.rebuild;
+  command->searches.learner_socket = config->learner_socket;
+  if (!ft_learner_works(state_fd))
+    return ft_error_set(err, "--slurm: foretell-learnd does not run; it adopts the results");
+  return ft_rebuild_on_slurm(state_fd, &command->searches, err);
+}
+
 static int print_rebuild_result(const struct rebuild_command *command)
 {
+  const struct ft_slurm_rebuild *s = &command->searches;
   const ft_rebuild_progress *d = &command->done;
   uint64_t rebuilt = d->failed < d->models ? d->models - d->failed : 0;
+  json_t *object;
   int status;
 
   if (command->json) {
-    status = ft_json_print(
-        json_pack("{s:I, s:I}", "models", (json_int_t)rebuilt, "failed", (json_int_t)d->failed));
+    object =
+        json_pack("{s:I, s:I}", "models", (json_int_t)rebuilt, "failed", (json_int_t)d->failed);
+    if (command->slurm) {
+      json_object_set_new(object, "searches_due", json_integer((json_int_t)s->due));
+      json_object_set_new(object, "searched", json_integer((json_int_t)s->searched));
+    }
+    status = ft_json_print(object);
   } else {
-    printf("rebuilt %" PRIu64 " model%s\n", rebuilt, rebuilt == 1 ? "" : "s");
+    printf("rebuilt %" PRIu64 " model%s", rebuilt, rebuilt == 1 ? "" : "s");
+    if (command->slurm)
+      printf(", searched %" PRIu64 " equation%s", s->searched, s->searched == 1 ? "" : "s");
+    printf("\n");
     status = ft_flush(command->name);
   }
+  if (status == FT_EXIT_DONE && s->searched < s->due)
+    return ft_print_error(command->name, FT_EXIT_SYSTEM,
+                          "%" PRIu64 " equations were not searched: tasks of the job array did not"
+                          " complete; see their output in %s",
+                          s->due - s->searched, s->directory);
   if (status == FT_EXIT_DONE && d->failed)
     return ft_print_error(
         command->name, FT_EXIT_SYSTEM,
@@ -169,7 +200,8 @@ static int run_rebuild(struct rebuild_command *command)
   else if (parse_rebuild_selection(command, &err) < 0)
     status = ft_print_error(command->name, FT_EXIT_USAGE, "%s", err.text);
   else if ((state_fd = ft_open_state(command->state, config, &err)) < 0 ||
-           rebuild_models(command, state_fd, config, &err) < 0)
+           rebuild_models(command, state_fd, config, &err) < 0 ||
+           (command->slurm && search_on_slurm(command, state_fd, config, &err) < 0))
     status = FT_EXIT_SYSTEM;
   else
     status = FT_EXIT_DONE;
@@ -187,17 +219,35 @@ static int run_rebuild(struct rebuild_command *command)
 
 int ft_command_rebuild(int argc, char **argv)
 {
-  struct rebuild_command command = { .name = argv[0] };
+  struct rebuild_command command = { .name = argv[0], .searches.tasks = DEFAULT_TASKS };
   const struct ft_option options[] = {
     { 0, "app", "APP", "only models of this app", FT_OPTION_STRING, &command.app },
     { 0, "user", "USER", "only models of this user", FT_OPTION_STRING, &command.user },
     { 0, "state", "DIR", "state directory", FT_OPTION_STRING, &command.state },
+    { 0, "slurm", NULL, "search equations in a Slurm job array", FT_OPTION_FLAG, &command.slurm },
+    { 0, "tasks", "N", "tasks of the array at most, 1 to 10000 (32)", FT_OPTION_COUNT,
+      &command.searches.tasks },
+    { 0, "task", "DIR", "be a task of the array: search the models in DIR", FT_OPTION_STRING,
+      &command.task },
     { 0, "json", NULL, "print one JSON object", FT_OPTION_FLAG, &command.json },
     { 0 }
   };
-  int status, first = ft_options_parse(options, "[OPTION]...",
-                                       "Rebuilds the models of all apps from the stored runs.", 0,
-                                       argc, argv, &status);
+  struct ft_error err;
+  int status, first = ft_options_parse(options, "[OPTION]... [-- SBATCH-OPTION...]",
+                                       "Rebuilds the models of all apps from the stored runs.",
+                                       FT_OPERANDS_ANY, argc, argv, &status);
 
-  return first < 0 ? status : run_rebuild(&command);
+  if (first < 0)
+    return status;
+  if (argv[first] && !command.slurm)
+    return ft_print_error(argv[0], FT_EXIT_USAGE,
+                          "unexpected argument '%s'; see foretell %s --help", argv[first], argv[0]);
+  if (command.searches.tasks < 1 || command.searches.tasks > MAX_TASKS)
+    return ft_print_error(argv[0], FT_EXIT_USAGE, "--tasks: expected 1 to %d", MAX_TASKS);
+  command.searches.options = argv + first;
+  if (!command.task)
+    return run_rebuild(&command);
+  return ft_rebuild_task(command.task, &err) == 0
+             ? FT_EXIT_DONE
+             : ft_print_error(argv[0], FT_EXIT_SYSTEM, "%s", err.text);
 }

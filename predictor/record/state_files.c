@@ -128,6 +128,11 @@ static struct ft_text workflow_task_name(const char *job_name, struct ft_text *h
   return name;
 }
 
+void ft_state_search_name(uint32_t number, char out[FT_STATE_NAME_SIZE])
+{
+  (void)snprintf(out, FT_STATE_NAME_SIZE, ".searched.%" PRIu32, number);
+}
+
 void ft_state_imported_app(const char *user, uint32_t uid, const char *job_name, char out[128])
 {
   struct ft_text head, name = workflow_task_name(job_name, &head);

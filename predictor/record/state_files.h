@@ -16,6 +16,8 @@
  *   prior.apps                its data with a hash of each app: only for the learner
  *   gpus                      anonymous measured memory of networks on the cluster's GPUs
  *   mig.conf                  MIG profiles of the site (estimate/gpu/mig.h); optional
+ *   .searched.NUMBER          an equation that foretell rebuild --slurm hands to the learner; removed as
+ *                             the temporary files of ft_io_write_file are, if neither does it
  *   store.db                  observations
  *   learner.lock              locked (fcntl) while a learner uses the directory
  *   agent.lock                the same of an agent, for live/ and spool/
@@ -57,6 +59,9 @@
  * bytes, without a leading dot, then '-' and 16 hexadecimal digits of its hash.
  */
 void ft_state_model_name(const char *app, char out[FT_STATE_NAME_SIZE]);
+
+/* Writes the name of the file NUMBER that holds the result of an equation search to OUT. */
+void ft_state_search_name(uint32_t number, char out[FT_STATE_NAME_SIZE]);
 
 /* Writes the app of an imported run whose source names no app to OUT: USER (empty: the number UID),
  * '/' and the job name, without the part that a workflow manager adds for one job of a task. A name
