@@ -248,6 +248,59 @@ static void a_run_links_the_former_names_of_its_app(void **state)
   ft_recorder_close(recorder);
 }
 
+static bool count_run(const ft_observation *o, void *data)
+{
+  (void)o;
+  return ++*(unsigned *)data;
+}
+
+/* Returns the number of stored runs of APP. */
+static unsigned stored(const char *app)
+{
+  const struct ft_store_filter filter = { .app = app };
+  struct ft_error err;
+  unsigned count = 0;
+
+  if (ft_store_each(store, &filter, count_run, &count, &err) < 0)
+    fail_msg("%s", err.text);
+  return count;
+}
+
+/* The rename takes several transactions. */
+static void a_long_rename_loses_no_run_that_is_stored_with_it(void **state)
+{
+  struct ft_recorder *recorder;
+  struct ft_error err;
+  ft_observation o = { 0 };
+  bool rebuild;
+
+  (void)state;
+  assert_int_equal(ft_store_begin(store, &err), 0);
+  for (uint32_t i = 1; i <= 600; i++)
+    o = put(i, "job.sh-1", i);
+  assert_int_equal(ft_store_commit(store, &err), 0);
+  recorder = ft_recorder_open(state_fd, folder, publisher, &err);
+  assert_non_null(recorder);
+  ft_recorder_set_rule(recorder, FT_RULE_RSS);
+  assert_int_equal(ft_recorder_begin(recorder, &err), 0);
+  for (unsigned i = 0; i < 3; i++) {
+    o.job_id = 1000 + i;
+    (void)snprintf(o.submission.app, sizeof o.submission.app, i == 1 ? "train.py-2" : "other");
+    o.submission.former_apps_count = i == 1;
+    strcpy(o.submission.former_apps[0], "job.sh-1");
+    assert_int_equal(ft_recorder_add(recorder, &o, &rebuild, &err), 0);
+  }
+  assert_int_equal(ft_recorder_commit(recorder, &rebuild, &err), 0);
+  assert_true(rebuild);
+  ft_recorder_close(recorder);
+  assert_int_equal(stored("job.sh-1"), 0);
+  assert_int_equal(stored("train.py-2"), 601);
+  assert_int_equal(stored("other"), 2);
+  (void)steps();
+  assert_int_equal(published("job.sh-1"), 0);
+  assert_int_equal(published("other"), 2);
+}
+
 static void sql(const char *text)
 {
   char path[96];
@@ -553,6 +606,7 @@ int main(void)
     TEST(an_app_without_runs_has_no_model),
     TEST(apps_are_marked_by_name_by_user_or_all),
     TEST(a_run_links_the_former_names_of_its_app),
+    TEST(a_long_rename_loses_no_run_that_is_stored_with_it),
     TEST(no_run_is_stored_without_its_models_mark),
     TEST(a_model_published_with_its_run_is_not_rebuilt),
     TEST(long_rebuilds_run_in_steps_and_learn_new_runs),
