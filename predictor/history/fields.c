@@ -14,66 +14,31 @@ static const struct ft_enum_names unit_names = FT_ENUM_NAMES("none", "node", "cp
 /* Offset, offset of the presence flag, and size of a member: without a flag, with a flag,
  * and with a flag inside a nested message. */
 #define AT(member) offsetof(ft_observation, member), 0, sizeof(((ft_observation *)0)->member)
-#define HAS(member)                                                                                \
-  offsetof(ft_observation, member), offsetof(ft_observation, has_##member),                        \
+#define HAS(member) \
+  offsetof(ft_observation, member), offsetof(ft_observation, has_##member), \
       sizeof(((ft_observation *)0)->member)
-#define HAS_IN(message, member)                                                                    \
-  offsetof(ft_observation, message.member), offsetof(ft_observation, message.has_##member),        \
+#define HAS_IN(message, member) \
+  offsetof(ft_observation, message.member), offsetof(ft_observation, message.has_##member), \
       sizeof(((ft_observation *)0)->message.member)
 
 /* Rows of the table: field N of group P, type T, enum names E, since schema S. */
-#define TEXT(n, p)                                                                                 \
-  {                                                                                                \
-#n, FT_FIELD_TEXT, p, AT(n), NULL, 1                                                           \
-  }
-#define U32(n, p)                                                                                  \
-  {                                                                                                \
-#n, FT_FIELD_U32, p, AT(n), NULL, 1                                                            \
-  }
-#define I32(n, p)                                                                                  \
-  {                                                                                                \
-#n, FT_FIELD_I32, p, AT(n), NULL, 1                                                            \
-  }
-#define REAL(n, p)                                                                                 \
-  {                                                                                                \
-#n, FT_FIELD_DOUBLE, p, AT(n), NULL, 1                                                         \
-  }
-#define FLAG(n, p)                                                                                 \
-  {                                                                                                \
-#n, FT_FIELD_BOOL, p, AT(n), NULL, 1                                                           \
-  }
-#define NAMED(n, p, e)                                                                             \
-  {                                                                                                \
-#n, FT_FIELD_ENUM, p, AT(n), e, 1                                                              \
-  }
-#define OPTIONAL(n, t, p)                                                                          \
-  {                                                                                                \
-#n, t, p, HAS(n), NULL, 1                                                                      \
-  }
-#define SUBMITTED(n, t, s)                                                                         \
-  {                                                                                                \
-#n, t, FT_GROUP_SUBMIT, AT(submission.n), NULL, s                                              \
-  }
-#define REQUEST(n, t)                                                                              \
-  {                                                                                                \
-    "request_" #n, t, FT_GROUP_REQUEST, AT(submission.request.n), NULL, 1                          \
-  }
-#define REQUEST_NAMED(n, e)                                                                        \
-  {                                                                                                \
-    "request_" #n, FT_FIELD_ENUM, FT_GROUP_REQUEST, AT(submission.request.n), e, 1                 \
-  }
-#define DECISION(n, t)                                                                             \
-  {                                                                                                \
-    "decision_" #n, t, FT_GROUP_DECISION, AT(submission.decision.n), NULL, 1                       \
-  }
-#define DECISION_HAS(n, t)                                                                         \
-  {                                                                                                \
-    "decision_" #n, t, FT_GROUP_DECISION, HAS_IN(submission.decision, n), NULL, 1                  \
-  }
-#define DECISION_NAMED(n, e)                                                                       \
-  {                                                                                                \
-    "decision_" #n, FT_FIELD_ENUM, FT_GROUP_DECISION, AT(submission.decision.n), e, 1              \
-  }
+#define TEXT(n, p) { #n, FT_FIELD_TEXT, p, AT(n), NULL, 1 }
+#define U32(n, p) { #n, FT_FIELD_U32, p, AT(n), NULL, 1 }
+#define I32(n, p) { #n, FT_FIELD_I32, p, AT(n), NULL, 1 }
+#define REAL(n, p) { #n, FT_FIELD_DOUBLE, p, AT(n), NULL, 1 }
+#define FLAG(n, p) { #n, FT_FIELD_BOOL, p, AT(n), NULL, 1 }
+#define NAMED(n, p, e) { #n, FT_FIELD_ENUM, p, AT(n), e, 1 }
+#define OPTIONAL(n, t, p) { #n, t, p, HAS(n), NULL, 1 }
+#define SUBMITTED(n, t, s) { #n, t, FT_GROUP_SUBMIT, AT(submission.n), NULL, s }
+#define REQUEST(n, t) { "request_" #n, t, FT_GROUP_REQUEST, AT(submission.request.n), NULL, 1 }
+#define REQUEST_NAMED(n, e) \
+  { "request_" #n, FT_FIELD_ENUM, FT_GROUP_REQUEST, AT(submission.request.n), e, 1 }
+#define DECISION(n, t) \
+  { "decision_" #n, t, FT_GROUP_DECISION, AT(submission.decision.n), NULL, 1 }
+#define DECISION_HAS(n, t) \
+  { "decision_" #n, t, FT_GROUP_DECISION, HAS_IN(submission.decision, n), NULL, 1 }
+#define DECISION_NAMED(n, e) \
+  { "decision_" #n, FT_FIELD_ENUM, FT_GROUP_DECISION, AT(submission.decision.n), e, 1 }
 
 /* Never change a row's `since`. Append a new field with the next schema of the store. */
 const struct ft_field ft_fields[] = {

@@ -102,7 +102,8 @@ int ft_json_read_features(const char *text, ft_observation *o, struct ft_error *
   if (!object)
     return -1;
   o->submission.features_count = 0;
-  json_object_foreach (object, name, value) {
+  json_object_foreach(object, name, value)
+  {
     bool good = strlen(name) < sizeof o->submission.features->name;
 
     if (good && json_is_number(value))
@@ -134,7 +135,8 @@ int ft_json_read_counters(const char *text, ft_observation *o, struct ft_error *
   if (!object)
     return -1;
   o->counters_count = 0;
-  json_object_foreach (object, name, value) {
+  json_object_foreach(object, name, value)
+  {
     ft_counter *counter = &o->counters[o->counters_count];
 
     if (o->counters_count == limit || !json_is_number(value) ||
