@@ -8,8 +8,9 @@
 enum { LENGTH_BYTES = 4 };
 _Static_assert(ft_observation_size + LENGTH_BYTES < FT_EXCHANGE_BYTES, "every observation fits");
 
-const char *const ft_exchange_paths[FT_EXCHANGE_COUNT] = { "/runs", "/forgotten", "/jobs",
-                                                           "/settings", "/running" };
+const char *const ft_exchange_paths[FT_EXCHANGE_COUNT] = {
+  "/runs", "/forgotten", "/jobs", "/settings", "/running", "/host"
+};
 
 int ft_exchange_add(struct ft_buf *list, const ft_observation *o, struct ft_error *err)
 {

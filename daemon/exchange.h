@@ -8,6 +8,7 @@
  *   /settings   ft_settings_query           -> ft_settings, when they have changed, or with a
  *                                              user's query about running jobs
  *   /running    ft_running                  -> ft_verdicts; answers such a query
+ *   /host       ft_host_query               -> ft_host; foretell doctor compares hosts by it
  *
  * A list of observations is a sequence of encoded records, each after its length (32 bits,
  * little-endian).
@@ -26,9 +27,10 @@ enum ft_exchange {
   FT_EXCHANGE_FORGOTTEN,
   FT_EXCHANGE_JOBS,
   FT_EXCHANGE_SETTINGS,
-  FT_EXCHANGE_RUNNING
+  FT_EXCHANGE_RUNNING,
+  FT_EXCHANGE_HOST
 };
-enum { FT_EXCHANGE_COUNT = FT_EXCHANGE_RUNNING + 1 };
+enum { FT_EXCHANGE_COUNT = FT_EXCHANGE_HOST + 1 };
 
 /* Paths in URLs, by enum ft_exchange. */
 extern const char *const ft_exchange_paths[FT_EXCHANGE_COUNT];

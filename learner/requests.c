@@ -1,10 +1,12 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "config.h"
 
+#include <pwd.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/queue.h>
+#include <unistd.h>
 
 #include "daemon/log.h"
 #include "learner/metrics/tally.h"
@@ -423,13 +425,51 @@ struct ft_running_queries *ft_requests_running(const struct ft_requests *request
   return requests->running;
 }
 
+/* ---- this host ---- */
+
+/* Adds USER, unless it is NULL, or REPLY has it or is full. */
+static void add_host_user(ft_host *reply, const struct passwd *user)
+{
+  ft_host_user *out = &reply->user[reply->user_count];
+
+  for (pb_size_t i = 0; user && i < reply->user_count; i++)
+    if (strcmp(reply->user[i].name, user->pw_name) == 0)
+      return;
+  if (!user || reply->user_count == sizeof reply->user / sizeof *reply->user ||
+      !ft_string_copy(user->pw_name, out->name, sizeof out->name))
+    return;
+  out->uid = user->pw_uid;
+  reply->user_count++;
+}
+
+static int query_host(struct ft_requests *requests, struct ft_received *request,
+                      struct ft_error *err)
+{
+  const struct ft_buf *body = &request->body;
+  ft_host reply = { .schema = FT_SCHEMA, .version = PACKAGE_VERSION };
+  ft_settings settings = { 0 };
+  ft_host_query query;
+
+  if (ft_record_decode(FT_RECORD_HOST_QUERY, body->data, body->length, &query, err) < 0)
+    return -1;
+  for (pb_size_t i = 0; i < query.user_count; i++)
+    add_host_user(&reply, getpwnam(query.user[i]));
+  add_host_user(&reply, getpwuid(geteuid()));
+  ft_learner_settings_of_nodes(requests->learner, &settings);
+  if (settings.has_slurm_uid)
+    add_host_user(&reply, getpwuid(settings.slurm_uid));
+  reply.time = ft_io_now();
+  ft_receiver_reply(request, FT_RECORD_HOST, &reply);
+  return 0;
+}
+
 void ft_requests_handle(struct ft_received *request, void *data)
 {
   static int (*const handlers[FT_EXCHANGE_COUNT])(struct ft_requests *, struct ft_received *,
                                                   struct ft_error *) = {
     [FT_EXCHANGE_RUNS] = take_delivery,   [FT_EXCHANGE_FORGOTTEN] = judge_forgotten,
     [FT_EXCHANGE_JOBS] = query_jobs,      [FT_EXCHANGE_SETTINGS] = query_settings,
-    [FT_EXCHANGE_RUNNING] = take_running,
+    [FT_EXCHANGE_RUNNING] = take_running, [FT_EXCHANGE_HOST] = query_host,
   };
   struct ft_error err;
 

@@ -580,8 +580,11 @@ int ft_record_check(enum ft_record record, const void *message, struct ft_error 
     return check_settings(message, err);
   case FT_RECORD_RUNNING:
     return check_reply(&((const ft_running *)message)->reply, err);
+  case FT_RECORD_HOST:
+    return isfinite(((const ft_host *)message)->time) ? 0 : bad(err, "time");
   case FT_RECORD_JOBS_QUERY:
   case FT_RECORD_SETTINGS_QUERY:
+  case FT_RECORD_HOST_QUERY:
     return 0;
   }
   return 0;

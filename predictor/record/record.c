@@ -54,7 +54,10 @@ static const struct record_type {
   [FT_RECORD_SETTINGS_QUERY] = { "query of settings", ft_settings_query_fields,
                                  offsetof(ft_settings_query, schema) },
   [FT_RECORD_SETTINGS] = { "settings", ft_settings_fields, offsetof(ft_settings, schema) },
-  [FT_RECORD_RUNNING] = { "running jobs", ft_running_fields, offsetof(ft_running, schema) }
+  [FT_RECORD_RUNNING] = { "running jobs", ft_running_fields, offsetof(ft_running, schema) },
+  [FT_RECORD_HOST_QUERY] = { "query of the host", ft_host_query_fields,
+                             offsetof(ft_host_query, schema) },
+  [FT_RECORD_HOST] = { "host", ft_host_fields, offsetof(ft_host, schema) }
 };
 
 static bool write_to_buf(pb_ostream_t *stream, const pb_byte_t *data, size_t length)

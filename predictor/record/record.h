@@ -39,7 +39,9 @@ enum ft_record {
   FT_RECORD_JOBS_REPLY,
   FT_RECORD_SETTINGS_QUERY,
   FT_RECORD_SETTINGS,
-  FT_RECORD_RUNNING
+  FT_RECORD_RUNNING,
+  FT_RECORD_HOST_QUERY,
+  FT_RECORD_HOST
 };
 
 /* Appends the encoded MESSAGE, a struct of type RECORD, to OUT. Returns 0; -1 over OUT's limit and

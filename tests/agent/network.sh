@@ -5,7 +5,9 @@
 need munged munge openssl python3
 . "$FT_TOP_SRCDIR/tests/slurm/cluster.sh"
 . "$FT_TOP_SRCDIR/tests/agent/scratch.sh"
-mkdir "$scratch"/{munge,run,log,tls}
+mkdir "$scratch"/{munge,run,log,tls,bin}
+# foretell starts the courier that is beside it
+cp "$FT_TOP_BUILDDIR/predictor/cli/foretell" "$FT_TOP_BUILDDIR/foretell-courier" "$scratch/bin" || exit 1
 munge_socket=$scratch/munge/socket
 trap 'cluster_kill munged; cluster_kill ahead; rm -rf $cluster_ports; finish' EXIT
 
@@ -90,11 +92,15 @@ ok $? "runs of two hosts are in one store"
 wait_until 20 spools one 0 && wait_until 20 spools two 0
 ok $? "and no longer in the spools"
 
-# doctor NAME: prints what foretell doctor finds about the learner of NAME
+# doctor NAME [COMMAND]...: prints what foretell doctor, started by COMMAND, finds about the learner of NAME
 doctor() {
-  "$FT_TOP_BUILDDIR/predictor/cli/foretell" doctor --config="$scratch/$1.conf" 2>&1 | grep ' learner: '
+  "${@:2}" "$scratch/bin/foretell" doctor --config="$scratch/$1.conf" 2>&1 | grep -E ' (learner|clock|uids|version): '
 }
-like "$(doctor one)" "^ok   learner: host 127.0.0.1, port $port accepts connections" "doctor finds the learner"
+found=$(doctor one)
+like "$found" "^ok   learner: host 127.0.0.1, port $port accepts requests of user $(id -un)" "doctor finds the learner"
+like "$found" '^ok   clock: [0-9.]+ s (behind|ahead of) host 127.0.0.1$' "it compares clocks"
+like "$found" "^ok   uids: .*$(id -un) $(id -u).*, as on host 127.0.0.1" "users' uids"
+like "$found" '^ok   version: foretell [0-9.]+; host 127.0.0.1 has [0-9.]+' "and versions"
 
 # ---- who may send what
 
@@ -150,8 +156,24 @@ if [ "$(id -u)" = 0 ]; then
     --string="$(digest /runs "$scratch/empty")")
   like "$(send "$port" /runs "$scratch/empty" "Authorization: MUNGE $as_nobody")" \
     '^403 user 65534 of host 127.0.0.1 may not send this' "a credential of another user is rejected"
+  like "$(doctor one setpriv --reuid=65534 --regid=65534 --clear-groups)" \
+    "^warn learner: host 127.0.0.1, port $port: user 65534 of host 127.0.0.1 may not send this.*; run this as root" \
+    "doctor of another user says that it needs root"
+  install -d -o 65534 "$scratch/other" "$scratch/run/other"
+  host other "learner = \"127.0.0.1:$port\"" "socket = \"$scratch/run/other/sock\""
+  printf '#!/bin/sh\nexec setpriv --reuid=65534 --regid=65534 --clear-groups "%s" "$@"\n' "$agent" >"$scratch/bin/other"
+  chmod 0755 "$scratch/bin/other"
+  open_daemon "$scratch/bin/other" other
+  found=$(doctor other)
+  like "$found" '^FAIL learner: .*requests of user [^ ]+: user 65534 of host 127.0.0.1 may not send this.*; runs wait' \
+    "doctor of an agent of another user reports why it is rejected"
+  like "$found" '^ok   uids: ' "and compares the hosts nevertheless"
+  close_daemon "$pid"
 else
   skip "a credential of another user is rejected" "needs root"
+  skip "doctor of another user says that it needs root" "needs root"
+  skip "doctor of an agent of another user reports why it is rejected" "needs root"
+  skip "and compares the hosts nevertheless" "needs root"
 fi
 is_late() { [ $SECONDS -gt $expired_at ]; }
 wait_until 20 is_late
@@ -169,8 +191,38 @@ host ahead "learner = \"127.0.0.1:$port\"" "munge_socket = \"$scratch/munge/ahea
 open_daemon "$agent" ahead
 wait_until 60 logs ahead "clock of host 127.0.0.1 is [56][0-9]* s ahead of the learner's"
 ok $? "the agent's log has the time by which its clock is ahead"
+like "$(doctor ahead)" "^FAIL learner: .*: clock of host 127.0.0.1 is [56][0-9]* s ahead of the learner's" "so does doctor"
 close_daemon "$pid"
 cluster_kill ahead
+
+# a learner of an older version, whose clock is behind by less than munged tolerates and whose root has uid 7
+python3 - "$scratch/strange.port" <<'END' &
+import http.server, os, struct, sys, time
+class Learner(http.server.BaseHTTPRequestHandler):
+    def do_POST(self):
+        self.rfile.read(int(self.headers["Content-Length"]))
+        body = b"\x08\x01\x11" + struct.pack("<d", time.time() - 270) + b"\x1a\x050.0.9\x22\x08\x0a\x04root\x10\x07"
+        self.send_response(200)
+        self.send_header("Content-Length", str(len(body)))
+        self.end_headers()
+        self.wfile.write(body)
+    def log_message(self, *_):
+        pass
+server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), Learner)
+with open(sys.argv[1] + ".new", "w") as file:
+    print(server.server_port, file=file)
+os.rename(sys.argv[1] + ".new", sys.argv[1])
+server.serve_forever()
+END
+strange_pid=$!
+pids="$pids $strange_pid"
+wait_until 60 test -s "$scratch/strange.port"
+host strange "learner = \"127.0.0.1:$(cat "$scratch/strange.port")\""
+found=$(doctor strange)
+like "$found" "^warn clock: 2[67][0-9.]* s ahead of host 127.0.0.1; MUNGE tolerates 300 s" "doctor warns of a clock that is far ahead"
+like "$found" '^warn uids: user root is 0 here and 7 on host 127.0.0.1' "of a user with another uid"
+like "$found" '^warn version: foretell [0-9.]+ is newer than 0.0.9 of host 127.0.0.1' "and of an older learner"
+kill "$strange_pid"
 
 # ---- munged, the learner and the way fail
 
@@ -273,10 +325,13 @@ rejected() {
   ok $? "$5"
   close_daemon "$pid"
 }
+like "$(doctor three)" '^ok   clock: ' "with TLS doctor compares hosts, too"
 rejected four 'certificate of host 127.0.0.1 rejected: ' site stranger "an agent with a certificate of another authority is rejected"
 rejected five 'certificate of host 127.0.0.1 rejected: .*expired' site old "so is one whose certificate has expired"
 rejected six '127.0.0.1: SSL certificate problem: ' other node "an agent rejects a learner of another authority"
 rejected seven '127.0.0.1: .*missing' site missing "an agent without its key says so"
+like "$(doctor four)" '^FAIL learner: .*certificate of host 127.0.0.1 rejected: ' "doctor reports a rejected certificate"
+like "$(doctor six)" '^FAIL learner: .*SSL certificate problem: ' "and a rejected learner"
 close_daemon "$three_pid"
 close_daemon "$safe_pid"
 

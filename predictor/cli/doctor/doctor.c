@@ -9,7 +9,6 @@
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
-#include <netdb.h>
 #include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
@@ -29,9 +28,6 @@
 #include "predictor/history/json.h"
 #include "predictor/history/store.h"
 #include "predictor/record/state_files.h"
-
-/* Time limit of a connection to a learner; seconds, by judgement. */
-enum { CONNECT_SECONDS = 5 };
 
 enum {
   STATE_SECONDS = 2 /* s; time limit for the state directory to respond, longer than a submission's;
@@ -115,8 +111,8 @@ static bool find_slurmd(const struct ft_doctor *doctor)
 }
 
 /* Checks that the daemon PROGRAM accepts connections of TYPE at SOCKET. WITHOUT is what a node
- * lacks without it. Returns the daemon's process ID; 0: unknown. */
-static pid_t check_daemon(struct ft_doctor *doctor, const char *name, const char *program,
+ * lacks without it. Returns the daemon's process; its pid is 0 if it is unknown. */
+static struct ucred check_daemon(struct ft_doctor *doctor, const char *name, const char *program,
                           const char *socket_path, int type, const char *without)
 {
   struct sockaddr_un address = { .sun_family = AF_UNIX };
@@ -143,46 +139,7 @@ static pid_t check_daemon(struct ft_doctor *doctor, const char *name, const char
     (void)getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &peer, &length);
     close(fd);
   }
-  return peer.pid;
-}
-
-/* Connects to LEARNER. Returns 0; -1 and ERR. */
-static int connect_to_learner(const struct ft_address *learner, struct ft_error *err)
-{
-  const struct addrinfo hints = { .ai_socktype = SOCK_STREAM };
-  const struct timeval limit = { .tv_sec = CONNECT_SECONDS };
-  struct addrinfo *found = NULL;
-  int fd, status = getaddrinfo(learner->host, learner->port, &hints, &found);
-
-  if (status)
-    return ft_error_set(err, "%s", gai_strerror(status));
-  fd = socket(found->ai_family, SOCK_STREAM | SOCK_CLOEXEC, 0);
-  if (fd < 0 || setsockopt(fd, SOL_SOCKET, SO_SNDTIMEO, &limit, sizeof limit) < 0 ||
-      connect(fd, found->ai_addr, found->ai_addrlen) < 0)
-    status = ft_error_set(err, "%s", errno == EINPROGRESS ? "no reply" : strerror(errno));
-  if (fd >= 0)
-    close(fd);
-  freeaddrinfo(found);
-  return status;
-}
-
-/* Checks that the learners of other hosts accept connections of this host. */
-static void check_learners(struct ft_doctor *doctor)
-{
-  struct ft_text list = ft_text_from(doctor->config.network.learners);
-  struct ft_address learner;
-  struct ft_error err;
-
-  while (ft_address_next(&list, &learner, &err) > 0)
-    if (connect_to_learner(&learner, &err) == 0)
-      ft_doctor_add(doctor, "learner", FT_FINDING_OK,
-                    "host %s, port %s accepts connections; the log of foretelld has rejections",
-                    learner.host, learner.port);
-    else
-      ft_doctor_add(doctor, "learner", FT_FINDING_FAIL,
-                    "host %s, port %s: %s; runs wait in the spool: check foretell-learnd there, "
-                    "its key listen, and firewalls",
-                    learner.host, learner.port, err.text);
+  return peer;
 }
 
 static void check_site_file(struct ft_doctor *doctor, int state_fd)
@@ -433,7 +390,7 @@ int ft_command_doctor(int argc, char **argv)
     { 0 },
   };
   struct ft_doctor *doctor;
-  pid_t agent;
+  struct ucred agent;
   int status = FT_EXIT_USAGE,
       first = ft_options_parse(options, usage, summary, 0, argc, argv, &status);
 
@@ -449,13 +406,13 @@ int ft_command_doctor(int argc, char **argv)
   doctor->slurmd_here = find_slurmd(doctor);
   agent = check_daemon(doctor, "agent", "foretelld", doctor->config.socket, SOCK_SEQPACKET,
                        "no job on this node is measured");
-  if (agent > 0 && !doctor->in_fixture)
-    ft_doctor_privileges(doctor, agent);
+  if (agent.pid > 0 && !doctor->in_fixture)
+    ft_doctor_privileges(doctor, agent.pid);
   if (!doctor->config.network.learners[0])
     (void)check_daemon(doctor, "learner", "foretell-learnd", doctor->config.learner_socket,
                        SOCK_STREAM, "runs wait in the spool");
   else if (!doctor->in_fixture)
-    check_learners(doctor);
+    ft_doctor_learners(doctor, &agent);
   check_state(doctor);
   ft_doctor_slurm(doctor);
   ft_doctor_private_data(doctor);

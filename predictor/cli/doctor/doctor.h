@@ -6,6 +6,7 @@
 #include <limits.h>
 #include <stdbool.h>
 #include <stddef.h>
+#include <sys/socket.h>
 #include <sys/types.h>
 
 #include "predictor/core/buf.h"
@@ -59,6 +60,12 @@ void ft_doctor_cgroup(struct ft_doctor *doctor);
 
 /* Reports what the agent with process ID AGENT cannot measure for want of capabilities. */
 void ft_doctor_privileges(struct ft_doctor *doctor, pid_t agent);
+
+/*
+ * Checks that each learner of another host accepts requests of the user of AGENT, this host's agent
+ * (pid 0: none runs), and compares both hosts: clocks, users' uids, versions of foretell.
+ */
+void ft_doctor_learners(struct ft_doctor *doctor, const struct ucred *agent);
 
 /*
  * Reads the version of Slurm that a SPANK plugin was built for, as in SLURM_VERSION_NUMBER (major
