@@ -3,8 +3,8 @@
  * Server for queries of users' commands (client: predictor/cli/question.h): a SOCK_SEQPACKET socket
  * with mode 0666, separate from the plugin's socket so that users cannot delay announcements. Each
  * connection carries one ft_question and then ft_reply packets, of which the last has `last` set.
- * The plugin sends a question and does not wait for replies. The kernel identifies the peer's user
- * (SO_PEERCRED); the handler decides what this user may read.
+ * A plugin that reports a rejection does not wait for the reply. The kernel identifies the peer's
+ * user (SO_PEERCRED); the handler decides what this user may read.
  *
  * To add a query: a message in ft_question.asked (foretell.proto), its check in record/check.c, and
  * a case in agent_queries.c or learner.c.

@@ -40,6 +40,7 @@ struct connection {
   struct ft_buf reply;
   unsigned status; /* of HTTP; 0: no reply yet */
   bool suspended;
+  bool granted; /* access, over TCP */
 };
 
 struct ft_receiver {
@@ -55,7 +56,7 @@ struct ft_receiver {
   struct ft_access *access;                               /* NULL: a Unix socket */
   double complain_at; /* monotonic; no rejected request is logged before */
   bool running;       /* inside MHD_run */
-  bool closing;       /* the handler's data may be freed already */
+  bool closing;       /* the handler's data and the access are freed already */
 };
 
 static void run_http(struct ft_receiver *receiver)
@@ -92,15 +93,53 @@ static bool is_peer_allowed(struct MHD_Connection *http)
          (peer.uid == 0 || peer.uid == geteuid());
 }
 
-/* Checks the sender of C over TCP. Returns 0; else the status of HTTP, and ERR. */
-static unsigned check_access(struct connection *c, struct ft_error *err)
+/* Lets C, whose reply or whose access was awaited, go on. */
+static void resume_connection(struct connection *c)
+{
+  struct ft_receiver *receiver = c->receiver;
+
+  if (!c->suspended)
+    return;
+  c->suspended = false;
+  MHD_resume_connection(c->http);
+  if (!receiver->running)
+    ft_loop_at(receiver->loop, &receiver->timer, ft_io_monotonic());
+}
+
+/* Returns the status of HTTP for RESULT, 0 if access is granted, and logs WHY it is not. */
+static unsigned access_status(struct ft_receiver *receiver, enum ft_access_result result,
+                              const struct ft_error *why)
 {
   static const unsigned statuses[] = {
     [FT_ACCESS_UNPROVED] = MHD_HTTP_UNAUTHORIZED,
     [FT_ACCESS_DENIED] = MHD_HTTP_FORBIDDEN,
     [FT_ACCESS_UNKNOWN] = MHD_HTTP_SERVICE_UNAVAILABLE,
   };
-  struct ft_receiver *receiver = c->receiver;
+
+  if (result == FT_ACCESS_GRANTED)
+    return 0;
+  if (ft_io_monotonic() >= receiver->complain_at) {
+    ft_log(LOG_WARNING, "request rejected: %s", why->text);
+    receiver->complain_at = ft_io_monotonic() + COMPLAINT_SECONDS;
+  }
+  return statuses[result];
+}
+
+/* Continues C, whose access is known at last. */
+static void access_checked(enum ft_access_result result, const struct ft_error *why, void *data)
+{
+  struct connection *c = data;
+
+  c->status = access_status(c->receiver, result, why);
+  c->granted = !c->status;
+  if (c->status)
+    (void)ft_buf_printf(&c->reply, "%s\n", why->text);
+  resume_connection(c);
+}
+
+/* Checks the sender of C over TCP. Returns as ft_access_check. */
+static enum ft_access_result check_access(struct connection *c, struct ft_error *err)
+{
   const union MHD_ConnectionInfo *peer =
       MHD_get_connection_info(c->http, MHD_CONNECTION_INFO_CLIENT_ADDRESS);
   const union MHD_ConnectionInfo *tls =
@@ -113,18 +152,12 @@ static unsigned check_access(struct connection *c, struct ft_error *err)
     .peer = peer ? peer->client_addr : NULL,
     .tls = tls ? tls->tls_session : NULL,
   };
-  enum ft_access_result result;
 
-  if (!request.peer)
-    return MHD_HTTP_INTERNAL_SERVER_ERROR;
-  result = ft_access_check(receiver->access, &request, err);
-  if (result == FT_ACCESS_GRANTED)
-    return 0;
-  if (ft_io_monotonic() >= receiver->complain_at) {
-    ft_log(LOG_WARNING, "request rejected: %s", err->text);
-    receiver->complain_at = ft_io_monotonic() + COMPLAINT_SECONDS;
+  if (!request.peer) {
+    (void)ft_error_set(err, "the sender's address is unknown");
+    return FT_ACCESS_UNKNOWN;
   }
-  return statuses[result];
+  return ft_access_check(c->receiver->access, &request, access_checked, c, err);
 }
 
 /* Decompresses the body of C as its header demands. Returns 0; else the status of HTTP, and ERR. */
@@ -205,28 +238,42 @@ static enum MHD_Result begin_request(struct ft_receiver *receiver, struct MHD_Co
                 : MHD_YES;
 }
 
-/* Checks a request whose body is complete, and passes it to the handler. */
-static enum MHD_Result accept_request(struct ft_receiver *receiver, struct connection *c)
+static enum MHD_Result suspend_connection(struct connection *c)
 {
-  struct ft_error err = { "" };
-  unsigned status = 0;
-
-  if (c->received.body.failed)
-    return reject_request(c, MHD_HTTP_CONTENT_TOO_LARGE, "the body is too long");
-  if (receiver->access)
-    status = check_access(c, &err);
-  if (!status)
-    status = decompress_body(c, &err);
-  if (status)
-    return reject_request(c, status, err.text);
-  if (receiver->closing)
-    return reject_request(c, MHD_HTTP_SERVICE_UNAVAILABLE, "foretell-learnd is stopping");
-  receiver->handler(&c->received, receiver->data);
-  if (c->status)
-    return queue_reply(c);
   c->suspended = true;
   MHD_suspend_connection(c->http);
   return MHD_YES;
+}
+
+/* Passes a request, whose sender may send it, to the handler. */
+static enum MHD_Result accept_request(struct ft_receiver *receiver, struct connection *c)
+{
+  struct ft_error err = { "" };
+  unsigned status = decompress_body(c, &err);
+
+  if (status)
+    return reject_request(c, status, err.text);
+  receiver->handler(&c->received, receiver->data);
+  return c->status ? queue_reply(c) : suspend_connection(c);
+}
+
+/* Checks a request whose body is complete. */
+static enum MHD_Result end_request(struct ft_receiver *receiver, struct connection *c)
+{
+  enum ft_access_result result = FT_ACCESS_GRANTED;
+  struct ft_error err = { "" };
+
+  if (receiver->closing)
+    return reject_request(c, MHD_HTTP_SERVICE_UNAVAILABLE, "foretell-learnd is stopping");
+  if (c->received.body.failed)
+    return reject_request(c, MHD_HTTP_CONTENT_TOO_LARGE, "the body is too long");
+  if (receiver->access && !c->granted)
+    result = check_access(c, &err);
+  if (result == FT_ACCESS_PENDING)
+    return suspend_connection(c);
+  return result == FT_ACCESS_GRANTED
+             ? accept_request(receiver, c)
+             : reject_request(c, access_status(receiver, result, &err), err.text);
 }
 
 /* Called by libmicrohttpd: at first, with each part of the body, at its end, and after a pause. */
@@ -245,7 +292,7 @@ static enum MHD_Result handle_request(void *data, struct MHD_Connection *http, c
     *length = 0;
     return MHD_YES;
   }
-  return c->status ? queue_reply(c) : accept_request(receiver, c);
+  return c->status ? queue_reply(c) : end_request(receiver, c);
 }
 
 static void request_completed(void *data, struct MHD_Connection *http, void **state,
@@ -267,15 +314,8 @@ static void request_completed(void *data, struct MHD_Connection *http, void **st
 /* Ends the pause of C, whose reply is complete. */
 static void set_status(struct connection *c, unsigned status)
 {
-  struct ft_receiver *receiver = c->receiver;
-
   c->status = status;
-  if (!c->suspended)
-    return;
-  c->suspended = false;
-  MHD_resume_connection(c->http);
-  if (!receiver->running)
-    ft_loop_at(receiver->loop, &receiver->timer, ft_io_monotonic());
+  resume_connection(c);
 }
 
 void ft_receiver_reply(struct ft_received *request, enum ft_record record, const void *message)

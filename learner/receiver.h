@@ -2,14 +2,14 @@
 /*
  * HTTP server for the requests of agents (daemon/exchange.h), in the event loop. On a Unix socket
  * the kernel identifies the peer (SO_PEERCRED), which must be root or the learner's own user; over
- * TCP learner/access.h does.
+ * TCP learner/access/access.h does.
  */
 #ifndef FT_LEARNER_RECEIVER_H
 #define FT_LEARNER_RECEIVER_H
 
 #include "daemon/exchange.h"
 #include "daemon/loop.h"
-#include "learner/access.h"
+#include "learner/access/access.h"
 
 struct ft_receiver;
 
@@ -45,7 +45,8 @@ void ft_receiver_reply(struct ft_received *request, enum ft_record record, const
  * frees REQUEST. */
 void ft_receiver_reject(struct ft_received *request, bool malformed, const char *why);
 
-/* Closes all connections. The handler has replied to every request before. */
+/* Closes all connections. The handler has replied to every request before, and the access given to
+ * ft_receiver_open_network is closed. */
 void ft_receiver_close(struct ft_receiver *receiver);
 
 #endif

@@ -74,6 +74,10 @@ static void write_service_metrics(struct ft_buf *out, void *data)
   ft_metric_add(out, "foretell_agents",
                 "Connected agents: those that wait for a change of the settings.",
                 (double)ft_requests_agents(service->requests));
+  if (service->access)
+    ft_metric_add(out, "foretell_requests_unproved",
+                  "Requests whose MUNGE credential munged has not checked yet.",
+                  (double)ft_access_pending(service->access));
   for (size_t i = 0; i < sizeof files / sizeof *files; i++)
     if (fstatat(service->state_fd, files[i], &st, AT_SYMLINK_NOFOLLOW) == 0)
       bytes += (double)st.st_size;
@@ -169,7 +173,7 @@ static int open_network(struct ft_service *service, struct ft_error *err)
 
   if (!network->listen[0])
     return 0;
-  service->access = ft_access_open(network, err);
+  service->access = ft_access_open(service->loop, network, err);
   if (!service->access)
     return -1;
   service->network_receiver = ft_receiver_open_network(
@@ -263,8 +267,8 @@ void ft_service_close(struct ft_service *service)
     ft_receiver_on_metrics(service->receiver, NULL, NULL);
   ft_requests_close(service->requests);
   ft_receiver_close(service->receiver);
-  ft_receiver_close(service->network_receiver);
   ft_access_close(service->access);
+  ft_receiver_close(service->network_receiver);
   ft_learner_close(service->learner);
   ft_subprocesses_close(service->children);
   ft_loop_close(service->loop);

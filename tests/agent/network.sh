@@ -182,6 +182,41 @@ like "$(send "$port" /runs "$scratch/empty" "$expired")" \
 like "$(cat "$scratch/learner.log")" 'request rejected: credential of host 127.0.0.1 was used before' \
   "the learner's log has the first rejection"
 
+# ---- munged hangs
+
+# get_metrics: prints the learner's metrics, from its Unix socket
+get_metrics() {
+  python3 - "$scratch/run/learner-learner.sock" <<'END'
+import socket, sys
+client = socket.socket(socket.AF_UNIX)
+client.settimeout(60)
+client.connect(sys.argv[1])
+client.sendall(b"GET /metrics HTTP/1.1\r\nHost: learner\r\nConnection: close\r\n\r\n")
+print(client.makefile("rb").read().decode())
+END
+}
+# unproved PATTERN: whether the number of requests that wait for munged matches
+unproved() {
+  get_metrics | grep -Eqx "foretell_requests_unproved $1"
+}
+header=$(credential /runs "$scratch/empty")
+kill -STOP "$(cluster_pid munged)"
+like "$(send "$port" /runs "$scratch/empty" "$header")" "^503 munged on the learner's host does not reply" \
+  "a request is answered though munged hangs"
+until [ -e "$scratch/goes-on" ]; do
+  send "$port" /runs "$scratch/empty" "$header" >"$scratch/hung"
+done &
+hung=$!
+wait_until 60 unproved '[1-9][0-9]*'
+ok $? "local requests and metrics are answered while another waits for munged"
+touch "$scratch/goes-on"
+kill -CONT "$(cluster_pid munged)"
+wait_child 60 "$hung"
+like "$(cat "$scratch/hung")" '^(200|401 .*was used before|503 munged)' "which is answered when munged goes on"
+wait_until 60 unproved 0
+ok $? "then none waits"
+like "$(send "$port" /runs "$scratch/empty" "$(credential /runs "$scratch/empty")")" '^200' "and requests are accepted again"
+
 # another munged with the same key, whose clock is 600 s ahead
 printf '\x58\x02\0\0\0\0\0\0' >"$scratch/clock"
 FT_FAULT_CLOCK=$scratch/clock LD_PRELOAD=$FT_TOP_BUILDDIR/tests/bench/.libs/fault_clock.so cluster_spawn ahead munged \

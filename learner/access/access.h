@@ -9,6 +9,7 @@
 #include <sys/socket.h>
 
 #include "daemon/exchange.h"
+#include "daemon/loop.h"
 #include "predictor/site/conf.h"
 
 struct ft_access;
@@ -17,7 +18,10 @@ struct ft_access;
  * Reads certificates and looks up users as NETWORK (borrowed) says. Returns NULL and ERR, also if
  * key and certificate do not match.
  */
-struct ft_access *ft_access_open(const struct ft_config_network *network, struct ft_error *err);
+struct ft_access *ft_access_open(struct ft_loop *loop, const struct ft_config_network *network,
+                                 struct ft_error *err);
+
+/* Calls the callbacks of all checks, with FT_ACCESS_UNKNOWN. */
 void ft_access_close(struct ft_access *access);
 
 /* Accepts UID, SlurmUser, too. ACCESS may be NULL. */
@@ -42,13 +46,25 @@ enum ft_access_result {
   FT_ACCESS_GRANTED,
   FT_ACCESS_UNPROVED, /* the request does not prove its sender */
   FT_ACCESS_DENIED,   /* the sender may not send requests */
-  FT_ACCESS_UNKNOWN   /* this host cannot check it now */
+  FT_ACCESS_UNKNOWN,  /* this host cannot check it now */
+  FT_ACCESS_PENDING   /* the result follows */
 };
 
-/* Checks REQUEST. Sets ERR, a line for the log of the peer's agent, unless FT_ACCESS_GRANTED. May
- * block for 10 s while munged does not reply, but then not again for ten times as long. */
+/* Receives a result that followed. ERR is a line for the log of the peer's agent, unless
+ * FT_ACCESS_GRANTED. */
+typedef void ft_access_callback(enum ft_access_result result, const struct ft_error *err,
+                                void *data);
+
+/*
+ * Checks REQUEST, which it does not use later. Sets ERR unless FT_ACCESS_GRANTED or
+ * FT_ACCESS_PENDING; after that CALL is called once, within seconds, never from inside this
+ * function. Does not wait for munged.
+ */
 enum ft_access_result ft_access_check(struct ft_access *access,
                                       const struct ft_access_request *request,
-                                      struct ft_error *err);
+                                      ft_access_callback *call, void *data, struct ft_error *err);
+
+/* Returns the number of requests whose result is pending. */
+size_t ft_access_pending(const struct ft_access *access);
 
 #endif

@@ -15,24 +15,24 @@
 
 #include "daemon/log.h"
 #include "daemon/transfer.h"
-#include "learner/access.h"
+#include "learner/access/access.h"
+#include "learner/access/credentials.h"
 #include "predictor/core/io.h"
 #include "predictor/core/text.h"
 
 /* Users of agent_users; by judgement. */
 enum { USER_LIMIT = 16 };
 
-/* Time for which munged is not asked after it has not replied: a multiple of the time that libmunge
- * blocked for (10 s with a hung munged), and a minimum in seconds. By judgement. */
-#define MUNGE_PAUSE_FACTOR 10
-#define MUNGE_PAUSE_SECONDS 1.0
+/* Time for which a request waits for a silent munged, seconds; by judgement, less than libmunge's
+ * 10 s. */
+#define MUNGE_SECONDS 5.0
 
 struct ft_access {
   const struct ft_config_network *network;
   size_t user_count;
-  uid_t user[USER_LIMIT + 3]; /* with root, the learner's own and SlurmUser */
-  bool has_slurm_user;        /* it is the last */
-  double munge_at;            /* monotonic; munged is not asked before */
+  uid_t user[USER_LIMIT + 3];         /* with root, the learner's own and SlurmUser */
+  bool has_slurm_user;                /* it is the last */
+  struct ft_credentials *credentials; /* NULL with TLS */
   struct ft_buf certificate, key, ca;
   struct ft_access_tls tls;
 };
@@ -152,7 +152,17 @@ static int open_tls(struct ft_access *access, struct ft_error *err)
   return 0;
 }
 
-struct ft_access *ft_access_open(const struct ft_config_network *network, struct ft_error *err)
+static int open_munge_users(struct ft_access *access, struct ft_loop *loop, struct ft_error *err)
+{
+  if (find_agent_users(access, err) < 0)
+    return -1;
+  access->credentials =
+      ft_credentials_open(loop, access->network->munge_socket, MUNGE_SECONDS, err);
+  return access->credentials ? 0 : -1;
+}
+
+struct ft_access *ft_access_open(struct ft_loop *loop, const struct ft_config_network *network,
+                                 struct ft_error *err)
 {
   struct ft_access *access = calloc(1, sizeof *access);
 
@@ -164,7 +174,8 @@ struct ft_access *ft_access_open(const struct ft_config_network *network, struct
   ft_buf_init(&access->certificate, FT_LIMIT_CONFIG);
   ft_buf_init(&access->key, FT_LIMIT_CONFIG);
   ft_buf_init(&access->ca, FT_LIMIT_CONFIG);
-  if ((network->auth == FT_AUTH_TLS ? open_tls(access, err) : find_agent_users(access, err)) == 0)
+  if ((network->auth == FT_AUTH_TLS ? open_tls(access, err)
+                                    : open_munge_users(access, loop, err)) == 0)
     return access;
   ft_access_close(access);
   return NULL;
@@ -174,6 +185,7 @@ void ft_access_close(struct ft_access *access)
 {
   if (!access)
     return;
+  ft_credentials_close(access->credentials);
   if (access->key.data)
     explicit_bzero(access->key.data, access->key.length);
   ft_buf_free(&access->certificate);
@@ -222,31 +234,43 @@ static enum ft_access_result check_user(const struct ft_access *access, uid_t ui
   return FT_ACCESS_DENIED;
 }
 
+/* Numeric addresses with an interface are shorter. */
+enum { PEER_BYTES = 64 };
+
+/* A request whose credential is being checked. */
+struct pending {
+  const struct ft_access *access;
+  char peer[PEER_BYTES];
+  ft_access_callback *call;
+  void *data;
+};
+
+static void credential_checked(enum ft_transfer_proof proof, uid_t uid, const struct ft_error *why,
+                               void *data)
+{
+  struct pending *pending = data;
+  struct ft_error err = *why;
+  enum ft_access_result result =
+      proof == FT_TRANSFER_UNKNOWN ? FT_ACCESS_UNKNOWN : FT_ACCESS_UNPROVED;
+
+  if (proof == FT_TRANSFER_PROVED)
+    result = check_user(pending->access, uid, pending->peer, &err);
+  pending->call(result, &err, pending->data);
+  free(pending);
+}
+
 static enum ft_access_result check_credential(struct ft_access *access,
                                               const struct ft_access_request *request,
-                                              const char *peer, struct ft_error *err)
+                                              struct pending *pending, struct ft_error *err)
 {
   struct ft_transfer_digest digest;
-  enum ft_transfer_proof proof;
-  double begun = ft_io_monotonic();
-  uid_t uid;
 
-  if (begun < access->munge_at) {
-    (void)ft_error_set(err, "munged on the learner's host does not reply");
-    return FT_ACCESS_UNKNOWN;
-  }
   if (ft_transfer_digest(ft_exchange_paths[request->exchange], request->body->data,
-                         request->body->length, &digest, err) < 0)
+                         request->body->length, &digest, err) < 0 ||
+      ft_credentials_check(access->credentials, request->authorization, &digest, pending->peer,
+                           credential_checked, pending, err) < 0)
     return FT_ACCESS_UNKNOWN;
-  proof = ft_transfer_prove(access->network->munge_socket, request->authorization, &digest, peer,
-                            &uid, err);
-  if (proof == FT_TRANSFER_PROVED)
-    return check_user(access, uid, peer, err);
-  if (proof == FT_TRANSFER_DISPROVED)
-    return FT_ACCESS_UNPROVED;
-  access->munge_at =
-      ft_io_monotonic() + MUNGE_PAUSE_SECONDS + MUNGE_PAUSE_FACTOR * (ft_io_monotonic() - begun);
-  return FT_ACCESS_UNKNOWN;
+  return FT_ACCESS_PENDING;
 }
 
 static enum ft_access_result check_client_certificate(gnutls_session_t session, const char *peer,
@@ -269,11 +293,30 @@ static enum ft_access_result check_client_certificate(gnutls_session_t session, 
 }
 
 enum ft_access_result ft_access_check(struct ft_access *access,
-                                      const struct ft_access_request *request, struct ft_error *err)
+                                      const struct ft_access_request *request,
+                                      ft_access_callback *call, void *data, struct ft_error *err)
 {
+  struct pending *pending;
   char peer[NI_MAXHOST];
+  enum ft_access_result result;
 
   show_peer(request->peer, peer);
-  return request->tls ? check_client_certificate(request->tls, peer, err)
-                      : check_credential(access, request, peer, err);
+  if (request->tls)
+    return check_client_certificate(request->tls, peer, err);
+  pending = malloc(sizeof *pending);
+  if (!pending) {
+    (void)ft_error_set(err, "out of memory");
+    return FT_ACCESS_UNKNOWN;
+  }
+  *pending = (struct pending){ .access = access, .call = call, .data = data };
+  (void)ft_string_copy(peer, pending->peer, sizeof pending->peer);
+  result = check_credential(access, request, pending, err);
+  if (result != FT_ACCESS_PENDING)
+    free(pending);
+  return result;
+}
+
+size_t ft_access_pending(const struct ft_access *access)
+{
+  return access->credentials ? ft_credentials_waiting(access->credentials) : 0;
 }
