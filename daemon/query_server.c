@@ -46,17 +46,43 @@ struct ft_query_server {
   ft_reply reply;
 };
 
+/* Sends C's packet with its descriptor, if there is one. Returns as send(2). */
+static ssize_t send_packet(struct query_connection *c)
+{
+  struct iovec part = { (void *)(uintptr_t)ft_buf_text(&c->packet), c->packet.length };
+  union {
+    struct cmsghdr head;
+    char bytes[CMSG_SPACE(sizeof(int))];
+  } control = { .bytes = { 0 } };
+  struct msghdr message = { .msg_iov = &part, .msg_iovlen = 1 };
+
+  if (c->query.fd >= 0) {
+    control.head = (struct cmsghdr){ .cmsg_len = CMSG_LEN(sizeof(int)),
+                                     .cmsg_level = SOL_SOCKET,
+                                     .cmsg_type = SCM_RIGHTS };
+    memcpy(CMSG_DATA(&control.head), &c->query.fd, sizeof(int));
+    message.msg_control = control.bytes;
+    message.msg_controllen = sizeof control.bytes;
+  }
+  return sendmsg(c->watch.fd, &message, MSG_DONTWAIT | MSG_NOSIGNAL);
+}
+
+static void close_descriptor(struct query_connection *c)
+{
+  if (c->query.fd >= 0)
+    close(c->query.fd);
+  c->query.fd = -1;
+}
+
 /*
  * Sends C's packet. Returns 1; 0 if the socket's buffer is full; -1 if the peer has disconnected or
  * its deadline has passed.
  */
 static int send_reply(struct query_connection *c)
 {
-  ssize_t sent =
-      send(c->watch.fd, ft_buf_text(&c->packet), c->packet.length, MSG_DONTWAIT | MSG_NOSIGNAL);
-
-  if (sent < 0)
+  if (send_packet(c) < 0)
     return (errno == EAGAIN || errno == EINTR) && ft_io_monotonic() < c->deadline ? 0 : -1;
+  close_descriptor(c);
   ft_buf_free(&c->packet);
   ft_buf_init(&c->packet, FT_LIMIT_RECORD);
   c->deadline = ft_io_monotonic() + PEER_SECONDS;
@@ -134,6 +160,7 @@ static void close_query(struct query_connection *c)
   else
     ft_loop_unwatch(q->loop, &c->watch);
   close(c->watch.fd);
+  close_descriptor(c);
   ft_buf_free(&c->packet);
   free(c);
 }
@@ -227,9 +254,9 @@ static struct query_connection *new_query(struct ft_query_server *q, int fd)
     return NULL;
   c->watch = (struct ft_watch){ fd, receive_question, c };
   c->server = q;
-  c->query = (struct ft_query){ .question = &c->question,
-                                .uid = peer.uid,
-                                .privileged = is_privileged(q, peer.uid) };
+  c->query = (struct ft_query){
+    .question = &c->question, .uid = peer.uid, .privileged = is_privileged(q, peer.uid), .fd = -1
+  };
   c->deadline = ft_io_monotonic() + PEER_SECONDS;
   ft_buf_init(&c->packet, FT_LIMIT_RECORD);
   return c;

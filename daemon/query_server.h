@@ -31,6 +31,7 @@ struct ft_query {
   uid_t uid;       /* of the peer */
   bool privileged; /* root, the daemon's own user or the user of ft_query_server_allow */
   void *data;      /* state of the handler; NULL at the first call */
+  int fd;          /* -1, or set by the handler: sent with the next reply, then closed */
 };
 
 struct ft_query_handler {

@@ -14,6 +14,7 @@
 #include "learner/cluster/platform_map.h"
 #include "learner/platform_worker.h"
 #include "learner/publish.h"
+#include "learner/query_file.h"
 #include "learner/query_forget.h"
 #include "learner/query_rebuild.h"
 #include "learner/query_runs.h"
@@ -374,6 +375,8 @@ bool ft_learner_step_query(struct ft_learner *learner, struct ft_query *query, f
     return ft_query_adopt(learner->equations, learner->settings.state_fd, query, reply);
   case ft_question_run_query_tag:
     return ft_query_runs(query, learner->recorder, reply);
+  case ft_question_file_tag:
+    return ft_query_file(learner->settings.state_fd, query, reply);
   case ft_question_rejected_tag:
     return ft_query_count_rejection(query, learner->recorder, reply);
   default:

@@ -29,11 +29,10 @@ struct ft_publisher {
   struct ft_model_cache *cache;
   struct ft_cached_prior prior;
   int state_fd, models_fd, partitions_fd;
-  bool access_warned; /* that a user cannot read the models */
+  bool access_warned; /* that users cannot read the files of their models */
   /* the directory used last, because runs of one user come in bursts */
   uint32_t uid;
   int user_fd;
-  bool chown_files; /* without ACLs: each file in it is chowned to the user */
   void (*on_model)(const ft_model *model, void *data);
   void *on_model_data;
   void (*on_performance)(const ft_performance *performance, void *data);
@@ -201,14 +200,10 @@ static int grant_read_acl(int fd, uint32_t uid)
   return set_acl(path, ACL_TYPE_DEFAULT, text);
 }
 
-/*
- * Without ACLs: all users may search, but not list, the directory FD; its files are readable by
- * their owner, the user. The learner keeps the directory, because its owner could replace the
- * files.
- */
-static int restrict_to_search(int fd)
+/* Without ACLs: only the learner may read the directory FD, and serves its files (query_file.h). */
+static int restrict_to_learner(int fd)
 {
-  return fchown(fd, geteuid(), (gid_t)-1) < 0 || fchmod(fd, 0711) < 0 ? -1 : 0;
+  return fchown(fd, geteuid(), (gid_t)-1) < 0 || fchmod(fd, 0700) < 0 ? -1 : 0;
 }
 
 /* Logs, once, that errno keeps UID from reading its models. */
@@ -216,8 +211,8 @@ static void warn_of_access(struct ft_publisher *p, uint32_t uid)
 {
   if (!p->access_warned)
     ft_log(LOG_WARNING,
-           "models/%" PRIu32 ": cannot grant its user access: %s; use a file system with POSIX "
-           "ACLs, or give foretell-learnd CAP_CHOWN",
+           "models/%" PRIu32 ": no access control list: %s; submissions on this host get models "
+           "from foretell-learnd, those on other hosts none",
            uid, strerror(errno));
   p->access_warned = true;
 }
@@ -232,13 +227,14 @@ static int open_user_directory(struct ft_publisher *p, uint32_t uid, struct ft_e
   fd = open_subdirectory(p->models_fd, name, 0700, err);
   if (fd < 0)
     return -1;
-  p->chown_files = false;
   if (uid == geteuid() || uid == FT_STATE_POOLED || grant_read_acl(fd, uid) == 0)
     return fd;
-  p->chown_files = restrict_to_search(fd) == 0;
-  if (!p->chown_files)
-    warn_of_access(p, uid);
-  return fd;
+  warn_of_access(p, uid);
+  if (restrict_to_learner(fd) == 0)
+    return fd;
+  (void)ft_error_errno(err, "models/%s", name);
+  close(fd);
+  return -1;
 }
 
 /* Publishes MESSAGE without its runs in the directory that all users may read. */
@@ -290,28 +286,14 @@ static int use_user_directory(struct ft_publisher *p, uint32_t uid, struct ft_er
   return p->user_fd;
 }
 
-/* Without ACLs: makes UID the owner of its file NAME, which the learner's group may read, too. */
-static int give_to_user(struct ft_publisher *p, uint32_t uid, const char *name)
-{
-  if (!p->chown_files || fchownat(p->user_fd, name, uid, (gid_t)-1, AT_SYMLINK_NOFOLLOW) == 0)
-    return 0;
-  if (errno != EPERM)
-    return -1;
-  warn_of_access(p, uid);
-  return 0;
-}
-
 static int replace_user_file(struct ft_publisher *p, uint32_t uid, enum ft_record record,
                              const void *message, const char *name, struct ft_error *err)
 {
   if (use_user_directory(p, uid, err) < 0)
     return -1;
   /* the group bits are the ACL's mask; other users cannot search the directory */
-  if (ft_record_write(record, message, p->user_fd, name, p->chown_files ? 0440 : 0644, err) == 0) {
-    if (give_to_user(p, uid, name) == 0)
-      return 0;
-    ft_error_errno(err, "%s", name);
-  }
+  if (ft_record_write(record, message, p->user_fd, name, 0644, err) == 0)
+    return 0;
   /* the directory may have been removed: open it again the next time */
   close(p->user_fd);
   p->user_fd = -1;

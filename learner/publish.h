@@ -52,8 +52,7 @@ void ft_publisher_on_performance(struct ft_publisher *publisher,
 /*
  * Replaces the model file of MODEL's app and user, and the model in memory. The learner owns the
  * user's directory (0700); an ACL entry grants the user read access. On a file system without ACLs
- * the files are chowned to the user (needs CAP_CHOWN), and the directory (0711) can be searched but
- * not listed.
+ * the user gets the files from the learner (query_file.h).
  *
  * Of a pooled model (FT_STATE_POOLED) only the learner may read the file; all users may read a copy
  * without its runs (ft_pool_shared_model), which exists only if enough users contribute.

@@ -500,6 +500,8 @@ static int check_question(const ft_question *q, struct ft_error *err)
     return bad(err, "rejected");
   if (q->which_asked == ft_question_rebuild_tag && !printable(b->app))
     return bad(err, "rebuild");
+  if (q->which_asked == ft_question_file_tag && !printable(q->asked.file.name))
+    return bad(err, "file");
   return 0;
 }
 

@@ -381,12 +381,10 @@ static int check_file_header(const unsigned char *header, size_t got, enum ft_re
   return 0;
 }
 
-/* Reads and decodes the record in FD. The first read is large enough for every record that a
- * submission reads. */
-static int read_record_file(int fd, enum ft_record record, const char *name, bool whole,
-                            void *message, struct ft_error *err)
+int ft_record_read_open(enum ft_record record, int fd, const char *name, bool whole, void *message,
+                        struct ft_error *err)
 {
-  unsigned char start[16384];
+  unsigned char start[16384]; /* enough for every record that a submission reads */
   ssize_t got = pread(fd, start, sizeof start, 0);
 
   if (check_file_header(start, got < 0 ? 0 : (size_t)got, record, name, 0, err) < 0)
@@ -401,7 +399,7 @@ static int open_and_read_record(enum ft_record record, int dirfd, const char *na
 
   if (fd < 0)
     return -1;
-  status = read_record_file(fd, record, name, whole, message, err);
+  status = ft_record_read_open(record, fd, name, whole, message, err);
   saved = errno;
   close(fd);
   errno = saved;

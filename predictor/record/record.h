@@ -87,6 +87,11 @@ int ft_record_read(enum ft_record record, int dirfd, const char *name, void *mes
 int ft_record_read_head(enum ft_record record, int dirfd, const char *name, void *message,
                         struct ft_error *err);
 
+/* As ft_record_read, or ft_record_read_head unless WHOLE, from the open file FD; NAME is for
+ * messages. */
+int ft_record_read_open(enum ft_record record, int fd, const char *name, bool whole, void *message,
+                        struct ft_error *err);
+
 /*
  * Replaces the file NAME under DIRFD with COUNT structs of SIZE bytes at MESSAGES, one after
  * another, each with a header. Reading 64 of them takes the time of three files. Returns 0; -1 on

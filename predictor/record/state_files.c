@@ -5,9 +5,11 @@
 #include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "predictor/core/hash.h"
 #include "predictor/core/text.h"
+#include "predictor/record/state_fetch.h"
 #include "predictor/record/state_files.h"
 
 static bool is_file_name_byte(char c)
@@ -151,9 +153,6 @@ void ft_state_partition_name(const char *partition, char out[FT_STATE_NAME_SIZE]
   make_file_name(partition, "", out);
 }
 
-typedef int read_function(enum ft_record record, int dirfd, const char *name, void *message,
-                          struct ft_error *err);
-
 /* A type of file with one file per subject (an app or a similarity key). The name has a hash of the
  * subject; because hashes can collide, the content is compared with the subject, too. */
 static const struct file_kind {
@@ -169,17 +168,40 @@ static const struct file_kind {
                         offsetof(ft_similar_apps, similarity_key),
                         "file of another similarity key" };
 
-/* Reads the file of SUBJECT in DIRECTORY with READ into MESSAGE. A file of another subject counts
- * as missing (ENOENT). */
-static int read_from_directory(read_function *read, const struct file_kind *kind, int state_fd,
-                               const char *directory, const char *subject, void *message,
-                               struct ft_error *err)
+/* Reads the file PATH from the learner, if it has denied the calling user UID. Returns 0; -1 with
+ * errno and ERR. */
+static int read_from_learner(bool whole, const struct file_kind *kind, int state_fd, uint32_t uid,
+                             const char *path, void *message, struct ft_error *err)
+{
+  int fd, status, saved;
+
+  if (uid != geteuid())
+    return -1;
+  fd = ft_state_fetch(state_fd, strrchr(path, '/') + 1, err);
+  if (fd < 0)
+    return -1;
+  status = ft_record_read_open(kind->record, fd, path, whole, message, err);
+  saved = errno;
+  close(fd);
+  errno = saved;
+  return status;
+}
+
+/* Reads the file of SUBJECT in DIRECTORY, which belongs to UID, into MESSAGE, with its tail if
+ * WHOLE. A file of another subject counts as missing (ENOENT). */
+static int read_from_directory(bool whole, const struct file_kind *kind, int state_fd,
+                               const char *directory, uint32_t uid, const char *subject,
+                               void *message, struct ft_error *err)
 {
   char name[FT_STATE_NAME_SIZE], path[FT_STATE_NAME_SIZE + 64];
+  int status;
 
   kind->file(subject, name);
   (void)snprintf(path, sizeof path, "%s/%s", directory, name);
-  if (read(kind->record, state_fd, path, message, err) < 0)
+  status = whole ? ft_record_read(kind->record, state_fd, path, message, err)
+                 : ft_record_read_head(kind->record, state_fd, path, message, err);
+  if (status < 0 &&
+      (errno != EACCES || read_from_learner(whole, kind, state_fd, uid, path, message, err) < 0))
     return -1;
   if (strcmp((const char *)message + kind->subject, subject) != 0) {
     errno = ENOENT;
@@ -188,68 +210,67 @@ static int read_from_directory(read_function *read, const struct file_kind *kind
   return 0;
 }
 
-static int read_user_file(read_function *read, const struct file_kind *kind, int state_fd,
-                          uint32_t uid, const char *subject, void *message, struct ft_error *err)
+static int read_user_file(bool whole, const struct file_kind *kind, int state_fd, uint32_t uid,
+                          const char *subject, void *message, struct ft_error *err)
 {
   char directory[48];
 
   (void)snprintf(directory, sizeof directory, FT_STATE_MODELS "/%" PRIu32, uid);
-  return read_from_directory(read, kind, state_fd, directory, subject, message, err);
+  return read_from_directory(whole, kind, state_fd, directory, uid, subject, message, err);
 }
 
-static int read_user_or_site_file(read_function *read, const struct file_kind *kind, int state_fd,
+static int read_user_or_site_file(bool whole, const struct file_kind *kind, int state_fd,
                                   uint32_t uid, const char *subject, void *message,
                                   struct ft_error *err)
 {
-  if (read_user_file(read, kind, state_fd, uid, subject, message, err) == 0)
+  if (read_user_file(whole, kind, state_fd, uid, subject, message, err) == 0)
     return 0;
   if (errno != ENOENT)
     return -1;
-  return read_from_directory(read, kind, state_fd, FT_STATE_SHARED, subject, message, err);
+  return read_from_directory(whole, kind, state_fd, FT_STATE_SHARED, FT_STATE_POOLED, subject,
+                             message, err);
 }
 
 int ft_state_read_similar_apps(int state_fd, uint32_t uid, const char *similarity_key,
                                ft_similar_apps *similar, struct ft_error *err)
 {
-  return read_user_file(ft_record_read, &similar_apps_file, state_fd, uid, similarity_key, similar,
-                        err);
+  return read_user_file(true, &similar_apps_file, state_fd, uid, similarity_key, similar, err);
 }
 
 int ft_state_read_model(int state_fd, uint32_t uid, const char *app, ft_model *model,
                         struct ft_error *err)
 {
-  return read_user_or_site_file(ft_record_read, &model_file, state_fd, uid, app, model, err);
+  return read_user_or_site_file(true, &model_file, state_fd, uid, app, model, err);
 }
 
 int ft_state_read_own_model(int state_fd, uint32_t uid, const char *app, ft_model *model,
                             struct ft_error *err)
 {
-  return read_user_file(ft_record_read, &model_file, state_fd, uid, app, model, err);
+  return read_user_file(true, &model_file, state_fd, uid, app, model, err);
 }
 
 int ft_state_read_shared(int state_fd, const char *app, ft_model *model, struct ft_error *err)
 {
-  return read_from_directory(ft_record_read_head, &model_file, state_fd, FT_STATE_SHARED, app,
+  return read_from_directory(false, &model_file, state_fd, FT_STATE_SHARED, FT_STATE_POOLED, app,
                              model, err);
 }
 
 int ft_state_read_evaluator(int state_fd, uint32_t uid, const char *app, ft_model *model,
                             struct ft_error *err)
 {
-  return read_user_or_site_file(ft_record_read_head, &model_file, state_fd, uid, app, model, err);
+  return read_user_or_site_file(false, &model_file, state_fd, uid, app, model, err);
 }
 
 int ft_state_read_own_performance(int state_fd, uint32_t uid, const char *app,
                                   ft_performance *performance, struct ft_error *err)
 {
-  return read_user_file(ft_record_read, &performance_file, state_fd, uid, app, performance, err);
+  return read_user_file(true, &performance_file, state_fd, uid, app, performance, err);
 }
 
 int ft_state_read_performance(int state_fd, uint32_t uid, const char *app,
                               ft_performance *performance, struct ft_error *err)
 {
-  return read_user_or_site_file(ft_record_read_head, &performance_file, state_fd, uid, app,
-                                performance, err);
+  return read_user_or_site_file(false, &performance_file, state_fd, uid, app, performance, err);
 }
 
 int ft_state_read_platforms(int state_fd, ft_platforms *platforms, struct ft_error *err)

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /*
- * Names and reads the files of the state directory:
+ * Names and reads the files of the state directory. A user's own file that its file system lets only
+ * the learner read, because it has no ACLs, is fetched from the learner (state_fetch.h).
+ *
  *   site                      the site file: cluster and policy
  *   apps                      declared apps of the site
  *   platforms                 platforms of foretell.conf: prices

@@ -42,8 +42,8 @@ as() {
 # options NAME: setpriv's options for the user and the capabilities of a unit
 options() {
   local set
-  set=-all,$(sed -n 's/^AmbientCapabilities=//p' "$scratch/$1.service" | tr ' ' '\n' | sed 's/^CAP_/+/' |
-    tr 'A-Z\n' 'a-z,' | sed 's/,$//')
+  set=-all$(sed -n 's/^AmbientCapabilities=//p' "$scratch/$1.service" | tr ' ' '\n' | sed 's/^CAP_/,+/' |
+    tr -d '\n' | tr 'A-Z' 'a-z')
   echo "--reuid=$own --regid=$own --clear-groups --inh-caps=$set --ambient-caps=$set --bounding-set=$set --no-new-privs"
 }
 # confine NAME PROGRAM: prints the path of a script that runs PROGRAM with these

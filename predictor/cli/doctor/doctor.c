@@ -113,7 +113,7 @@ static bool find_slurmd(const struct ft_doctor *doctor)
 /* Checks that the daemon PROGRAM accepts connections of TYPE at SOCKET. WITHOUT is what a node
  * lacks without it. Returns the daemon's process; its pid is 0 if it is unknown. */
 static struct ucred check_daemon(struct ft_doctor *doctor, const char *name, const char *program,
-                          const char *socket_path, int type, const char *without)
+                                 const char *socket_path, int type, const char *without)
 {
   struct sockaddr_un address = { .sun_family = AF_UNIX };
   struct ucred peer = { 0 };
@@ -226,8 +226,8 @@ static bool user_may_read(const char *path, uid_t uid)
 }
 
 /* Checks that only user UID and the owner may read PATH, the user's directory. Returns the
- * problem, or NULL. */
-static const char *user_dir_problem(const char *path, uid_t uid)
+ * problem, or NULL, and then whether UID may READ it, or only the learner. */
+static const char *user_dir_problem(const char *path, uid_t uid, bool *read)
 {
   struct stat about;
 
@@ -237,16 +237,50 @@ static const char *user_dir_problem(const char *path, uid_t uid)
     return "is not a directory";
   if (about.st_mode & S_IRWXO)
     return "is readable by all users";
-  if (about.st_uid != uid && !user_may_read(path, uid))
-    return "is not readable by its user; check that the file system has access control lists";
+  *read = about.st_uid == uid || user_may_read(path, uid);
   return NULL;
+}
+
+/* Whether foretell-learnd on this host answers users' queries, by which it passes models on. */
+static bool learner_answers(const struct ft_doctor *doctor)
+{
+  struct sockaddr_un address = { .sun_family = AF_UNIX };
+  int fd = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+  char path[PATH_MAX];
+  bool answers;
+
+  ft_doctor_path(doctor, doctor->config.learner_socket, path);
+  answers = fd >= 0 &&
+            (size_t)snprintf(address.sun_path, sizeof address.sun_path, "%s" FT_STATE_QUERY_SUFFIX,
+                             path) < sizeof address.sun_path &&
+            connect(fd, (struct sockaddr *)&address, sizeof address) == 0;
+  if (fd >= 0)
+    close(fd);
+  return answers;
+}
+
+/* Reports that of USERS the learner must pass the models on to UNREADABLE, one of them that of the
+ * directory EXAMPLE. */
+static void report_unreadable_models(struct ft_doctor *doctor, unsigned users, unsigned unreadable,
+                                     const char *example)
+{
+  if (learner_answers(doctor))
+    ft_doctor_add(doctor, "models", FT_FINDING_OK,
+                  "of %u user%s; %u without an access control list, for whom foretell-learnd on "
+                  "this host reads them",
+                  users, users == 1 ? "" : "s", unreadable);
+  else
+    ft_doctor_add(doctor, "models", FT_FINDING_FAIL,
+                  "%s is not readable by its user, and foretell-learnd does not run on this host: "
+                  "its file system needs POSIX access control lists (ZFS: acltype=posix)",
+                  example);
 }
 
 static void check_models(struct ft_doctor *doctor, const char *directory)
 {
-  char path[PATH_MAX + 16], each[PATH_MAX + NAME_MAX + 32];
+  char path[PATH_MAX + 16], each[PATH_MAX + NAME_MAX + 32], example[sizeof each];
   const struct dirent *entry;
-  unsigned users = 0, bad = 0;
+  unsigned users = 0, bad = 0, unreadable = 0;
   DIR *models;
 
   (void)snprintf(path, sizeof path, "%s/" FT_STATE_MODELS, directory);
@@ -259,6 +293,7 @@ static void check_models(struct ft_doctor *doctor, const char *directory)
   while ((entry = readdir(models))) {
     struct ft_text number = ft_text_from(entry->d_name);
     const char *wrong;
+    bool read = true;
     uint64_t uid;
 
     if (!ft_text_u64(&number, UINT32_MAX, &uid) || ft_text_left(&number))
@@ -268,12 +303,16 @@ static void check_models(struct ft_doctor *doctor, const char *directory)
       continue;
     users++;
     (void)snprintf(each, sizeof each, "%s/%s", path, entry->d_name);
-    wrong = user_dir_problem(each, (uid_t)uid);
+    wrong = user_dir_problem(each, (uid_t)uid, &read);
+    if (!read && unreadable++ == 0)
+      (void)ft_string_copy(each, example, sizeof example);
     if (wrong && bad++ == 0)
       ft_doctor_add(doctor, "models", FT_FINDING_FAIL, "%s %s", each, wrong);
   }
   closedir(models);
-  if (!bad)
+  if (unreadable)
+    report_unreadable_models(doctor, users, unreadable, example);
+  else if (!bad)
     ft_doctor_add(doctor, "models", FT_FINDING_OK, "of %u user%s, each readable only by that user",
                   users, users == 1 ? "" : "s");
 }
