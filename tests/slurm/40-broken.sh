@@ -123,6 +123,14 @@ for mode in 0000 0644; do
   install -m $mode "$scratch/good.model" "$FT_STATE/models/$uid/${file##*/}"
   check_submission "a user's own model of mode $mode" as_nobody --predict-mem --wrap true
 done
+# as on a file system without access control lists
+chmod 0700 "$FT_STATE/models/$uid"
+check_submission "a user's own model that only the learner may read" as_nobody --predict-mem --wrap true
+like "$err" 'steady needs .*\(4 runs' "the learner passes it to the plugin"
+kill -STOP "$(cluster_pid foretell-learnd)"
+check_submission "the same while the learner hangs" as_nobody --predict-mem --wrap true
+like "$err" 'only foretell-learnd may read it, and does not answer here' "the message has the reason"
+kill -CONT "$(cluster_pid foretell-learnd)"
 rm -rf "${FT_STATE:?}/models/$uid"
 chmod 0 "$FT_STATE/site"
 check_submission "a user who may not read the site file" \
