@@ -120,8 +120,8 @@ int ft_socket_listen_tcp(const char *address, const char *port, struct ft_error 
   }
   if (fd >= 0)
     return fd;
-  return status ? ft_error_set(err, "listen: %s: expected a numeric address", address)
-                : ft_error_errno(err, "listen: %s%sport %s", address, address[0] ? ", " : "", port);
+  return status ? ft_error_set(err, "%s: expected a numeric address", address)
+                : ft_error_errno(err, "%s%sport %s", address, address[0] ? ", " : "", port);
 }
 
 static void watch_again(void *data)

@@ -417,10 +417,13 @@ struct ft_receiver *ft_receiver_open_network(struct ft_loop *loop, const char *l
 {
   struct ft_receiver *receiver = new_receiver(loop, handler, data, err);
   struct ft_address address;
+  struct ft_error why = { "out of memory" };
   int fd = -1;
 
-  if (receiver && ft_address_parse_listen(ft_text_from(listen), &address, err) == 0)
-    fd = ft_socket_listen_tcp(address.host, address.port, err);
+  if (receiver && ft_address_parse_listen(ft_text_from(listen), &address, &why) == 0)
+    fd = ft_socket_listen_tcp(address.host, address.port, &why);
+  if (fd < 0)
+    (void)ft_error_set(err, "listen: %s", why.text);
   if (fd >= 0) {
     receiver->access = access;
     if (start_http(receiver, fd, listen, err) == 0)

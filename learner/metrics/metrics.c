@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "config.h"
 
-#include <arpa/inet.h>
 #include <microhttpd.h>
-#include <netinet/in.h>
+#include <netdb.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
@@ -11,22 +10,17 @@
 
 #include "daemon/log.h"
 #include "daemon/metric_text.h"
+#include "daemon/socket.h"
 #include "learner/metrics/metrics.h"
 #include "predictor/core/io.h"
 #include "predictor/core/text.h"
+#include "predictor/site/address.h"
 
 /* Limits, by judgement: a few Prometheus servers, which send some hundred bytes. */
 #define CONNECTION_LIMIT 16u
 #define CONNECTION_BYTES ((size_t)16 << 10)
 /* Time until a silent connection is closed. */
 #define CONNECTION_SECONDS 10u
-#define BACKLOG 16
-
-union address {
-  struct sockaddr any;
-  struct sockaddr_in v4;
-  struct sockaddr_in6 v6;
-};
 
 struct ft_metrics {
   struct ft_loop *loop;
@@ -39,74 +33,33 @@ struct ft_metrics {
 
 /* ---- address ---- */
 
-/* Parses TEXT, "[ADDRESS:]PORT", into OUT. Returns its length; -1 and ERR. */
-static int parse_listen_address(const char *text, union address *out, struct ft_error *err)
-{
-  const char *colon = strrchr(text, ':');
-  struct ft_text port = ft_text_from(colon ? colon + 1 : text),
-                 host = ft_text_of(text, colon ? (size_t)(colon - text) : 0);
-  bool bracketed = ft_text_skip(&host, "[");
-  char name[INET6_ADDRSTRLEN];
-  uint64_t number;
-
-  memset(out, 0, sizeof *out);
-  if (bracketed && ft_text_left(&host) && host.end[-1] == ']')
-    host.end--;
-  else if (bracketed)
-    goto malformed;
-  if (!ft_text_u64(&port, UINT16_MAX, &number) || ft_text_left(&port) ||
-      !ft_text_copy(ft_text_left(&host) ? host : ft_text_from("127.0.0.1"), name, sizeof name))
-    goto malformed;
-  if (!bracketed && inet_pton(AF_INET, name, &out->v4.sin_addr) == 1) {
-    out->v4.sin_family = AF_INET;
-    out->v4.sin_port = htons((uint16_t)number);
-    return sizeof out->v4;
-  }
-  if (bracketed && inet_pton(AF_INET6, name, &out->v6.sin6_addr) == 1) {
-    out->v6.sin6_family = AF_INET6;
-    out->v6.sin6_port = htons((uint16_t)number);
-    return sizeof out->v6;
-  }
-malformed:
-  return ft_error_set(err, "expected PORT, ADDRESS:PORT or [ADDRESS]:PORT, such as 127.0.0.1:9841");
-}
-
 /* Logs the address of the socket FD. */
 static void log_metrics_address(int fd)
 {
-  union address bound;
+  struct sockaddr_storage bound;
   socklen_t length = sizeof bound;
-  char name[INET6_ADDRSTRLEN] = "";
-  bool v6;
+  char host[NI_MAXHOST], port[NI_MAXSERV];
+  bool bracketed;
 
-  if (getsockname(fd, &bound.any, &length) < 0)
+  if (getsockname(fd, (struct sockaddr *)&bound, &length) < 0 ||
+      getnameinfo((struct sockaddr *)&bound, length, host, sizeof host, port, sizeof port,
+                  NI_NUMERICHOST | NI_NUMERICSERV) != 0)
     return;
-  v6 = bound.any.sa_family == AF_INET6;
-  (void)inet_ntop(bound.any.sa_family,
-                  v6 ? (const void *)&bound.v6.sin6_addr : (const void *)&bound.v4.sin_addr, name,
-                  sizeof name);
-  ft_log(LOG_INFO, "metrics at http://%s%s%s:%u" FT_METRICS_PATH, v6 ? "[" : "", name,
-         v6 ? "]" : "", (unsigned)ntohs(v6 ? bound.v6.sin6_port : bound.v4.sin_port));
+  bracketed = strchr(host, ':') != NULL;
+  ft_log(LOG_INFO, "metrics at http://%s%s%s:%s" FT_METRICS_PATH, bracketed ? "[" : "", host,
+         bracketed ? "]" : "", port);
 }
 
 /* Returns a listening socket at TEXT; -1 and ERR. */
-static int listen_at(const char *text, struct ft_error *err)
+static int listen_for_metrics(const char *text, struct ft_error *err)
 {
-  const int yes = 1;
-  union address address;
+  struct ft_address address;
   struct ft_error why;
-  int length = parse_listen_address(text, &address, &why), fd;
+  int fd = -1;
 
-  if (length < 0)
-    return ft_error_set(err, "metrics_listen %s: %s", text, why.text);
-  fd = socket(address.any.sa_family, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
-  if (fd >= 0 && setsockopt(fd, SOL_SOCKET, SO_REUSEADDR, &yes, sizeof yes) == 0 &&
-      bind(fd, &address.any, (socklen_t)length) == 0 && listen(fd, BACKLOG) == 0)
-    return fd;
-  ft_error_errno(err, "metrics_listen %s", text);
-  if (fd >= 0)
-    close(fd);
-  return -1;
+  if (ft_address_parse_metrics(ft_text_from(text), &address, &why) == 0)
+    fd = ft_socket_listen_tcp(address.host, address.port, &why);
+  return fd < 0 ? ft_error_set(err, "metrics_listen: %s", why.text) : fd;
 }
 
 /* ---- HTTP ---- */
@@ -206,7 +159,7 @@ struct ft_metrics *ft_metrics_open(struct ft_loop *loop, const char *address,
   }
   *metrics = (struct ft_metrics){ .loop = loop, .write = write, .data = data, .watch.fd = -1 };
   metrics->timer = (struct ft_timer){ .fire = metrics_timer_due, .data = metrics };
-  fd = listen_at(address, err);
+  fd = listen_for_metrics(address, err);
   if (fd >= 0 && start_metrics(metrics, fd, err) == 0) {
     log_metrics_address(fd);
     return metrics;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Addresses of learners in foretell.conf: HOST, HOST:PORT, [IPv6] or [IPv6]:PORT. */
+/* Addresses of learners and metrics in foretell.conf: HOST, HOST:PORT, [IPv6] or [IPv6]:PORT. */
 #ifndef FT_SITE_ADDRESS_H
 #define FT_SITE_ADDRESS_H
 
@@ -25,6 +25,10 @@ int ft_address_next(struct ft_text *list, struct ft_address *out, struct ft_erro
 
 /* Parses TEXT, "PORT" or "ADDRESS:PORT", at which a learner listens. Returns 0; -1 and ERR. */
 int ft_address_parse_listen(struct ft_text text, struct ft_address *out, struct ft_error *err);
+
+/* Parses TEXT, "PORT" (of 127.0.0.1) or "ADDRESS:PORT", at which metrics are served; port 0: any.
+ * Returns 0; -1 and ERR. */
+int ft_address_parse_metrics(struct ft_text text, struct ft_address *out, struct ft_error *err);
 
 /* Checks TEXT: an address at which to listen (LISTEN), or a list of addresses. Returns 0; -1 and
  * ERR. */

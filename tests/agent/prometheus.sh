@@ -132,7 +132,7 @@ else
 fi
 config 'sample_hz = 20' 'metrics_listen = "localhost"'
 reload
-wait_until 60 log_has 'metrics are not available: metrics_listen localhost: expected PORT'
+wait_until 60 log_has 'metrics are not available: metrics_listen: expected PORT'
 ok $? "an address without a port is reported"
 "$announce" "$socket" job=2 app=steps -- true
 wait_until 90 log_has 'job 2: steps, completed'

@@ -141,6 +141,32 @@ static void addresses_are_parsed(void **state)
   assert_string_equal(address.host, "::1");
 }
 
+static void addresses_of_metrics_are_parsed(void **state)
+{
+  static const struct {
+    const char *text, *host, *port;
+  } cases[] = {
+    { "9841", "127.0.0.1", "9841" },
+    { "0", "127.0.0.1", "0" },
+    { "10.0.0.1:9841", "10.0.0.1", "9841" },
+    { "[::1]:0", "::1", "0" },
+  };
+  static const char *const wrong[] = { "", "localhost", "127.0.0.1", "[::1]", "65536", "::1:9841" };
+  struct ft_address address;
+  struct ft_error err;
+
+  (void)state;
+  for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+    assert_int_equal(ft_address_parse_metrics(ft_text_from(cases[i].text), &address, &err), 0);
+    assert_string_equal(address.host, cases[i].host);
+    assert_string_equal(address.port, cases[i].port);
+  }
+  for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++)
+    if (ft_address_parse_metrics(ft_text_from(wrong[i]), &address, &err) != -1 ||
+        !strstr(err.text, "expected "))
+      fail_msg("\"%s\" is accepted", wrong[i]);
+}
+
 static void every_key_is_read(void **state)
 {
   struct ft_config c;
@@ -402,6 +428,7 @@ int main(void)
                                       cmocka_unit_test(the_keys_of_the_network_are_read),
                                       cmocka_unit_test(wrong_keys_of_the_network_are_rejected),
                                       cmocka_unit_test(addresses_are_parsed),
+                                      cmocka_unit_test(addresses_of_metrics_are_parsed),
                                       cmocka_unit_test(errors_name_their_line),
                                       cmocka_unit_test(users_file_may_only_declare_apps),
                                       cmocka_unit_test(the_site_file_equals_the_configuration),
