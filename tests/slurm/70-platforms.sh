@@ -43,9 +43,9 @@ reconfigure() {
   FT_FORETELL_CONF=$conf$(printf '\n%s' "$@")
   cluster_write_foretell_conf
   cluster_reload_agent
-  wait_until 15 changed "$before"
+  wait_until 60 changed "$before"
 }
-written() { stat -c %n=%Y.%i "$FT_STATE"/partitions/* | sort; }
+written() { stat -c %n=%Y.%i "$FT_STATE"/partitions/{.all,*} | sort; }
 changed() {
   [ -z "$(comm -12 <(echo "$1") <(written))" ]
 }
@@ -147,7 +147,7 @@ is "$(partition "$id")" slow "a current partition that is down is left"
 scontrol update nodename="$(cluster_node fast)" state=drain reason=test
 before=$(written)
 cluster_reload_agent
-wait_until 15 changed "$before"
+wait_until 60 changed "$before"
 submit_held --predict-app=nap --predict-perf --wrap true
 like "$err" 'foretell: fast .*; all its nodes are down or drained' "the table marks drained nodes"
 like "$err" 'fastest: (slow|both)' "drained nodes are not the fastest"
@@ -156,7 +156,7 @@ is "$(partition "$id")" slow "drained nodes are not chosen"
 scontrol update nodename="$(cluster_node fast)" state=resume
 before=$(written)
 cluster_reload_agent
-wait_until 15 changed "$before"
+wait_until 60 changed "$before"
 choose fastest:slow,fast --mem=9000M
 like "$err" 'it fits none of slow,fast; --partition unchanged' "memory that fits nowhere changes nothing"
 is "$(message_lines)" 1 "the message is one line"
