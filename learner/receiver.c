@@ -18,9 +18,7 @@
 #include "predictor/core/io.h"
 #include "predictor/core/text.h"
 
-/* Limits, by judgement: each agent has one connection, and one more while it delivers. */
-#define CONNECTION_LIMIT 20000
-/* Connections of one address over TCP. */
+/* Connections of one address over TCP, by judgement. */
 #define ADDRESS_LIMIT 128u
 /* Bytes of a connection for headers and pieces of bodies; by judgement: several times what
  * foretell-courier sends as headers. libmicrohttpd touches all of them. */
@@ -362,7 +360,7 @@ static int start_http(struct ft_receiver *receiver, int fd, const char *address,
   receiver->http = MHD_start_daemon(
       MHD_USE_EPOLL | MHD_ALLOW_SUSPEND_RESUME | (tls ? MHD_USE_TLS : 0), 0, NULL, NULL,
       handle_request, receiver, MHD_OPTION_LISTEN_SOCKET, fd, MHD_OPTION_CONNECTION_LIMIT,
-      CONNECTION_LIMIT, MHD_OPTION_CONNECTION_MEMORY_LIMIT, CONNECTION_BYTES,
+      FT_EXCHANGE_CONNECTIONS, MHD_OPTION_CONNECTION_MEMORY_LIMIT, CONNECTION_BYTES,
       MHD_OPTION_PER_IP_CONNECTION_LIMIT, receiver->access ? ADDRESS_LIMIT : 0u,
       MHD_OPTION_CONNECTION_TIMEOUT, CONNECTION_SECONDS, MHD_OPTION_NOTIFY_COMPLETED,
       request_completed, NULL, MHD_OPTION_ARRAY, tls ? with_tls : no_tls, MHD_OPTION_END);

@@ -14,10 +14,8 @@
 #include "predictor/core/io.h"
 #include "predictor/core/text.h"
 
-/* Threads: more than the 2 of munged by default, so that it is never idle. Checks that wait at
- * most: as many as the learner has connections, because all agents may find it again at once. By
- * judgement. */
-enum { THREADS = 4, CHECK_LIMIT = 20000 };
+/* More than the 2 of munged by default, so that it is never idle. By judgement. */
+enum { THREADS = 4 };
 
 struct check {
   char *authorization; /* NULL: the header is missing */
@@ -264,7 +262,7 @@ int ft_credentials_check(struct ft_credentials *credentials, const char *authori
   check->data = data;
   check->due = ft_io_monotonic() + credentials->seconds;
   (void)pthread_mutex_lock(&pool->lock);
-  full = pool->checks == CHECK_LIMIT;
+  full = pool->checks == FT_EXCHANGE_CONNECTIONS;
   if (!full) {
     pool->checks++;
     list_append(&pool->queued, check);
@@ -274,7 +272,7 @@ int ft_credentials_check(struct ft_credentials *credentials, const char *authori
   if (full) {
     free_check(check);
     return ft_error_set(err, "munged on the learner's host is too slow: %d credentials wait",
-                        CHECK_LIMIT);
+                        FT_EXCHANGE_CONNECTIONS);
   }
   check->earlier = credentials->newest;
   *(check->earlier ? &check->earlier->later : &credentials->oldest) = check;

@@ -11,8 +11,6 @@
 #include "predictor/core/array_grow.h"
 #include "predictor/core/io.h"
 
-/* Limit of remembered agents: the connections that receiver.c accepts. */
-#define KNOWN_AGENTS 20000
 /* An agent that has not connected for so long, in seconds, is no longer missed: its node was
  * removed. Twice the time for which a query of settings is held. */
 #define MISSED_SECONDS (2 * FT_EXCHANGE_HOLD_SECONDS)
@@ -91,8 +89,8 @@ static struct agent *add_agent(struct ft_running_queries *queries, uint64_t numb
     if (!is_missed(&queries->agent[i], now))
       a = &queries->agent[i];
   if (!a) {
-    grown =
-        ft_array_grow(queries->agent, &queries->room, queries->agents, sizeof *grown, KNOWN_AGENTS);
+    grown = ft_array_grow(queries->agent, &queries->room, queries->agents, sizeof *grown,
+                          FT_EXCHANGE_CONNECTIONS);
     if (!grown)
       return NULL;
     queries->agent = grown;
