@@ -111,6 +111,7 @@ start_second_agent() {
 }
 
 step "2  A private Slurm of two nodes"
+FT_FIRST_JOB=1001
 FT_ENFORCE=rss
 [ "$(cluster_cgroup_version)" = cgroup/v1 ] && [ -w /sys/fs/cgroup/memory ] && FT_ENFORCE=cgroup
 FT_NODES='one 8 8000'

@@ -30,6 +30,7 @@ ledger=$scratch/ledger
 (umask 077 && dd if=/dev/urandom of="$scratch/munge/key" bs=128 count=1 2>/dev/null) || exit 1
 cat >"$SLURM_CONF" <<END
 ClusterName=foretell
+FirstJobId=$FT_FIRST_JOB
 SlurmctldHost=ctl(10.77.0.1)
 SlurmUser=root
 SlurmdUser=root

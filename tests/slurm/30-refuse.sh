@@ -51,7 +51,7 @@ check_rejection 'off in the script' sbatch --mem=40M off.sh
 check_rejection "where the site's mode is off and force is not allowed" \
   sbatch -p strict --predict-mem=force --mem=40M --predict-app=steady --wrap "$hog --mib 100 --seconds 0.5"
 like "$err" 'this site does not allow --predict-mem=force' "the message states that the site does not allow force"
-for evasion in SLURM_JOBID= SLURM_JOBID=0 SLURM_JOBID=1 SLURM_JOB_ID=4294967294; do
+for evasion in SLURM_JOBID= SLURM_JOBID=0 SLURM_JOBID=$FT_FIRST_JOB SLURM_JOB_ID=4294967294; do
   check_rejection "srun with $evasion" env "$evasion" srun --mem=40M --predict-app=steady $hog --mib 100 --seconds 0.5
 done
 check_rejection 'srun --jobid=4294967294' srun --jobid=4294967294 --mem=40M --predict-app=steady $hog --mib 100 --seconds 0.5

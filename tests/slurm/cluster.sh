@@ -11,6 +11,8 @@
 #                    In Slurm "-PID" is appended, because cgroups carry the node's name.
 #   FT_PARTITIONS    lines of slurm.conf, with @NAME@ for a node's name; empty: one "main"
 #   FT_SLURM_CONF    more lines of slurm.conf
+#   FT_FIRST_JOB     the first job ID; by default one that no other cluster and no test without Slurm uses, because an
+#                    agent finds a job's processes by the ID in their environment or cgroup
 #   FT_CGROUP_CONF   more lines of cgroup.conf
 #   FT_GRES_CONF     lines of gres.conf, with @NAME@ likewise
 #   FT_PLUGIN        path of spank_foretell.so; empty: no plugin
@@ -30,6 +32,7 @@
 : "${FT_NODES=one 8 8000}"
 : "${FT_PARTITIONS=}"
 : "${FT_SLURM_CONF=}"
+: "${FT_FIRST_JOB=$((100000 + $$ % 32768 * 2000))}"
 : "${FT_CGROUP_CONF=}"
 : "${FT_GRES_CONF=}"
 : "${FT_PLUGIN=}"
@@ -125,6 +128,7 @@ AccountingStoragePass=$scratch/munge/socket"
   {
     cat <<END
 ClusterName=foretell
+FirstJobId=$FT_FIRST_JOB
 SlurmctldHost=$host($FT_ADDRESS)
 SlurmctldPort=$ctld_port
 SlurmUser=root
