@@ -63,7 +63,7 @@ int main(int argc, char **argv)
   }
   state_fd = open(argv[1], O_RDONLY | O_DIRECTORY | O_CLOEXEC);
   if (state_fd < 0)
-    ft_error_errno(&err, argv[1]);
+    ft_error_errno(&err, "%s", argv[1]);
   else
     spool = ft_spool_open(state_fd, &err);
   for (uint64_t i = 0; spool && i < count; i++) {

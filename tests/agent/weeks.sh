@@ -36,7 +36,9 @@ with open(sys.argv[1], "r+b") as file:
 }
 head -c 8 /dev/zero >"$scratch/clock"
 agent_begins() {
-  FT_FAULT_CLOCK=$scratch/clock LD_PRELOAD=$FT_TOP_BUILDDIR/tests/bench/.libs/fault_clock.so start_agent
+  # AddressSanitizer wants to be the first library
+  ASAN_OPTIONS=verify_asan_link_order=0:${ASAN_OPTIONS-} FT_FAULT_CLOCK=$scratch/clock \
+    LD_PRELOAD=$FT_TOP_BUILDDIR/tests/bench/.libs/fault_clock.so start_agent
 }
 learner_begins() {
   local before
