@@ -1,9 +1,8 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-3.0-or-later
-# Runs all checks on Debian 12 as root: installs missing packages, builds with gcc, clang
-# and the sanitizers, runs every test (also those with a real Slurm) and makes a
-# distribution. Prints "N passed, N failed, N skipped";
-# exits with 0 if no test failed.
+# Runs all checks on Debian 12 as root: installs missing packages, makes a distribution, builds it with gcc and the
+# working tree with clang and the sanitizers, and runs every test (with gcc also those with a real Slurm). Prints
+# "N passed, N failed, N skipped"; exits with 0 if no test failed.
 #
 #   contrib/check.sh [--long] [DIRECTORY]    builds in DIRECTORY (default: build-check), which is kept
 #
@@ -49,12 +48,12 @@ stage() {
   return $status
 }
 
-# build NAME FLAG...: configures and builds the programs and their tests, in a directory of its own
+# build SOURCE NAME FLAG...: configures and builds the programs and their tests, in a directory of its own
 build() {
-  local name=$1
-  shift
+  local source=$1 name=$2
+  shift 2
   mkdir -p "$work/$name" && cd "$work/$name" &&
-    "$top/configure" -q "$@" && make $jobs && make $jobs check TESTS=
+    "$source/configure" -q "$@" && make $jobs && make $jobs check TESTS=
 }
 
 # check NAME [VARIABLE=VALUE...]: runs the tests of this build
@@ -64,8 +63,15 @@ check() {
   cd "$work/$name" && env "$@" make -k $jobs check
 }
 
+# distribution: makes the archive and unpacks it, read-only. It has to contain everything that a build and its tests need.
 distribution() {
-  cd "$work/gcc" && FT_NO_SLURM=1 FT_CI= make $jobs distcheck
+  mkdir -p "$work/archive" && cd "$work/archive" && "$top/configure" -q CC=gcc && make $jobs dist &&
+    tar -xf foretell-*.tar.xz && mv foretell-*/ "$work/source" && chmod -R a-w "$work/source"
+}
+
+# distcheck: builds the archive once more, installs and removes it. Its tests have run in the stage gcc-check.
+distcheck() {
+  cd "$work/archive" && make $jobs distcheck TESTS= check_PROGRAMS= check_LTLIBRARIES=
 }
 
 # fuzz: runs every target from its corpus, one on each processor; leaves new and failing inputs in the build
@@ -94,30 +100,31 @@ fuzz_one() {
 # On an interrupt also ends the stage, which has its own process group.
 running=
 trap '[ -z "$running" ] || kill "$running"; exit 130' INT TERM HUP
-export -f install_packages build check distribution fuzz fuzz_one
+export -f install_packages build check distribution distcheck fuzz fuzz_one
 export top work jobs fuzz_seconds
 
 if [ -e "$work" ] && [ ! -e "$work/made-by-check.sh" ]; then
   echo "check.sh: $work is there, and not from an earlier run" >&2
   exit 2
 fi
+chmod -R u+w "$work" 2>/dev/null
 rm -rf "$work"
 mkdir -p "$work" && touch "$work/made-by-check.sh" || exit 1
 stage packages $build_limit install_packages $packages_build $packages_check || exit 1
 stage autogen $build_limit "$top/autogen.sh" || exit 1
-stage gcc-build $build_limit build gcc --enable-werror CC=gcc && stage gcc-check $check_limit check gcc
-stage clang-build $build_limit build clang --enable-werror CC=clang &&
+stage distribution $build_limit distribution &&
+  stage gcc-build $build_limit build "$work/source" gcc --enable-werror CC=gcc && stage gcc-check $check_limit check gcc
+stage clang-build $build_limit build "$top" clang --enable-werror CC=clang &&
   stage clang-check $check_limit check clang FT_NO_SLURM=1
-stage sanitizers-build $build_limit build sanitizers --enable-werror CC=gcc CFLAGS='-g -O1' \
+stage sanitizers-build $build_limit build "$top" sanitizers --enable-werror CC=gcc CFLAGS='-g -O1' \
   --enable-sanitizers=address,undefined &&
   stage sanitizers-check $check_limit check sanitizers FT_NO_SLURM=1
-stage distcheck $check_limit distribution
+stage distcheck $build_limit distcheck
 [ -z "${FT_LONG-}" ] || stage fuzz $((build_limit + 3600)) fuzz
 
 # ---- the totals, from the .trs file that automake writes for every test
 records() {
-  find "$work/gcc" "$work/clang" "$work/sanitizers" -name '*.trs' \
-    -not -path '*/foretell-[0-9]*/*' 2>/dev/null
+  find "$work/gcc" "$work/clang" "$work/sanitizers" -name '*.trs' 2>/dev/null
 }
 results=$(records | xargs -r sed -n 's/^:test-result: \([A-Z]*\).*/\1/p')
 count() {
