@@ -77,7 +77,8 @@ ok $? "spool and journal are delivered" || find "$state"/{live,spool} -type f | 
 is "$(stored 'select job_id, outcome, app from observation order by job_id' | tr '\n' ';')" \
   "1 completed old;2 completed old;3 completed old;4 completed old;5 completed old;6 timeout old;" \
   "every run is stored once, and the one that ended meanwhile has Slurm's outcome"
-is "$(stored 'pragma user_version')" 11 "the store has today's schema"
+[ "$(stored 'pragma user_version')" -gt 10 ]
+ok $? "the store has a newer schema"
 # model_has RUNS
 model_has() {
   "$foretell" predict --json --state="$state" --app=old --user=0 | grep -Eq "\"runs\": ?$1,"
