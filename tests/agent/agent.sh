@@ -199,13 +199,13 @@ is "$(stored 20)" "$(stored 7 | cut -d' ' -f1) 1" "its peak is only a lower boun
 [ ! -e "$state/live/20" ]
 ok $? "its journal is removed"
 
-"$announce" "$socket" job=21 app=long events=s
-wait_until 60 test -s "$state/live/21"
-echo "JobId=21 JobName=test UserId=x(0) GroupId=x(0) JobState=TIMEOUT Restarts=0" \
-  "SubmitTime=2026-01-02T03:04:05" >"$FT_SCONTROL/job_21"
+"$announce" "$socket" job=$((marked + 1)) app=long events=s
+wait_until 60 test -s "$state/live/$((marked + 1))"
+echo "JobId=$((marked + 1)) JobName=test UserId=x(0) GroupId=x(0) JobState=TIMEOUT Restarts=0" \
+  "SubmitTime=2026-01-02T03:04:05" >"$FT_SCONTROL/job_$((marked + 1))"
 stop KILL
 start
-wait_until 150 log_has 'job 21: long, timeout'
+wait_until 150 log_has "job $((marked + 1)): long, timeout"
 ok $? "the outcome of a run that ended without an agent comes from Slurm"
 
 # The disk had the run, but neither its model nor the record of its publication.

@@ -60,8 +60,8 @@ rm -rf "$state" "$scratch/log"
 mkdir -m 0755 "$state"
 tar -C "$state" -xzf "$recorded/state.tar.gz"
 is "$(stored 'pragma user_version')" 10 "a state directory has a store of schema 10"
-echo "JobId=6 JobName=test UserId=root(0) GroupId=root(0) JobState=TIMEOUT Restarts=0" \
-  "SubmitTime=2026-01-02T03:04:05" >"$FT_SCONTROL/job_6"
+echo "JobId=99000006 JobName=test UserId=root(0) GroupId=root(0) JobState=TIMEOUT Restarts=0" \
+  "SubmitTime=2026-01-02T03:04:05" >"$FT_SCONTROL/job_99000006"
 for job in 4 5; do
   echo "JobId=$job JobName=test UserId=root(0) GroupId=root(0) JobState=COMPLETED Restarts=0" \
     "SubmitTime=2026-01-02T03:04:05" >"$FT_SCONTROL/job_$job"
@@ -75,7 +75,7 @@ taken_over() {
 wait_until 120 taken_over
 ok $? "spool and journal are delivered" || find "$state"/{live,spool} -type f | diag
 is "$(stored 'select job_id, outcome, app from observation order by job_id' | tr '\n' ';')" \
-  "1 completed old;2 completed old;3 completed old;4 completed old;5 completed old;6 timeout old;" \
+  "1 completed old;2 completed old;3 completed old;4 completed old;5 completed old;99000006 timeout old;" \
   "every run is stored once, and the one that ended meanwhile has Slurm's outcome"
 [ "$(stored 'pragma user_version')" -gt 10 ]
 ok $? "the store has a newer schema"
