@@ -26,7 +26,7 @@
 
 /* First interval between searches for a tree's cgroup; doubled each time. */
 #define SEARCH_FIRST_SECONDS 0.2
-#define SEARCH_LONGEST_SECONDS 10.0
+#define SEARCH_LONGEST_SECONDS 60.0
 
 enum { HUGETLB_LIMIT = 4 };
 

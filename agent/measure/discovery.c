@@ -10,6 +10,7 @@
 
 #include <dirent.h>
 #include <errno.h>
+#include <math.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -22,7 +23,7 @@
 #include "predictor/core/io.h"
 
 enum {
-  PROBE_LIMIT = 1024,    /* pids allocated since the last scan that are examined singly */
+  PROBE_LIMIT = 1024,    /* unknown pids up to the newest that are examined singly */
   RETRY_LIMIT = 8,       /* newest of them that may not be visible yet */
   CANDIDATES_KEPT = 256, /* a larger array is freed after the scan */
   THREADS_LIMIT = 256,   /* threads whose children are listed; more: /proc is listed */
@@ -33,6 +34,8 @@ enum {
 /* Interval of full scans, for processes that do not advance the newest pid (clone3 with
  * set_tid). */
 #define SCAN_SECONDS 30.0
+/* Fraction of a core that they may take: with very many processes they are rarer. By judgement. */
+#define SCAN_BUDGET 0.001
 
 /* A process that may be new to a tree. */
 struct candidate {
@@ -43,7 +46,7 @@ struct candidate {
 /* A process that belonged to no tree when it was examined. */
 struct unrelated_process {
   pid_t pid;
-  uint64_t examined; /* ticks after boot; its start is not later */
+  uint64_t begun; /* ticks after boot; not earlier than its start */
 };
 
 struct ft_discovery {
@@ -56,7 +59,7 @@ struct ft_discovery {
   size_t retries;
   struct unrelated_process unrelated[UNRELATED_LIMIT]; /* ring buffer */
   size_t oldest_unrelated;                             /* its index */
-  uint64_t latest_forgotten;         /* examination of the latest one that left the ring, ticks */
+  uint64_t latest_forgotten;         /* start of the latest one that left the ring, ticks */
   uint64_t opened;                   /* ticks after boot */
   pid_t reexamined[UNRELATED_LIMIT]; /* unrelated processes that the next scan examines again */
   size_t reexamined_count;
@@ -104,10 +107,22 @@ static void set_known(struct ft_discovery *discovery, pid_t pid)
   discovery->known[pid >> 3] |= (uint8_t)(1u << (pid & 7));
 }
 
-/* Makes the next scan examine every process of the node again: a root older than the context may
- * have old descendants, and after a wrap-around a known pid may be another process. */
-static void restart_discovery(struct ft_discovery *discovery)
+static void set_unknown(struct ft_discovery *discovery, pid_t pid)
 {
+  discovery->known[pid >> 3] &= (uint8_t) ~(1u << (pid & 7));
+}
+
+void ft_discovery_forget(struct ft_measure *measure, pid_t pid)
+{
+  set_unknown(measure->discovery, pid);
+}
+
+/* Makes the next scan examine every process of the node again that is no member: a root older than
+ * the context may have old descendants, and after a wrap-around a known pid may be another process.
+ */
+static void restart_discovery(struct ft_measure *measure)
+{
+  struct ft_discovery *discovery = measure->discovery;
   uint8_t *fresh = calloc(FT_PID_LIMIT / 8, 1);
 
   if (fresh) {
@@ -116,18 +131,20 @@ static void restart_discovery(struct ft_discovery *discovery)
   } else {
     memset(discovery->known, 0, FT_PID_LIMIT / 8);
   }
+  for (size_t t = 0; t < measure->tree_count; t++)
+    for (size_t i = 0; i < measure->trees[t]->count; i++)
+      set_known(discovery, measure->trees[t]->polls[i].pid);
   discovery->newest = 0;
 }
 
-/* Remembers that PID belongs to no tree. */
-static void note_unrelated(struct ft_measure *measure, pid_t pid)
+/* Remembers that PID, which began at or before BEGUN, belongs to no tree. */
+static void note_unrelated(struct ft_discovery *discovery, pid_t pid, uint64_t begun)
 {
-  struct ft_discovery *discovery = measure->discovery;
   struct unrelated_process *oldest = &discovery->unrelated[discovery->oldest_unrelated];
 
-  if (oldest->examined > discovery->latest_forgotten)
-    discovery->latest_forgotten = oldest->examined;
-  *oldest = (struct unrelated_process){ .pid = pid, .examined = ft_proc_ticks(measure) };
+  if (oldest->begun > discovery->latest_forgotten)
+    discovery->latest_forgotten = oldest->begun;
+  *oldest = (struct unrelated_process){ .pid = pid, .begun = begun };
   discovery->oldest_unrelated = (discovery->oldest_unrelated + 1) % UNRELATED_LIMIT;
 }
 
@@ -138,15 +155,15 @@ static void reexamine_since(struct ft_measure *measure, uint64_t since)
   struct ft_discovery *discovery = measure->discovery;
 
   if (since <= discovery->opened || since <= discovery->latest_forgotten) {
-    restart_discovery(discovery);
+    restart_discovery(measure);
     return;
   }
   for (size_t i = 0; i < UNRELATED_LIMIT && discovery->reexamined_count < UNRELATED_LIMIT; i++) {
     struct unrelated_process *process = &discovery->unrelated[i];
 
-    if (process->examined < since)
+    if (process->begun < since)
       continue;
-    discovery->known[process->pid >> 3] &= (uint8_t) ~(1u << (process->pid & 7));
+    set_unknown(discovery, process->pid);
     discovery->reexamined[discovery->reexamined_count++] = process->pid;
     *process = (struct unrelated_process){ 0 };
   }
@@ -263,19 +280,20 @@ static bool probe_pid(struct ft_measure *measure, pid_t pid)
   struct ft_discovery *discovery = measure->discovery;
   struct ft_stat stat;
 
-  if (pid <= 0 || pid >= FT_PID_LIMIT || is_known(discovery, pid))
+  if (pid <= 0 || pid >= FT_PID_LIMIT || is_known(discovery, pid) || ft_tree_of(measure, pid))
     return true;
   if (ft_stat_read(measure, pid, &stat) < 0)
     return false;
   if (discovery->loadavg_fd >= 0)
     set_known(discovery, pid);
-  if (!stat.thread && !ft_tree_of(measure, pid))
+  if (!stat.thread)
     add_candidate(discovery, pid, &stat);
   return true;
 }
 
 static void scan(struct ft_measure *measure)
 {
+  double begun = ft_io_monotonic(), used;
   struct dirent *entry;
 
   rewinddir(measure->discovery->proc);
@@ -286,7 +304,8 @@ static void scan(struct ft_measure *measure)
     if (ft_text_u64(&name, FT_PID_LIMIT - 1, &pid) && !ft_text_left(&name))
       probe_pid(measure, (pid_t)pid);
   }
-  measure->discovery->next_scan = measure->now + SCAN_SECONDS;
+  used = ft_io_monotonic() - begun;
+  measure->discovery->next_scan = measure->now + fmax(SCAN_SECONDS, used / SCAN_BUDGET);
 }
 
 /* Returns the newest pid of the namespace, the last field of loadavg; 0: unknown. */
@@ -339,15 +358,18 @@ static bool is_unrelated_session(const struct ft_measure *measure, pid_t session
 
 static bool probe_new(struct ft_measure *measure, pid_t pid, struct births *births)
 {
-  pid_t session = getsid(pid);
+  pid_t session;
 
+  if (is_known(measure->discovery, pid))
+    return true;
+  session = getsid(pid);
   if (session < 0 && errno == ESRCH)
     return false;
   if (!is_unrelated_session(measure, session, births))
     return probe_pid(measure, pid);
   births->unrelated = session;
   set_known(measure->discovery, pid);
-  note_unrelated(measure, pid);
+  note_unrelated(measure->discovery, pid, ft_proc_ticks(measure));
   return true;
 }
 
@@ -369,6 +391,17 @@ static void probe_range(struct ft_measure *measure, pid_t from, pid_t to)
       discovery->retry[discovery->retries++] = pid;
 }
 
+/* Whether more than PROBE_LIMIT pids FROM to TO are unknown. After a wrap-around the kernel, too,
+ * skips those in use. */
+static bool are_many(const struct ft_discovery *discovery, pid_t from, pid_t to)
+{
+  int unknown = 0;
+
+  for (pid_t pid = from; pid <= to && unknown <= PROBE_LIMIT; pid++)
+    unknown += !is_known(discovery, pid);
+  return unknown > PROBE_LIMIT;
+}
+
 /* Collects the processes that may belong to a tree. */
 FT_HOT static void find_candidates(struct ft_measure *measure)
 {
@@ -378,8 +411,8 @@ FT_HOT static void find_candidates(struct ft_measure *measure)
   discovery->count = 0;
   measure->new_pids = !newest || newest != last;
   if (newest && newest < last)
-    restart_discovery(discovery);
-  if (!newest || !discovery->newest || newest - last > PROBE_LIMIT ||
+    restart_discovery(measure);
+  if (!newest || !discovery->newest || are_many(discovery, last + 1, newest) ||
       measure->now >= discovery->next_scan) {
     discovery->retries = 0;
     scan(measure);
@@ -443,16 +476,19 @@ static void adopt_candidates(struct ft_measure *measure)
     left = kept;
   } while (left && left < before);
   for (size_t i = 0; i < left; i++)
-    note_unrelated(measure, discovery->candidates[i].pid);
+    note_unrelated(discovery, discovery->candidates[i].pid, discovery->candidates[i].stat.start);
 }
 
 FT_HOT void ft_discovery_look(struct ft_measure *measure)
 {
-  if (!measure->trees)
+  if (!measure->tree_count)
     return;
   measure->sample_count++;
-  for (struct ft_tree *tree = measure->trees; tree; tree = tree->next)
-    ft_tree_look(tree);
+  for (size_t i = 0; i < measure->tree_count; i++) {
+    if (i + FT_TREES_AHEAD < measure->tree_count)
+      __builtin_prefetch(measure->trees[i + FT_TREES_AHEAD]);
+    ft_tree_look(measure->trees[i]);
+  }
   find_candidates(measure);
   if (measure->discovery->count)
     adopt_candidates(measure);

@@ -34,7 +34,8 @@ struct ft_exits {
   double next_read;
   uint32_t last_read; /* number of the sample of the last read */
   struct ft_exit records[FT_EXITS_LIMIT];
-  bool in_tree[FT_EXITS_LIMIT]; /* record belongs to the current tree: a member or its descendant */
+  /* tree of each record: that of the process or of an ancestor; NULL: none */
+  struct ft_tree *owners[FT_EXITS_LIMIT];
 };
 
 /* State per tree. */
@@ -96,18 +97,24 @@ static void exits_close(struct ft_measure *measure, struct ft_tree *tree, void *
 
 /* ---- assignment to trees ---- */
 
-/* Returns the member PID, also if it ended since the previous sample, or NULL. */
-FT_HOT static struct ft_member *member_of(const struct ft_tree *tree, pid_t pid)
+/* Returns the map's entry of the member PID, also if it ended since the previous sample, or NULL.
+ */
+FT_HOT static const struct ft_index_entry *entry_of(const struct ft_measure *measure, pid_t pid)
 {
-  for (size_t i = 0; i < tree->count; i++)
-    if (tree->polls[i].pid == pid)
-      return &tree->members[i];
-  return NULL;
+  return ft_tree_index_find(&measure->pids, (uint64_t)pid);
+}
+
+/* Returns TREE's member PID likewise. */
+static struct ft_member *member_of(const struct ft_tree *tree, pid_t pid)
+{
+  const struct ft_index_entry *entry = entry_of(tree->measure, pid);
+
+  return entry && entry->tree == tree ? &tree->members[entry->value] : NULL;
 }
 
 /* Returns the index of PID's record, or -1. Searches backwards: parents usually end after
  * children. */
-FT_HOT static ptrdiff_t end_of(const struct ft_exits *exits, size_t count, pid_t pid)
+static ptrdiff_t end_of(const struct ft_exits *exits, size_t count, pid_t pid)
 {
   for (size_t i = count; i-- > 0;)
     if (exits->records[i].pid == pid)
@@ -115,26 +122,32 @@ FT_HOT static ptrdiff_t end_of(const struct ft_exits *exits, size_t count, pid_t
   return -1;
 }
 
-/* Marks the records that belong to TREE. Returns whether there are any. */
-FT_HOT static bool find_mine(const struct ft_tree *tree, struct ft_exits *exits, size_t count)
+/* Finds the tree of each record, if any. Most records are of processes that no tree has, so a
+ * record costs the same however many processes the trees have. */
+FT_HOT static void find_trees(const struct ft_measure *measure, struct ft_exits *exits,
+                              size_t count)
 {
-  bool any = false, more = true;
+  bool more = false;
 
   for (size_t i = 0; i < count; i++) {
-    exits->in_tree[i] =
-        member_of(tree, exits->records[i].parent) || member_of(tree, exits->records[i].pid);
-    any |= exits->in_tree[i];
+    const struct ft_index_entry *entry = entry_of(measure, exits->records[i].pid);
+
+    if (!entry)
+      entry = entry_of(measure, exits->records[i].parent);
+    exits->owners[i] = entry ? entry->tree : NULL;
+    more |= entry != NULL;
   }
-  while (any && more) {
+  while (more) {
     more = false;
     for (size_t i = count; i-- > 0;) {
-      ptrdiff_t parent = exits->in_tree[i] ? -1 : end_of(exits, count, exits->records[i].parent);
+      ptrdiff_t parent = exits->owners[i] ? -1 : end_of(exits, count, exits->records[i].parent);
 
-      if (parent >= 0 && exits->in_tree[parent])
-        more = exits->in_tree[i] = true;
+      if (parent >= 0 && exits->owners[parent]) {
+        exits->owners[i] = exits->owners[parent];
+        more = true;
+      }
     }
   }
-  return any;
 }
 
 /* ---- their memory ---- */
@@ -196,13 +209,15 @@ static double take_member(struct ft_tree *tree, struct ft_member *member,
  * ticks. */
 static void set_ends(struct ft_tree *tree, const struct ft_exits *exits, size_t count)
 {
-  for (size_t i = 0; i < tree->count; i++) {
-    struct ft_member *member = &tree->members[i];
-    ptrdiff_t end = end_of(exits, count, member->pid);
+  for (size_t i = 0; i < tree->count; i++)
+    tree->members[i].ended_at = INFINITY;
+  for (size_t i = 0; i < count; i++) {
+    struct ft_member *member =
+        exits->owners[i] == tree ? member_of(tree, exits->records[i].pid) : NULL;
 
-    member->ended_at = end < 0 ? INFINITY
-                               : (double)member->start * tree->measure->tick_seconds +
-                                     exits->records[end].life_seconds;
+    if (member)
+      member->ended_at =
+          (double)member->start * tree->measure->tick_seconds + exits->records[i].life_seconds;
   }
 }
 
@@ -250,8 +265,8 @@ static double most_held(const struct ft_tree *tree)
   return max;
 }
 
-static void take_exit_record(struct ft_tree *tree, struct state *state,
-                             const struct ft_exits *exits, size_t count)
+static void take_exit_records(struct ft_tree *tree, struct state *state,
+                              const struct ft_exits *exits, size_t count)
 {
   double living = 0, later = 0, short_lived = 0, max;
 
@@ -269,10 +284,10 @@ static void take_exit_record(struct ft_tree *tree, struct state *state,
   max = fmax(fmax(state->previous_bytes, living), most_held(tree));
   for (size_t i = 0; i < count; i++) {
     const struct ft_exit *exit = &exits->records[i];
-    struct ft_member *member = exits->in_tree[i] ? member_of(tree, exit->pid) : NULL;
+    struct ft_member *member = exits->owners[i] == tree ? member_of(tree, exit->pid) : NULL;
     double others = fmin(state->previous_bytes - state->ended_bytes, living + later);
 
-    if (!exits->in_tree[i] || (member && member->skipped))
+    if (exits->owners[i] != tree || (member && member->skipped))
       continue;
     if (member && member->min_others_bytes >= 0)
       short_lived += take_member(tree, member, exit, others);
@@ -296,6 +311,15 @@ FT_HOT static size_t index_of(const struct ft_measure *measure)
   return i;
 }
 
+/* Whether record I is the first one of its tree. */
+static bool is_first_of_tree(const struct ft_exits *exits, size_t i)
+{
+  for (size_t k = 0; k < i; k++)
+    if (exits->owners[k] == exits->owners[i])
+      return false;
+  return true;
+}
+
 /* Reads the pending exit records for all trees; the kernel delivers each once. */
 FT_HOT static void read_all(struct ft_measure *measure)
 {
@@ -307,11 +331,12 @@ FT_HOT static void read_all(struct ft_measure *measure)
     bool lost;
     size_t count = ft_taskstats_read(exits->fd, exits->records, &more, &lost);
 
-    for (struct ft_tree *tree = measure->trees; tree && lost; tree = tree->next)
-      tree->exits_lost |= tree->states[at] != NULL;
-    for (struct ft_tree *tree = measure->trees; tree && count; tree = tree->next)
-      if (tree->states[at] && find_mine(tree, exits, count))
-        take_exit_record(tree, tree->states[at], exits, count);
+    for (size_t i = 0; lost && i < measure->tree_count; i++)
+      measure->trees[i]->exits_lost |= measure->trees[i]->states[at] != NULL;
+    find_trees(measure, exits, count);
+    for (size_t i = 0; i < count; i++)
+      if (exits->owners[i] && is_first_of_tree(exits, i) && exits->owners[i]->states[at])
+        take_exit_records(exits->owners[i], exits->owners[i]->states[at], exits, count);
   }
   exits->next_read = measure->now + READ_SECONDS;
 }

@@ -17,6 +17,10 @@
 /* Maximum number of samplers; the table is in measure.c. */
 enum { FT_SAMPLERS_LIMIT = 16 };
 
+/* Number of trees by which their fetches into the cache precede their use. Without it a node with
+ * 1,000 jobs would spend a fifth of a sample on waiting for memory. */
+enum { FT_TREES_AHEAD = 8 };
+
 /* Number of stored ancestors of a root; a subreaper, which adopts orphans, is among the nearest. */
 enum { FT_ANCESTORS_LIMIT = 8 };
 
@@ -36,10 +40,11 @@ enum ft_total {
  * other data of most processes is touched, so it is small and stored contiguously.
  */
 struct ft_poll_state {
-  pid_t pid, session;
+  pid_t pid;
   int statm_fd;             /* -1: opened for each read */
   uint32_t unchanged_reads; /* consecutive ones with the same size and RSS */
   uint32_t last_read;       /* number of the sample at which statm was read last */
+  uint32_t next_read;       /* number of the sample at which it is read next */
   float details_due;        /* seconds after the tree was opened; next detailed read */
   uint64_t statm_hash;      /* of the latest text of statm */
 };
@@ -50,7 +55,7 @@ struct ft_poll_state {
  */
 struct ft_member {
   pid_t pid;
-  pid_t parent;
+  pid_t parent, session;
   uint64_t start;    /* clock ticks after boot: field 22 of stat */
   bool fresh;        /* found at this sample */
   bool root;         /* added by ft_tree_add_root */
@@ -100,7 +105,8 @@ struct ft_measure {
   size_t descriptors, descriptors_limit; /* open statm descriptors, and their limit */
   struct ft_measure_report reports[FT_SAMPLERS_LIMIT];
   size_t report_count;
-  struct ft_tree *trees;
+  struct ft_tree **trees;
+  size_t tree_count, trees_size;
   struct ft_tree_index pids;      /* tree and member by pid */
   struct ft_tree_index sessions;  /* number of members by session */
   struct ft_tree_index ancestors; /* number of trees by ancestor of their roots */
@@ -121,14 +127,19 @@ struct ft_end {
 };
 
 struct ft_tree {
+  /* all that is read of a tree at whose members no sample is due: one line of the cache */
   struct ft_measure *measure;
-  struct ft_tree *next;
+  double stop_due;    /* time of the next check whether a member is stopped */
+  uint32_t next_read; /* minimum of the members', or earlier */
+  bool changed;       /* a member is or was new, changed, or is due for a detailed read */
+  bool idle_grew;     /* a member with unchanged readings has grown */
+  bool stopped;       /* a member was stopped at a check */
+
+  size_t place; /* index in the context's trees */
   struct ft_member *members;
   struct ft_poll_state *polls; /* parallel to members */
   size_t count, size;
   size_t alive;          /* living members, including skipped ones */
-  bool changed;          /* a member is or was new, changed, or is due for a detailed read */
-  bool idle_grew;        /* a member with unchanged readings has grown */
   double memory_changed; /* ft_io_monotonic of the last change of a member's size or RSS */
   double started;        /* ft_io_monotonic */
   double verified_bytes; /* maximum sum of RSS at a sample at which all members were read */
@@ -143,8 +154,6 @@ struct ft_tree {
       spike_bytes; /* peak between two samples, by the kernel's high water marks; negative: none */
   double spike_time;
   double spike_bound_bytes; /* upper bound of the peak while short-lived children lived */
-  bool stopped;             /* a member was stopped at a check */
-  double stop_due;          /* time of the next check */
   bool exits_lost;          /* the kernel lost exit records */
   bool rss_is_bound;        /* set at closing: the peak may be higher */
   bool charge_peak_known;   /* by the kernel's own maximum of the charge */
@@ -234,6 +243,9 @@ void ft_discovery_look(struct ft_measure *measure);
  * processes that may be orphans of TREE. ROOT may be invalid afterwards. */
 void ft_discovery_add_root(struct ft_tree *tree, const struct ft_member *root);
 
+/* Forgets the process PID, a member that has ended: another process may get its pid. */
+void ft_discovery_forget(struct ft_measure *measure, pid_t pid);
+
 /* Makes the next scan examine again the processes that may be orphans of TREE. */
 void ft_discovery_reexamine(const struct ft_tree *tree);
 
@@ -255,6 +267,10 @@ struct ft_tree *ft_tree_of(const struct ft_measure *measure, pid_t pid);
 
 /* Adds the process PID with STAT. Returns NULL out of memory. */
 struct ft_member *ft_tree_add_member(struct ft_tree *tree, pid_t pid, const struct ft_stat *stat);
+
+/* Sets the parent and the session of TREE's MEMBER, which may have changed, to those of STAT. */
+void ft_tree_move_member(struct ft_tree *tree, struct ft_member *member,
+                         const struct ft_stat *stat);
 
 /*
  * Reads statm of the member INDEX and sets gone, zombie and read_details; of all members that are

@@ -91,8 +91,7 @@ static void read_totals(struct ft_tree *tree, struct io *io, struct ft_member *m
 
   if (ft_stat_read(measure, member->pid, &stat) < 0 || stat.start != member->start)
     return;
-  member->parent = stat.parent;
-  tree->polls[member - tree->members].session = stat.session;
+  ft_tree_move_member(tree, member, &stat);
   member->threads = stat.threads;
   member->forked = stat.forked;
   member->reaped_child |= stat.children[FT_TOTAL_MINOR_FAULTS] > member->children_faults;

@@ -12,6 +12,7 @@
 #include <unistd.h>
 
 #include "agent/measure/internal.h"
+#include "predictor/core/array_grow.h"
 #include "predictor/core/io.h"
 
 /*
@@ -122,8 +123,9 @@ void ft_measure_close(struct ft_measure *measure)
 {
   if (!measure)
     return;
-  while (measure->trees)
-    ft_tree_close(measure->trees, NULL);
+  while (measure->tree_count)
+    ft_tree_close(measure->trees[measure->tree_count - 1], NULL);
+  free(measure->trees);
   ft_discovery_free(measure->discovery);
   ft_cgroup_forget(measure);
   ft_exits_forget(measure);
@@ -185,8 +187,13 @@ void ft_tree_added(struct ft_tree *tree)
 
 struct ft_tree *ft_tree_open(struct ft_measure *measure, struct ft_error *err)
 {
-  struct ft_tree *tree = calloc(1, sizeof *tree);
+  struct ft_tree **trees = ft_array_grow(measure->trees, &measure->trees_size, measure->tree_count,
+                                         sizeof(struct ft_tree *), FT_PID_LIMIT);
+  struct ft_tree *tree;
 
+  if (trees)
+    measure->trees = trees;
+  tree = trees ? calloc(1, sizeof *tree) : NULL;
   if (!tree) {
     ft_error_set(err, "out of memory");
     return NULL;
@@ -198,8 +205,8 @@ struct ft_tree *ft_tree_open(struct ft_measure *measure, struct ft_error *err)
   tree->max_open_files = tree->max_swap_bytes = tree->max_hugetlb_bytes = -1;
   sample_clear(&tree->latest);
   sample_clear(&tree->max);
-  tree->next = measure->trees;
-  measure->trees = tree;
+  tree->place = measure->tree_count;
+  trees[measure->tree_count++] = tree;
   if (open_samplers(tree, err) < 0) {
     ft_tree_close(tree, NULL);
     return NULL;
@@ -252,11 +259,24 @@ FT_HOT static void sample_tree(struct ft_measure *measure, struct ft_tree *tree)
       samplers[i]->sample(measure, tree, tree->states[i], sample);
 }
 
+/* Fetches what sample_tree reads of TREE into the cache. */
+FT_HOT static void fetch_tree(const struct ft_tree *tree)
+{
+  __builtin_prefetch(tree->states);
+  __builtin_prefetch(&tree->latest);
+  __builtin_prefetch(&tree->max);
+  __builtin_prefetch(&tree->max.gpu_bytes);
+}
+
 FT_HOT void ft_measure_sample(struct ft_measure *measure)
 {
   measure->now = ft_io_monotonic();
   ft_discovery_look(measure);
-  for (struct ft_tree *tree = measure->trees; tree; tree = tree->next) {
+  for (size_t i = 0; i < measure->tree_count; i++) {
+    struct ft_tree *tree = measure->trees[i];
+
+    if (i + FT_TREES_AHEAD < measure->tree_count)
+      fetch_tree(measure->trees[i + FT_TREES_AHEAD]);
     sample_tree(measure, tree);
     keep_most(tree);
     ft_tree_sweep(tree);
@@ -267,8 +287,8 @@ size_t ft_measure_process_count(const struct ft_measure *measure)
 {
   size_t count = 0;
 
-  for (const struct ft_tree *tree = measure->trees; tree; tree = tree->next)
-    count += tree->alive;
+  for (size_t i = 0; i < measure->tree_count; i++)
+    count += measure->trees[i]->alive;
   return count;
 }
 
@@ -358,11 +378,11 @@ void ft_tree_note_end(struct ft_tree *tree, const ft_task_end *end)
 
 static void unlink_tree(struct ft_tree *tree)
 {
-  struct ft_tree **at = &tree->measure->trees;
+  struct ft_measure *measure = tree->measure;
+  struct ft_tree *last = measure->trees[--measure->tree_count];
 
-  while (*at != tree)
-    at = &(*at)->next;
-  *at = tree->next;
+  measure->trees[tree->place] = last;
+  last->place = tree->place;
 }
 
 /* Returns the time of the peak by the rule, if measured, else of the RSS peak. */

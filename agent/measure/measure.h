@@ -130,7 +130,7 @@ const struct ft_sample *ft_tree_latest(const struct ft_tree *tree);
 /* Merges the kernel's peaks and totals at a task's end into TREE's. */
 void ft_tree_note_end(struct ft_tree *tree, const ft_task_end *end);
 
-/* Whether processes of TREE were stopped by a signal, which is checked every second. */
+/* Whether processes of TREE were stopped by a signal, which is checked every 1 to 10 s. */
 bool ft_tree_was_stopped(const struct ft_tree *tree);
 
 /* Whether TREE has a living process. */

@@ -32,6 +32,11 @@
 #define DETAILS_FIRST_SECONDS 1.0
 #define DETAILS_LONGEST_SECONDS 8.0
 #define DETAILS_IDLE_SECONDS 32.0
+/* Of a process that has not run, /proc/PID/stat alone is read, after this fraction of the time
+ * since it last ran, which bounds the processor time that is missed if it runs and ends unnoticed;
+ * and after at most SLEEP_LONGEST_SECONDS. By judgement. */
+#define SLEEP_FRACTION 0.25
+#define SLEEP_LONGEST_SECONDS 120.0
 
 /*
  * After IDLE_READS equal readings of statm a process is read only at one sample in IDLE_PERIOD,
@@ -104,7 +109,7 @@ static void unindex_member(struct ft_tree *tree, size_t index)
 
   if (entry)
     ft_tree_index_remove(&tree->measure->pids, entry);
-  ft_tree_index_discount(&tree->measure->sessions, (uint64_t)tree->polls[index].session);
+  ft_tree_index_discount(&tree->measure->sessions, (uint64_t)tree->members[index].session);
 }
 
 static void close_statm(struct ft_measure *measure, struct ft_poll_state *poll)
@@ -161,15 +166,18 @@ struct ft_member *ft_tree_add_member(struct ft_tree *tree, pid_t pid, const stru
     return NULL;
   tree->changed = true;
   tree->alive++;
+  tree->next_read = measure->sample_count;
   tree->polls[tree->count] = (struct ft_poll_state){ .pid = pid,
-                                                     .session = stat->session,
-                                                     .statm_fd = open_statm(measure, pid) };
+                                                     .statm_fd = open_statm(measure, pid),
+                                                     .next_read = tree->next_read };
   member = &tree->members[tree->count++];
   *member = (struct ft_member){ .pid = pid,
                                 .parent = stat->parent,
+                                .session = stat->session,
                                 .start = stat->start,
                                 .fresh = true,
                                 .forked = stat->forked,
+                                .details_read_at = measure->now,
                                 .next_details = measure->now + DETAILS_FIRST_SECONDS,
                                 .details_interval = DETAILS_FIRST_SECONDS,
                                 .min_others_bytes = -1,
@@ -178,6 +186,18 @@ struct ft_member *ft_tree_add_member(struct ft_tree *tree, pid_t pid, const stru
   for (size_t i = 0; i < FT_TOTALS; i++)
     member->totals[i] = stat->own[i] + stat->children[i];
   return member;
+}
+
+void ft_tree_move_member(struct ft_tree *tree, struct ft_member *member, const struct ft_stat *stat)
+{
+  struct ft_tree_index *sessions = &tree->measure->sessions;
+
+  member->parent = stat->parent;
+  if (stat->session == member->session ||
+      ft_tree_index_count(sessions, (uint64_t)stat->session) < 0)
+    return;
+  ft_tree_index_discount(sessions, (uint64_t)member->session);
+  member->session = stat->session;
 }
 
 FT_HOT void ft_tree_sweep(struct ft_tree *tree)
@@ -193,6 +213,7 @@ FT_HOT void ft_tree_sweep(struct ft_tree *tree)
     if (member->gone) {
       unindex_member(tree, i);
       close_statm(tree->measure, &tree->polls[i]);
+      ft_discovery_forget(tree->measure, member->pid);
       continue;
     }
     fresh |= member->fresh;
@@ -311,6 +332,22 @@ static void schedule_details(double now, struct ft_member *member)
   member->next_details = now + member->details_interval;
 }
 
+static void schedule_sleeper(double now, struct ft_member *member)
+{
+  double rest = SLEEP_FRACTION * (now - member->details_read_at);
+
+  member->next_details = now + fmin(fmax(rest, DETAILS_LONGEST_SECONDS), SLEEP_LONGEST_SECONDS);
+}
+
+/* Sets whether TREE is stopped by STAT, of a living member: a job is suspended as a whole. */
+static void note_stopped(struct ft_tree *tree, const struct ft_stat *stat)
+{
+  double rest = STOP_FRACTION * (tree->measure->now - tree->memory_changed);
+
+  tree->stopped |= stat->stopped;
+  tree->stop_due = tree->measure->now + fmin(fmax(rest, STOP_MIN_SECONDS), STOP_MAX_SECONDS);
+}
+
 /* Whether the process of member INDEX has not run since its last detailed read, by its CPU time and
  * page faults. */
 static bool has_slept(struct ft_tree *tree, size_t index)
@@ -320,8 +357,9 @@ static bool has_slept(struct ft_tree *tree, size_t index)
 
   if (ft_stat_read(tree->measure, member->pid, &stat) < 0 || stat.start != member->start)
     return false;
-  member->parent = stat.parent;
-  tree->polls[index].session = stat.session;
+  ft_tree_move_member(tree, member, &stat);
+  if (ft_member_lives(member))
+    note_stopped(tree, &stat);
   for (size_t i = FT_TOTAL_CPU_SECONDS; i <= FT_TOTAL_MAJOR_FAULTS; i++)
     if (member->totals[i] != stat.children[i] + (member->skipped ? 0 : stat.own[i]))
       return false;
@@ -339,7 +377,7 @@ static void take_into_tree(struct ft_tree *tree, size_t index, const char *text,
     take_statm(tree, index, ft_text_of(text, (size_t)length));
   if (!member->gone && tree->measure->now >= details_due(member)) {
     if (tree->polls[index].unchanged_reads >= REST_READS && has_slept(tree, index))
-      member->next_details = tree->measure->now + DETAILS_LONGEST_SECONDS;
+      schedule_sleeper(tree->measure->now, member);
     else if (is_same(tree, index))
       schedule_details(tree->measure->now, member);
     else
@@ -348,6 +386,25 @@ static void take_into_tree(struct ft_tree *tree, size_t index, const char *text,
   tree->polls[index].details_due = (float)(details_due(member) - tree->started);
   tree->changed |= member->gone || member->read_details;
   tree->alive -= lived && (member->gone || member->zombie);
+}
+
+/* Whether the sample NUMBER has come; the counter of samples may wrap around. */
+static bool is_due(const struct ft_measure *measure, uint32_t number)
+{
+  return (int32_t)(measure->sample_count - number) >= 0;
+}
+
+/* Sets the sample at which POLL is read next. Processes with the same period are read at different
+ * samples, by their pids. */
+static void schedule_read(const struct ft_measure *measure, struct ft_poll_state *poll)
+{
+  uint32_t period = poll->unchanged_reads < REST_READS ? IDLE_PERIOD : REST_PERIOD;
+
+  if (poll->unchanged_reads < IDLE_READS ||
+      measure->settings.seconds * IDLE_PERIOD > IDLE_PERIOD_SECONDS)
+    period = 1;
+  poll->next_read =
+      measure->sample_count + period - (measure->sample_count + (uint32_t)poll->pid) % period;
 }
 
 FT_HOT void ft_tree_look_at(struct ft_tree *tree, size_t index)
@@ -363,10 +420,11 @@ FT_HOT void ft_tree_look_at(struct ft_tree *tree, size_t index)
   poll->last_read = measure->sample_count;
   if (length >= 0 && hash == poll->statm_hash && measure->now - tree->started < poll->details_due) {
     poll->unchanged_reads += poll->unchanged_reads < REST_READS;
-    return;
+  } else {
+    poll->statm_hash = hash;
+    take_into_tree(tree, index, text, length);
   }
-  poll->statm_hash = hash;
-  take_into_tree(tree, index, text, length);
+  schedule_read(measure, poll);
 }
 
 void ft_tree_look_at_rest(struct ft_tree *tree)
@@ -376,24 +434,17 @@ void ft_tree_look_at_rest(struct ft_tree *tree)
       ft_tree_look_at(tree, i);
 }
 
-/* Checks whether the tree is stopped, by its youngest living member: a job is suspended as a
- * whole. */
+/* Checks whether the tree is stopped, by its youngest living member. */
 static void look_whether_stopped(struct ft_tree *tree)
 {
-  struct ft_stat stat;
+  struct ft_stat stat = { 0 };
+  size_t i = tree->count;
 
-  tree->stop_due =
-      tree->measure->now +
-      fmin(fmax(STOP_FRACTION * (tree->measure->now - tree->memory_changed), STOP_MIN_SECONDS),
-           STOP_MAX_SECONDS);
-  for (size_t i = tree->count; i-- > 0 && !tree->stopped;) {
-    const struct ft_member *member = &tree->members[i];
-
-    if (member->gone || member->zombie || member->skipped)
-      continue;
-    tree->stopped = ft_stat_read(tree->measure, member->pid, &stat) == 0 && stat.stopped;
-    return;
-  }
+  while (i-- > 0 && !ft_member_lives(&tree->members[i]))
+    ;
+  if (i < tree->count)
+    (void)ft_stat_read(tree->measure, tree->members[i].pid, &stat);
+  note_stopped(tree, &stat);
 }
 
 bool ft_tree_was_stopped(const struct ft_tree *tree)
@@ -401,20 +452,28 @@ bool ft_tree_was_stopped(const struct ft_tree *tree)
   return tree->stopped;
 }
 
+/* Reads the members that are due. */
+FT_HOT static void read_due(struct ft_tree *tree)
+{
+  const struct ft_measure *measure = tree->measure;
+  uint32_t wait = REST_PERIOD;
+
+  for (size_t i = 0; i < tree->count; i++) {
+    if (is_due(measure, tree->polls[i].next_read))
+      ft_tree_look_at(tree, i);
+    if (tree->polls[i].next_read - measure->sample_count < wait)
+      wait = tree->polls[i].next_read - measure->sample_count;
+  }
+  tree->next_read = measure->sample_count + wait;
+}
+
 FT_HOT void ft_tree_look(struct ft_tree *tree)
 {
   const struct ft_measure *measure = tree->measure;
-  bool may_wait = measure->settings.seconds * IDLE_PERIOD <= IDLE_PERIOD_SECONDS;
 
   tree->idle_grew = false;
-  for (size_t i = 0; i < tree->count; i++) {
-    const struct ft_poll_state *poll = &tree->polls[i];
-    uint32_t period = poll->unchanged_reads < REST_READS ? IDLE_PERIOD : REST_PERIOD;
-
-    if (!may_wait || poll->unchanged_reads < IDLE_READS ||
-        (measure->sample_count + (uint32_t)poll->pid) % period == 0)
-      ft_tree_look_at(tree, i);
-  }
+  if (is_due(measure, tree->next_read))
+    read_due(tree);
   if (tree->idle_grew)
     ft_tree_look_at_rest(tree);
   if (!tree->stopped && measure->now >= tree->stop_due)

@@ -27,7 +27,7 @@
 #include "predictor/core/sort.h"
 #include "predictor/core/text.h"
 
-enum { STARTS = 50, SAMPLES = 100, SETTLING_SAMPLES = 400, TASK_PROCESSES = 4 };
+enum { STARTS = 50, SAMPLES = 400, SETTLING_SAMPLES = 400, TASK_PROCESSES = 4 };
 /* Seconds between samples: the agent's default (sample_hz = 10). */
 #define SAMPLE_SECONDS 0.1
 
@@ -203,7 +203,7 @@ int main(int argc, char **argv)
   struct ft_measure_settings settings = { .root_fd = open("/", O_RDONLY | O_DIRECTORY | O_CLOEXEC),
                                           .seconds = SAMPLE_SECONDS };
   struct ft_tree **trees = calloc(jobs, sizeof *trees);
-  double idle[SAMPLES], start[STARTS], sample;
+  double idle[SAMPLES], start[STARTS], mean = 0;
   struct ft_measure *measure;
   unsigned counted = 0;
   struct ft_error err;
@@ -261,11 +261,13 @@ int main(int argc, char **argv)
     ft_tree_close(tree, NULL);
     ft_measure_sample(measure);
   }
-  sample = ft_sort_median(idle, SAMPLES);
+  for (int i = 0; i < SAMPLES; i++)
+    mean += idle[i] / SAMPLES;
   printf("%u jobs, %u of %u processes found\n", (unsigned)jobs, counted,
          (unsigned)(jobs * processes));
-  printf("a sample: %.2f ms, %.2f %% of a core at %.0f a second\n", 1e3 * sample,
-         100 * sample / SAMPLE_SECONDS, 1 / SAMPLE_SECONDS);
+  printf("a sample: median %.2f ms, mean %.2f ms: %.2f %% of a core at %.0f a second\n",
+         1e3 * ft_sort_median(idle, SAMPLES), 1e3 * mean, 100 * mean / SAMPLE_SECONDS,
+         1 / SAMPLE_SECONDS);
   printf("a task's start: %.2f ms (goal: 1 ms)\n", 1e3 * ft_sort_median(start, STARTS));
   signal(SIGTERM, SIG_IGN);
   for (uint64_t i = 0; i < jobs; i++)
