@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /*
  * The agent's metrics in a file for the textfile collector of Prometheus' node_exporter
- * (metrics_file in foretell.conf(5)). The file is replaced every 15 s, and a second after a change.
+ * (metrics_file in foretell.conf(5)). The file is replaced every 15 s, and a second after a change,
+ * by a child process, so that a slow disk does not delay the agent.
  */
 #ifndef FT_AGENT_METRICS_H
 #define FT_AGENT_METRICS_H
@@ -26,7 +27,7 @@ typedef void ft_agent_figures_callback(struct ft_agent_figures *out, void *data)
 struct ft_agent_metrics *ft_agent_metrics_open(struct ft_loop *loop, int root_fd,
                                                ft_agent_figures_callback *fill, void *data);
 
-/* Removes the file. */
+/* Removes the file; waits for that at most a second per file that it has had. */
 void ft_agent_metrics_close(struct ft_agent_metrics *metrics);
 
 /* Writes to the file PATH (copied; empty: to none) from now on; removes another one. */

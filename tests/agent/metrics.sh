@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 # The agent's metrics file, read by promtool and by a real node_exporter, which is scraped over loopback.
 . "$FT_TOP_SRCDIR/tests/slurm/tap.sh"
-need promtool prometheus-node-exporter python3
+need promtool prometheus-node-exporter python3 pgrep
 . "$FT_TOP_SRCDIR/tests/agent/scratch.sh"
 
 directory=$scratch/metrics
@@ -27,7 +27,8 @@ job() {
 
 start
 ok $? "the daemons start"
-is "$(stat -c %a "$file")" 644 "the file is there when the agent listens, for every reader"
+wait_until 60 test -e "$file"
+is "$(stat -c %a "$file")" 644 "the file is there, for every reader"
 promtool check metrics <"$file" >"$scratch/lint" 2>&1
 ok $? "promtool accepts it" || diag <"$scratch/lint"
 is "$(value observations_delivered_total) $(value samples_total)" "0 0" "nothing is counted before a run"
@@ -48,6 +49,24 @@ metric samples_total '>=' 1 && metric sampling_seconds_total '>=' 0.000001 && me
 ok $? "samples, their time, the spool's entries, memory and CPU are counted" || diag <"$file"
 wait_until 60 metric jobs == 0
 ok $? "an ended job is not"
+
+# ---- a disk that does not answer
+
+# its writer alone waits for it; the agent measures and answers
+writer=$(pgrep -P "$pid" -x foretelld)
+ok $? "a child of the agent writes the file"
+kill -STOP "$writer"
+is_stopped() { grep -q '^State:.T' "/proc/$1/status"; }
+wait_until 60 is_stopped "$writer"
+before=$(stat -c %Y.%i "$file")
+"$announce" "$socket" job=3 app=steps -- true
+wait_until 60 log_has 'job 3: steps, completed'
+ok $? "a run is measured while the disk does not answer"
+is "$(stat -c %Y.%i "$file")" "$before" "the file is not replaced meanwhile"
+kill -CONT "$writer"
+is_replaced() { [ "$(stat -c %Y.%i "$file" 2>/dev/null)" != "$before" ]; }
+wait_until 60 is_replaced
+ok $? "it is, once the disk answers"
 
 # ---- node_exporter
 
@@ -111,4 +130,11 @@ ok $? "the file appears once the directory exists"
 is "$(grep -c 'cannot be written' "$scratch/log")" 1 "one line was logged"
 stop_agent
 is "$? $(ls -A "$scratch/later")" "0 " "a clean stop leaves no file"
+start_agent
+wait_until 60 test -s "$scratch/later/foretell.prom"
+writer=$(pgrep -P "$pid" -x foretelld)
+kill -STOP "$writer"
+wait_until 60 is_stopped "$writer"
+stop_agent
+is $? 0 "the agent stops although the disk does not answer"
 tap_done
