@@ -2,12 +2,16 @@
 /*
  * Orphans: processes whose parents have ended. If neither group, session nor cgroup shows the tree
  * of an orphan, its initial environment does: daemons, too, inherit the batch system's variables.
+ * Container runtimes clear it. Their processes have a session that an ended process of the tree
+ * began, or a user namespace that no process outside the user's jobs should have.
  */
 #include "config.h"
 
 #include <fcntl.h>
+#include <linux/nsfs.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/ioctl.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -15,6 +19,9 @@
 #include "predictor/core/buf.h"
 #include "predictor/core/hash.h"
 #include "predictor/core/io.h"
+
+/* Number of members whose user namespaces are compared with that of an orphan. By judgement. */
+enum { NAMESPACES_LIMIT = 1024 };
 
 static uint64_t mark_key(const char *mark)
 {
@@ -130,14 +137,87 @@ static struct ft_tree *tree_by_environment(const struct ft_measure *measure, pid
   return tree && is_of_user(measure, pid, tree->user) ? tree : NULL;
 }
 
-struct ft_tree *ft_orphan_tree_of(const struct ft_measure *measure, pid_t pid, pid_t parent)
+/* Returns the tree that the session or the group of PID with STAT shows: its leader, which has
+ * ended, belonged to it. A daemon that forks twice is in its ended parent's session. */
+static struct ft_tree *tree_by_leader(const struct ft_measure *measure, pid_t pid,
+                                      const struct ft_stat *stat)
+{
+  struct ft_tree *tree = ft_exits_tree_of(measure, stat->session);
+
+  if (!tree)
+    tree = ft_exits_tree_of(measure, stat->group);
+  return tree && is_of_user(measure, pid, tree->user) ? tree : NULL;
+}
+
+/* Reads the number of PID's user namespace, and the user who created it unless OWNER is NULL.
+ * Returns 0 if they are unknown. */
+static ino_t user_namespace(const struct ft_measure *measure, pid_t pid, uid_t *owner)
+{
+  char name[32];
+  struct stat st;
+  int fd;
+
+  (void)snprintf(name, sizeof name, "%d/ns/user", (int)pid);
+  if (!owner)
+    return fstatat(measure->proc_fd, name, &st, 0) == 0 ? st.st_ino : 0;
+  fd = ft_proc_open(measure->proc_fd, name);
+  if (fd < 0 || fstat(fd, &st) < 0 || ioctl(fd, NS_GET_OWNER_UID, owner) < 0)
+    st.st_ino = 0;
+  if (fd >= 0)
+    close(fd);
+  return st.st_ino;
+}
+
+static bool has_member_in(const struct ft_tree *tree, ino_t space, int *left)
+{
+  for (size_t i = tree->count; i-- > 0 && *left > 0;)
+    if (!tree->members[i].gone && --*left >= 0 &&
+        user_namespace(tree->measure, tree->members[i].pid, NULL) == space)
+      return true;
+  return false;
+}
+
+/* Returns the one tree that has a process in PID's user namespace, which TREE's user created, as
+ * rootless containers have one; NULL: none or several. */
+static struct ft_tree *tree_by_namespace(const struct ft_measure *measure, pid_t pid)
+{
+  struct ft_tree *found = NULL;
+  int left = NAMESPACES_LIMIT;
+  uid_t owner;
+  ino_t space = measure->own_proc ? user_namespace(measure, pid, &owner) : 0;
+
+  if (!space || space == user_namespace(measure, getpid(), NULL))
+    return NULL;
+  for (size_t i = 0; i < measure->tree_count; i++) {
+    struct ft_tree *tree = measure->trees[i];
+
+    if (!tree->has_mark || tree->user != owner || !has_member_in(tree, space, &left))
+      continue;
+    if (found)
+      return NULL;
+    found = tree;
+  }
+  return left > 0 ? found : NULL;
+}
+
+bool ft_orphan_may_be(const struct ft_measure *measure, pid_t parent)
+{
+  return parent == 1 || ft_tree_index_find(&measure->ancestors, (uint64_t)parent);
+}
+
+struct ft_tree *ft_orphan_tree_of(const struct ft_measure *measure, pid_t pid,
+                                  const struct ft_stat *stat)
 {
   struct ft_tree *tree;
 
-  if (parent != 1 && !ft_tree_index_find(&measure->ancestors, (uint64_t)parent))
+  if (!ft_orphan_may_be(measure, stat->parent))
     return NULL;
   tree = ft_cgroup_tree_of(measure, pid);
-  if (!tree || !may_adopt(tree, parent))
+  if (!tree || !may_adopt(tree, stat->parent))
     tree = tree_by_environment(measure, pid);
-  return tree && may_adopt(tree, parent) ? tree : NULL;
+  if (!tree)
+    tree = tree_by_leader(measure, pid, stat);
+  if (!tree)
+    tree = tree_by_namespace(measure, pid);
+  return tree && may_adopt(tree, stat->parent) ? tree : NULL;
 }
