@@ -336,6 +336,7 @@ static void merge_oom_kills(struct job *job, const struct job *part)
 {
   job->has_oom_kills = job->has_oom_kills || part->has_oom_kills;
   job->oom_kills += part->oom_kills;
+  job->nested_kill = job->nested_kill || part->nested_kill;
   max_u64(&job->o->has_killed_at_bytes, &job->o->killed_at_bytes, part->o->has_killed_at_bytes,
           part->o->killed_at_bytes);
   if (part->step_limit_bytes > job->step_limit_bytes)

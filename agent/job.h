@@ -31,6 +31,7 @@ struct job {
   bool replayed;   /* announced to an earlier agent: part of the run was not measured */
   bool batch_over; /* the batch script has ended */
   bool has_status, has_oom_kills;
+  bool nested_kill; /* the kernel killed at a container's own limit */
   bool query_pending; /* of Slurm's record */
   bool warned;        /* that the submission record is invalid */
   bool confirmed;     /* restart_count agrees with Slurm's record, queried since the run began */

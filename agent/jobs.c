@@ -219,7 +219,7 @@ static void handle_task_start(struct ft_jobs *jobs, struct job *job, const ft_an
 /*
  * Records the kernel's OOM kills in STEP (NULL: unknown) and the limit that was too small: the
  * step's limit if the job's own cgroup reached its limit or that is unknown; 0 if only an ancestor
- * (a node without free memory) did.
+ * (a node without free memory) did. A container's own limit is no limit of the job.
  */
 static void record_oom_kill(struct job *job, const struct step *step, const ft_task_end *end)
 {
@@ -231,6 +231,10 @@ static void record_oom_kill(struct job *job, const struct step *step, const ft_t
   if (!end->oom_kills)
     return;
   job->oom_kills += end->oom_kills;
+  if (!own_hit && end->has_nested_limit_hits && end->nested_limit_hits) {
+    job->nested_kill = true;
+    return;
+  }
   if (step && step->limit_bytes && (!limit || (!own_hit && step->limit_bytes < limit)))
     limit = step->limit_bytes;
   if (ancestor_hit)

@@ -79,6 +79,11 @@ void ft_jobs_finish(struct ft_jobs *jobs, struct job *job, struct ft_instant now
     job->o->limit_bytes = job->step_limit_bytes;
   }
   ft_job_resolve_array_task(job->o);
+  if (job->nested_kill && !job->o->has_killed_at_bytes) {
+    /* what the container's limit allowed is a lower bound of the job's need */
+    job->o->has_killed_at_bytes = true;
+    job->o->killed_at_bytes = (uint64_t)fmax(ft_observation_peak(job->o, job->o->rule), 0);
+  }
   ft_job_infer_outcome(job);
   /* only Slurm's record has the time of suspension */
   job->outcome.final = job->outcome.final && !job->stopped;

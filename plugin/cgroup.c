@@ -177,11 +177,28 @@ static void record_kills(const char *folder, bool unified, bool is_job, ft_task_
   out->has_oom_kills = true;
 }
 
+/*
+ * Sets OUT's nested_limit_hits from FOLDER, a cgroup of v2 below the job's: failures that the kernel
+ * counts there but neither at FOLDER's own limit nor at those of the cgroups between FOLDER and the
+ * task, whose sum is OWN. Adds FOLDER's own to OWN. Since Linux 5.2.
+ */
+static void record_nested_hits(const char *folder, uint64_t *own, ft_task_end *out)
+{
+  uint64_t local, all;
+
+  if (!read_cgroup_number(folder, "memory.events.local", "oom", &local) ||
+      !read_cgroup_number(folder, "memory.events", "oom", &all))
+    return;
+  *own += local;
+  out->has_nested_limit_hits = true;
+  out->nested_limit_hits = all > *own ? all - *own : 0;
+}
+
 void ft_cgroup_read(const struct ft_cgroup *cgroup, ft_task_end *out)
 {
   const char *peak = cgroup->unified ? "memory.peak" : "memory.max_usage_in_bytes";
   char folder[PATH_MAX];
-  uint64_t value;
+  uint64_t value, own_hits = 0;
 
   if (!cgroup->path)
     return;
@@ -195,6 +212,8 @@ void ft_cgroup_read(const struct ft_cgroup *cgroup, ft_task_end *out)
     }
     record_limit(folder, cgroup->unified, out);
     record_kills(folder, cgroup->unified, length == cgroup->job_length, out);
+    if (cgroup->unified && length > cgroup->job_length)
+      record_nested_hits(folder, &own_hits, out);
     while (length && folder[--length] != '/')
       ;
   }

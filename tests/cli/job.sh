@@ -42,7 +42,7 @@ run job --state="$state" 160
 like "$out" 'killed because the node was out of memory' "a kill because of the node's memory is described"
 like "$out" '  requested: no memory' "a job without a memory request is described"
 run job --state="$state" 161
-like "$out" "killed at a step's limit of 500 MiB" "a kill at a step's limit is described"
+like "$out" "killed at 500 MiB by the limit of a step or a container" "a kill at a step's limit is described"
 like "$out" '  requested: unknown' "an unknown request is described"
 
 run job --state="$state" 140_9 --json

@@ -437,6 +437,31 @@ static void a_kill_counts_at_the_limit_that_was_hit(void **state)
   }
 }
 
+/* A container's own limit is not the job's: the run is a lower bound, also if Slurm reports that it was
+ * out of memory. */
+static void a_containers_limit_is_not_the_jobs(void **state)
+{
+  ft_announcement a = announcement(1, BATCH);
+
+  (void)state;
+  begin_batch(1);
+  fake.rss = 20 * FT_MIB;
+  a.which_event = ft_announcement_task_end_tag;
+  a.event.task_end = (ft_task_end){ .status = EXIT(137),
+                                    .has_oom_kills = true,
+                                    .oom_kills = 1,
+                                    .has_limit_hits = true,
+                                    .has_nested_limit_hits = true,
+                                    .nested_limit_hits = 2,
+                                    .has_cgroup_limit_bytes = true,
+                                    .cgroup_limit_bytes = 60 * FT_MIB,
+                                    .last = true };
+  (void)say(&a);
+  assert_int_equal(w.finished, 1);
+  assert_true(w.last.has_killed_at_bytes);
+  assert_int_equal(w.last.killed_at_bytes, 20 * FT_MIB);
+}
+
 /* One step is killed at its own limit, another one by an ancestor's limit: the former gives the
  * censored peak, in any order. */
 static void a_kill_at_a_limit_counts_among_other_kills(void **state)
@@ -1272,6 +1297,7 @@ int main(void)
     TEST(outcomes_are_distinguished),
     TEST(the_kernels_count_of_oom_kills_decides),
     TEST(a_kill_counts_at_the_limit_that_was_hit),
+    TEST(a_containers_limit_is_not_the_jobs),
     TEST(a_kill_at_a_limit_counts_among_other_kills),
     TEST(a_task_end_read_after_the_job_end_counts),
     TEST(a_limit_that_slurm_lowers_is_the_one_that_counts),

@@ -190,20 +190,32 @@ static void v2_finds_the_limit_that_was_hit(void **state)
     const char *job, *job_local, *step, *step_local; /* memory.events; "": the file is missing */
     uint64_t hits, kills, limit;                     /* the job has 8000, the step 7000 */
     bool known;
+    uint64_t nested;
   } cases[] = {
     /* the step's, the job's, both */
-    { "oom 1\noom_kill 1\n", "low 0\noom 0\n", "oom 1\noom_kill 1\n", "oom 1\n", 1, 1, 7000, true },
-    { "oom 1\noom_kill 1\n", "low 0\noom 1\n", "oom 0\noom_kill 1\n", "oom 0\n", 1, 1, 8000, true },
-    { "oom 5\noom_kill 1\n", "low 0\noom 2\n", "oom 3\noom_kill 1\n", "oom 3\n", 5, 1, 7000, true },
+    { "oom 1\noom_kill 1\n", "low 0\noom 0\n", "oom 1\noom_kill 1\n", "oom 1\n", 1, 1, 7000, true,
+      0 },
+    { "oom 1\noom_kill 1\n", "low 0\noom 1\n", "oom 0\noom_kill 1\n", "oom 0\n", 1, 1, 8000, true,
+      0 },
+    { "oom 5\noom_kill 1\n", "low 0\noom 2\n", "oom 3\noom_kill 1\n", "oom 3\n", 5, 1, 7000, true,
+      0 },
     /* another step's */
-    { "oom 1\noom_kill 1\n", "low 0\noom 0\n", "oom 0\noom_kill 0\n", "oom 0\n", 0, 0, 7000, true },
+    { "oom 1\noom_kill 1\n", "low 0\noom 0\n", "oom 0\noom_kill 0\n", "oom 0\n", 0, 0, 7000, true,
+      0 },
     /* the limit of the node's slice, or the node itself, caused the kill */
-    { "oom 0\noom_kill 1\n", "low 0\noom 0\n", "oom 0\noom_kill 1\n", "oom 0\n", 0, 1, 7000, true },
+    { "oom 0\noom_kill 1\n", "low 0\noom 0\n", "oom 0\noom_kill 1\n", "oom 0\n", 0, 1, 7000, true,
+      0 },
+    /* the limit of a container, whose cgroup is below the step's */
+    { "oom 3\noom_kill 1\n", "low 0\noom 0\n", "oom 3\noom_kill 1\n", "oom 0\n", 0, 1, 7000, true,
+      3 },
+    /* the step's, beside a container's */
+    { "oom 4\noom_kill 2\n", "low 0\noom 0\n", "oom 4\noom_kill 2\n", "oom 1\n", 1, 2, 7000, true,
+      3 },
     /* before Linux 5.2 */
-    { "oom 1\noom_kill 1\n", "", "oom 1\noom_kill 1\n", "", 2, 1, 7000, true },
-    { "oom 1\noom_kill 1\n", "", "oom 0\noom_kill 1\n", "", 1, 1, 8000, true },
-    { "oom 0\noom_kill 1\n", "", "oom 0\noom_kill 1\n", "", 0, 1, 7000, true },
-    { "oom_kill 1\n", "oom \noom x\n", "", "", 0, 1, 7000, false },
+    { "oom 1\noom_kill 1\n", "", "oom 1\noom_kill 1\n", "", 2, 1, 7000, true, 0 },
+    { "oom 1\noom_kill 1\n", "", "oom 0\noom_kill 1\n", "", 1, 1, 8000, true, 0 },
+    { "oom 0\noom_kill 1\n", "", "oom 0\noom_kill 1\n", "", 0, 1, 7000, true, 0 },
+    { "oom_kill 1\n", "oom \noom x\n", "", "", 0, 1, 7000, false, 0 },
   };
 
   (void)state;
@@ -224,8 +236,10 @@ static void v2_finds_the_limit_that_was_hit(void **state)
     assert_true(find(&c));
     ft_cgroup_read(&c, &end);
     if (end.has_limit_hits != cases[i].known || end.limit_hits != cases[i].hits ||
-        end.oom_kills != cases[i].kills || end.cgroup_limit_bytes != cases[i].limit)
-      fail_msg("case %zu: %llu hits, %llu kills, limit %llu", i, (unsigned long long)end.limit_hits,
+        end.oom_kills != cases[i].kills || end.cgroup_limit_bytes != cases[i].limit ||
+        end.nested_limit_hits != cases[i].nested)
+      fail_msg("case %zu: %llu hits, %llu nested, %llu kills, limit %llu", i,
+               (unsigned long long)end.limit_hits, (unsigned long long)end.nested_limit_hits,
                (unsigned long long)end.oom_kills, (unsigned long long)end.cgroup_limit_bytes);
     ft_cgroup_free(&c);
   }

@@ -264,7 +264,8 @@ static void print_oom_source(const ft_observation *o)
   if (!o->killed_at_bytes)
     printf("; killed because the node was out of memory, below the job's own limit");
   else if (o->has_limit_bytes && o->killed_at_bytes < o->limit_bytes)
-    printf("; killed at a step's limit of %s", show_amount((double)o->killed_at_bytes, text));
+    printf("; killed at %s by the limit of a step or a container",
+           show_amount((double)o->killed_at_bytes, text));
   else
     printf("; killed at the job's own limit of %s", show_amount((double)o->killed_at_bytes, text));
 }
