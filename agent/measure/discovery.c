@@ -34,17 +34,12 @@ enum {
 /* Interval of full scans, for processes that do not advance the newest pid (clone3 with
  * set_tid). */
 #define SCAN_SECONDS 30.0
-/* Age up to which an orphan is examined at every sample, and at a second one after its first: the
- * exit record of its parent is read after it was found. */
-#define ORPHAN_SECONDS 0.5
-#define ORPHAN_FIRST_SECONDS 30.0
 /* Fraction of a core that they may take: with very many processes they are rarer. By judgement. */
 #define SCAN_BUDGET 0.001
 
 /* A process that may be new to a tree. */
 struct candidate {
   pid_t pid;
-  bool again; /* it was examined before */
   struct ft_stat stat;
 };
 
@@ -413,7 +408,6 @@ static bool are_many(const struct ft_discovery *discovery, pid_t from, pid_t to)
 FT_HOT static void find_candidates(struct ft_measure *measure)
 {
   struct ft_discovery *discovery = measure->discovery;
-  size_t count;
   pid_t newest = newest_pid(discovery), last = discovery->newest;
 
   discovery->count = 0;
@@ -427,12 +421,9 @@ FT_HOT static void find_candidates(struct ft_measure *measure)
   } else if (newest != last || discovery->retries) {
     probe_range(measure, last + 1, newest);
   }
-  count = discovery->count;
   for (size_t i = 0; i < discovery->reexamined_count; i++)
     probe_pid(measure, discovery->reexamined[i]);
   discovery->reexamined_count = 0;
-  for (; count < discovery->count; count++)
-    discovery->candidates[count].again = true;
   discovery->newest = newest;
 }
 
@@ -458,24 +449,7 @@ static struct ft_tree *home_of(struct ft_measure *measure, const struct candidat
   }
   if (ft_text_starts(ft_text_from(stat->command), "slurmstepd"))
     return NULL;
-  return ft_orphan_tree_of(measure, candidate->pid, stat);
-}
-
-/* Notes that CANDIDATE belongs to no tree, or that this is not certain yet. */
-static void leave_candidate(struct ft_measure *measure, const struct candidate *candidate)
-{
-  struct ft_discovery *discovery = measure->discovery;
-  const struct ft_stat *stat = &candidate->stat;
-  double age = (double)(ft_proc_ticks(measure) - stat->start) * measure->tick_seconds;
-
-  if (measure->exits && ft_orphan_may_be(measure, stat->parent) &&
-      age < (candidate->again ? ORPHAN_SECONDS : ORPHAN_FIRST_SECONDS) &&
-      discovery->reexamined_count < UNRELATED_LIMIT) {
-    set_unknown(discovery, candidate->pid);
-    discovery->reexamined[discovery->reexamined_count++] = candidate->pid;
-  } else {
-    note_unrelated(discovery, candidate->pid, stat->start);
-  }
+  return ft_orphan_tree_of(measure, candidate->pid, stat->parent);
 }
 
 /* Adds candidates to trees, in passes, because after a wrap-around children may precede parents.
@@ -504,7 +478,7 @@ static void adopt_candidates(struct ft_measure *measure)
     left = kept;
   } while (left && left < before);
   for (size_t i = 0; i < left; i++)
-    leave_candidate(measure, &discovery->candidates[i]);
+    note_unrelated(discovery, discovery->candidates[i].pid, discovery->candidates[i].stat.start);
 }
 
 FT_HOT void ft_discovery_look(struct ft_measure *measure)

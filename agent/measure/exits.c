@@ -28,9 +28,6 @@ enum { READS_LIMIT = 8 };
  * bound. */
 enum { PHASES_LIMIT = 64 };
 
-/* Number of ended processes whose trees are remembered; by judgement. */
-enum { ENDED_LIMIT = 256 };
-
 struct ft_exits {
   int fd;
   size_t trees; /* open trees; without one there is no subscription */
@@ -39,12 +36,6 @@ struct ft_exits {
   struct ft_exit records[FT_EXITS_LIMIT];
   /* tree of each record: that of the process or of an ancestor; NULL: none */
   struct ft_tree *owners[FT_EXITS_LIMIT];
-  /* processes of trees that ended last: a ring */
-  struct ended {
-    pid_t pid;
-    struct ft_tree *tree; /* NULL: none */
-  } ended[ENDED_LIMIT];
-  size_t oldest_ended; /* its index */
 };
 
 /* State per tree. */
@@ -97,11 +88,9 @@ void ft_exits_forget(struct ft_measure *measure)
 static void exits_close(struct ft_measure *measure, struct ft_tree *tree, void *data,
                         ft_observation *out)
 {
+  (void)tree;
   (void)data;
   (void)out;
-  for (size_t i = 0; i < ENDED_LIMIT; i++)
-    if (measure->exits->ended[i].tree == tree)
-      measure->exits->ended[i].tree = NULL;
   if (--measure->exits->trees == 0)
     ft_exits_forget(measure);
 }
@@ -159,27 +148,6 @@ FT_HOT static void find_trees(const struct ft_measure *measure, struct ft_exits 
       }
     }
   }
-}
-
-static void remember_ended(struct ft_exits *exits, size_t count)
-{
-  for (size_t i = 0; i < count; i++) {
-    if (!exits->owners[i])
-      continue;
-    exits->ended[exits->oldest_ended] =
-        (struct ended){ .pid = exits->records[i].pid, .tree = exits->owners[i] };
-    exits->oldest_ended = (exits->oldest_ended + 1) % ENDED_LIMIT;
-  }
-}
-
-struct ft_tree *ft_exits_tree_of(const struct ft_measure *measure, pid_t pid)
-{
-  const struct ft_exits *exits = measure->exits;
-
-  for (size_t i = 0; exits && i < ENDED_LIMIT; i++)
-    if (exits->ended[i].pid == pid && exits->ended[i].tree)
-      return exits->ended[i].tree;
-  return NULL;
 }
 
 /* ---- their memory ---- */
@@ -366,7 +334,6 @@ FT_HOT static void read_all(struct ft_measure *measure)
     for (size_t i = 0; lost && i < measure->tree_count; i++)
       measure->trees[i]->exits_lost |= measure->trees[i]->states[at] != NULL;
     find_trees(measure, exits, count);
-    remember_ended(exits, count);
     for (size_t i = 0; i < count; i++)
       if (exits->owners[i] && is_first_of_tree(exits, i) && exits->owners[i]->states[at])
         take_exit_records(exits->owners[i], exits->owners[i]->states[at], exits, count);

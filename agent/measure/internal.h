@@ -292,19 +292,10 @@ struct ft_tree *ft_cgroup_tree_of(const struct ft_measure *measure, pid_t pid);
 /* Stores the ancestors of a root of TREE, from PARENT on. */
 void ft_orphan_note_above(struct ft_tree *tree, pid_t parent);
 
-/* Whether a child of PARENT may be an orphan of a tree: PARENT is init or an ancestor of roots. */
-bool ft_orphan_may_be(const struct ft_measure *measure, pid_t parent);
-
-/*
- * Returns the tree of the orphan PID with STAT, by its cgroup, by a marker in its initial
- * environment, by the leader of its session or group, which has ended, or by its user namespace.
- * NULL: none, or its parent is neither init nor an ancestor of the tree's roots.
- */
-struct ft_tree *ft_orphan_tree_of(const struct ft_measure *measure, pid_t pid,
-                                  const struct ft_stat *stat);
-
-/* Returns the tree of the process PID, which ended lately, by its exit record; NULL: none. */
-struct ft_tree *ft_exits_tree_of(const struct ft_measure *measure, pid_t pid);
+/* Returns the tree of the orphan PID, by its cgroup, by a marker in its initial environment or by its
+ * user namespace. NULL: none, or PARENT, its parent, is neither init nor an ancestor of the tree's
+ * roots. */
+struct ft_tree *ft_orphan_tree_of(const struct ft_measure *measure, pid_t pid, pid_t parent);
 
 /* Removes TREE from the maps of ancestors and marks. */
 void ft_orphan_forget(struct ft_tree *tree);

@@ -2,8 +2,7 @@
 /*
  * Orphans: processes whose parents have ended. If neither group, session nor cgroup shows the tree
  * of an orphan, its initial environment does: daemons, too, inherit the batch system's variables.
- * Container runtimes clear it. Their processes have a session that an ended process of the tree
- * began, or a user namespace that no process outside the user's jobs should have.
+ * Container runtimes clear it; rootless ones have a user namespace that only the job should have.
  */
 #include "config.h"
 
@@ -137,18 +136,6 @@ static struct ft_tree *tree_by_environment(const struct ft_measure *measure, pid
   return tree && is_of_user(measure, pid, tree->user) ? tree : NULL;
 }
 
-/* Returns the tree that the session or the group of PID with STAT shows: its leader, which has
- * ended, belonged to it. A daemon that forks twice is in its ended parent's session. */
-static struct ft_tree *tree_by_leader(const struct ft_measure *measure, pid_t pid,
-                                      const struct ft_stat *stat)
-{
-  struct ft_tree *tree = ft_exits_tree_of(measure, stat->session);
-
-  if (!tree)
-    tree = ft_exits_tree_of(measure, stat->group);
-  return tree && is_of_user(measure, pid, tree->user) ? tree : NULL;
-}
-
 /* Reads the number of PID's user namespace, and the user who created it unless OWNER is NULL.
  * Returns 0 if they are unknown. */
 static ino_t user_namespace(const struct ft_measure *measure, pid_t pid, uid_t *owner)
@@ -200,24 +187,38 @@ static struct ft_tree *tree_by_namespace(const struct ft_measure *measure, pid_t
   return left > 0 ? found : NULL;
 }
 
-bool ft_orphan_may_be(const struct ft_measure *measure, pid_t parent)
+/* Whether TREE may have PID by evidence other than a marker: PID's initial environment has no
+ * variable of the marker's name, which would name another job. */
+static bool is_unmarked(const struct ft_tree *tree, pid_t pid)
 {
-  return parent == 1 || ft_tree_index_find(&measure->ancestors, (uint64_t)parent);
+  size_t length = strcspn(tree->mark, "=") + 1;
+  struct ft_buf text;
+  char name[32];
+  bool marked = false;
+
+  (void)snprintf(name, sizeof name, "%d/environ", (int)pid);
+  ft_buf_init(&text, FT_LIMIT_ENVIRON);
+  (void)ft_io_read_file(tree->measure->proc_fd, name, &text, NULL);
+  for (const char *at = ft_buf_text(&text); at < ft_buf_text(&text) + text.length;
+       at += strlen(at) + 1)
+    marked |= strncmp(at, tree->mark, length) == 0;
+  ft_buf_free(&text);
+  return tree->has_mark && !marked;
 }
 
-struct ft_tree *ft_orphan_tree_of(const struct ft_measure *measure, pid_t pid,
-                                  const struct ft_stat *stat)
+struct ft_tree *ft_orphan_tree_of(const struct ft_measure *measure, pid_t pid, pid_t parent)
 {
   struct ft_tree *tree;
 
-  if (!ft_orphan_may_be(measure, stat->parent))
+  if (parent != 1 && !ft_tree_index_find(&measure->ancestors, (uint64_t)parent))
     return NULL;
   tree = ft_cgroup_tree_of(measure, pid);
-  if (!tree || !may_adopt(tree, stat->parent))
+  if (!tree || !may_adopt(tree, parent))
     tree = tree_by_environment(measure, pid);
-  if (!tree)
-    tree = tree_by_leader(measure, pid, stat);
-  if (!tree)
+  if (!tree) {
     tree = tree_by_namespace(measure, pid);
-  return tree && may_adopt(tree, stat->parent) ? tree : NULL;
+    if (tree && !is_unmarked(tree, pid))
+      return NULL;
+  }
+  return tree && may_adopt(tree, parent) ? tree : NULL;
 }
