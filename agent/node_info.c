@@ -2,12 +2,10 @@
 #include "config.h"
 
 #include <fcntl.h>
-#include <linux/capability.h>
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/prctl.h>
-#include <sys/syscall.h>
 #include <sys/utsname.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -20,15 +18,6 @@
 
 /* Deadline for hwloc, which usually takes 0.1 s; afterwards the fingerprint remains unknown. */
 #define FINGERPRINT_SECONDS 10
-
-/* hwloc reads only what everybody may read. */
-static void drop_capabilities(void)
-{
-  struct __user_cap_header_struct head = { .version = _LINUX_CAPABILITY_VERSION_3 };
-  const struct __user_cap_data_struct none[_LINUX_CAPABILITY_U32S_3] = { { 0 } };
-
-  (void)syscall(SYS_capset, &head, none);
-}
 
 /* Reads the fingerprint in a child, because hwloc allocates megabytes that the agent would keep. */
 static void read_fingerprint(struct ft_node_info *info)
@@ -46,7 +35,6 @@ static void read_fingerprint(struct ft_node_info *info)
 
     (void)prctl(PR_SET_PDEATHSIG, SIGKILL);
     (void)alarm(FINGERPRINT_SECONDS);
-    drop_capabilities();
     if (ft_platform_fingerprint(line, sizeof line, &err) < 0)
       ft_log(LOG_WARNING, "platform fingerprint: %s", err.text);
     (void)ft_io_write_all(ends[1], line, strlen(line));
