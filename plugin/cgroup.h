@@ -27,8 +27,8 @@ bool ft_cgroup_find(const char *proc, pid_t pid, struct ft_cgroup *out);
 /*
  * Fills OUT from the cgroups between the task's and the job's directory, in bytes: charge_bytes
  * (the largest peak), cgroup_limit_bytes (the smallest limit, or the smallest that was hit); and
- * the counts oom_kills (of the step), limit_hits, and nested_limit_hits (v2). Values that the kernel does not record stay
- * unset.
+ * the counts oom_kills (of the step), limit_hits, and nested_limit_hits (v2). Values that the kernel
+ * does not record stay unset.
  */
 void ft_cgroup_read(const struct ft_cgroup *cgroup, ft_task_end *out);
 

@@ -292,9 +292,9 @@ struct ft_tree *ft_cgroup_tree_of(const struct ft_measure *measure, pid_t pid);
 /* Stores the ancestors of a root of TREE, from PARENT on. */
 void ft_orphan_note_above(struct ft_tree *tree, pid_t parent);
 
-/* Returns the tree of the orphan PID, by its cgroup, by a marker in its initial environment or by its
- * user namespace. NULL: none, or PARENT, its parent, is neither init nor an ancestor of the tree's
- * roots. */
+/* Returns the tree of the orphan PID, by its cgroup, by a marker in its initial environment or by
+ * its user namespace. NULL: none, or PARENT, its parent, is neither init nor an ancestor of the
+ * tree's roots. */
 struct ft_tree *ft_orphan_tree_of(const struct ft_measure *measure, pid_t pid, pid_t parent);
 
 /* Removes TREE from the maps of ancestors and marks. */
