@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /*
  * foretell import: stores runs from sacct's output or a CSV table. A file with an error is not
- * imported at all; what comes through a pipe is imported up to the error.
+ * imported at all.
  */
 #include "config.h"
 
@@ -9,6 +9,7 @@
 #include <fcntl.h>
 #include <inttypes.h>
 #include <pwd.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -16,6 +17,7 @@
 
 #include "predictor/cli/cli.h"
 #include "predictor/cli/store_access.h"
+#include "predictor/core/io.h"
 #include "predictor/core/text.h"
 #include "predictor/history/import.h"
 #include "predictor/history/import_batch.h"
@@ -185,8 +187,37 @@ static int read_runs(const struct import_command *command, struct ft_import *imp
   return is_csv(command, path) ? ft_import_csv(import, err) : ft_import_sacct(import, err);
 }
 
-/* Reads a regular file without storing anything, so that one with an error is not imported in part.
- * With keep_going no line is an error. Returns 0; -1 on error and fills ERR. */
+/* Replaces IMPORT's descriptor of a pipe by that of a temporary file with all that comes through
+ * it, so that it can be read twice. Returns 0; -1 on error and fills ERR. */
+static int copy_pipe(struct ft_import *import, struct ft_error *err)
+{
+  FILE *file = tmpfile();
+  int fd = file ? fcntl(fileno(file), F_DUPFD_CLOEXEC, 0) : -1, saved;
+  char bytes[1 << 16];
+  ssize_t got = -1;
+
+  if (file)
+    (void)fclose(file);
+  while (fd >= 0 && (got = read(import->fd, bytes, sizeof bytes)) > 0)
+    if (ft_io_write_all(fd, bytes, (size_t)got) < 0) {
+      got = -1;
+      break;
+    }
+  saved = errno;
+  if (got == 0 && lseek(fd, 0, SEEK_SET) == 0) {
+    if (import->fd != STDIN_FILENO)
+      close(import->fd);
+    import->fd = fd;
+    return 0;
+  }
+  if (fd >= 0)
+    close(fd);
+  errno = saved;
+  return ft_error_errno(err, "%s: cannot be copied to a temporary file in " P_tmpdir, import->name);
+}
+
+/* Reads a file without storing anything, so that one with an error is not imported in part. With
+ * keep_going no line is an error. Returns 0; -1 on error and fills ERR. */
 static int check_import(const struct import_command *command, const struct ft_import *import,
                         const char *path, struct ft_error *err)
 {
@@ -195,7 +226,7 @@ static int check_import(const struct import_command *command, const struct ft_im
 
   check.put = accept_run;
   check.progress = NULL;
-  if (import->keep_going || start < 0)
+  if (import->keep_going)
     return 0;
   if (read_runs(command, &check, path, err) < 0)
     return -1;
@@ -208,6 +239,8 @@ static int run_import(struct import_command *command, struct ft_import *import, 
   struct stat st;
   int status;
 
+  if (lseek(import->fd, 0, SEEK_CUR) < 0 && copy_pipe(import, err) < 0)
+    return -1;
   if (fstat(import->fd, &st) < 0 || !S_ISREG(st.st_mode))
     st.st_size = 0;
   if (check_import(command, import, path, err) < 0)
@@ -299,7 +332,7 @@ static int import_file(struct import_command *command, const char *path)
   else
     print_import_result(command, &import);
   ft_import_batch_free(&command->batch);
-  if (!standard)
+  if (import.fd != STDIN_FILENO)
     close(import.fd);
   return status;
 }
