@@ -333,7 +333,8 @@ has_restarted() {
 # end_restart JOB: starts the second attempt without Slurm's delay of two minutes, and waits for its end. The delay must
 # not be 0: the nodes reject a job credential of the second in which they have ended the first attempt.
 end_restart() {
-  wait_until 60 has_restarted "$1" && wait_until 60 node_idle n1 && wait_until 60 node_idle n2 && scontrol update jobid="$1" StartTime=now+2 && job_wait "$1" 120
+  wait_until 60 has_restarted "$1" && wait_until 60 node_idle n1 && wait_until 60 node_idle n2 &&
+    scontrol update jobid="$1" StartTime=now+2 && job_wait "$1" 120
 }
 # attempts JOB: prints restart count, outcome, whether the peak is a lower bound, and number of nodes of each attempt
 attempts() {
