@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "config.h"
 
+#include "tests/unit/sql.h"
 #include "tests/unit/unit.h"
 
 #include <sqlite3.h>
@@ -50,29 +51,13 @@ static int tear_down(void **state)
 
 static void sql(const char *text)
 {
-  char *why = NULL;
-  sqlite3 *db;
-
-  assert_int_equal(sqlite3_open(path, &db), SQLITE_OK);
-  if (sqlite3_exec(db, text, NULL, NULL, &why) != SQLITE_OK)
-    fail_msg("%s: %s", text, why);
-  sqlite3_close(db);
+  sql_run(path, text);
 }
 
 /* Returns the first number of the query TEXT. */
 static int64_t number(const char *text)
 {
-  sqlite3_stmt *s;
-  int64_t value;
-  sqlite3 *db;
-
-  assert_int_equal(sqlite3_open(path, &db), SQLITE_OK);
-  assert_int_equal(sqlite3_prepare_v2(db, text, -1, &s, NULL), SQLITE_OK);
-  assert_int_equal(sqlite3_step(s), SQLITE_ROW);
-  value = sqlite3_column_int64(s, 0);
-  sqlite3_finalize(s);
-  sqlite3_close(db);
-  return value;
+  return sql_number(path, text);
 }
 
 /* Stores a run of UID's APP that ended DAYS ago by the present clock. */
@@ -164,7 +149,9 @@ static void no_limit_removes_nothing(void **state)
 static void the_age_of_an_imported_run_counts_from_the_import(void **state)
 {
   struct ft_error err;
-  ft_observation o = { .schema = FT_SCHEMA, .job_id = 4711, .uid = 1, .submission.app = "timeless" };
+  ft_observation o = {
+    .schema = FT_SCHEMA, .job_id = 4711, .uid = 1, .submission.app = "timeless"
+  };
 
   (void)state;
   store_run(1, "imported", 4000);

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "config.h"
 
+#include "tests/unit/sql.h"
 #include "tests/unit/scratch.h"
 
 #include <sqlite3.h>
@@ -50,30 +51,13 @@ static int tear_down(void **state)
 
 static void sql(const char *text)
 {
-  char *why = NULL;
-  sqlite3 *db;
-
-  assert_int_equal(sqlite3_open(path, &db), SQLITE_OK);
-  if (sqlite3_exec(db, text, NULL, NULL, &why) != SQLITE_OK)
-    fail_msg("%s: %s", text, why);
-  sqlite3_close(db);
+  sql_run(path, text);
 }
 
 /* Returns the first number of the query TEXT. */
 static int64_t number(const char *text)
 {
-  sqlite3_stmt *s;
-  int64_t value;
-  sqlite3 *db;
-
-  assert_int_equal(sqlite3_open(path, &db), SQLITE_OK);
-  if (sqlite3_prepare_v2(db, text, -1, &s, NULL) != SQLITE_OK)
-    fail_msg("%s: %s", text, sqlite3_errmsg(db));
-  assert_int_equal(sqlite3_step(s), SQLITE_ROW);
-  value = sqlite3_column_int64(s, 0);
-  sqlite3_finalize(s);
-  sqlite3_close(db);
-  return value;
+  return sql_number(path, text);
 }
 
 static int64_t runs(void)

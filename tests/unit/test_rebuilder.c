@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "config.h"
 
+#include "tests/unit/sql.h"
 #include "tests/unit/unit.h"
 
 #include <fcntl.h>
@@ -304,12 +305,9 @@ static void a_long_rename_loses_no_run_that_is_stored_with_it(void **state)
 static void sql(const char *text)
 {
   char path[96];
-  sqlite3 *db;
 
   (void)snprintf(path, sizeof path, "%s/store.db", folder);
-  assert_int_equal(sqlite3_open(path, &db), SQLITE_OK);
-  assert_int_equal(sqlite3_exec(db, text, NULL, NULL, NULL), SQLITE_OK);
-  sqlite3_close(db);
+  sql_run(path, text);
 }
 
 /* No other connection is open, so files of a killed agent are absent. */

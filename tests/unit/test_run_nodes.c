@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "config.h"
 
+#include "tests/unit/sql.h"
 #include "tests/unit/unit.h"
 
 #include <sqlite3.h>
@@ -79,13 +80,7 @@ static int64_t query(const char *text)
 
 static void sql(const char *text)
 {
-  char *why = NULL;
-  sqlite3 *db;
-
-  assert_int_equal(sqlite3_open(path, &db), SQLITE_OK);
-  if (sqlite3_exec(db, text, NULL, NULL, &why) != SQLITE_OK)
-    fail_msg("%s: %s", text, why);
-  sqlite3_close(db);
+  sql_run(path, text);
 }
 
 /* The record of node NODE (1, 2, ...) of JOB on NODES nodes. Node N uses N times 100 MB. */

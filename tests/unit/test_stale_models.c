@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "config.h"
 
+#include "tests/unit/sql.h"
 #include "tests/unit/unit.h"
 
-#include <sqlite3.h>
 #include <unistd.h>
 
 #include "predictor/history/expire.h"
@@ -240,11 +240,7 @@ static void a_new_accounting_rule_marks_every_app_once(void **state)
 
 static void sql(const char *text)
 {
-  sqlite3 *db;
-
-  assert_int_equal(sqlite3_open(path, &db), SQLITE_OK);
-  assert_int_equal(sqlite3_exec(db, text, NULL, NULL, NULL), SQLITE_OK);
-  sqlite3_close(db);
+  sql_run(path, text);
 }
 
 static void a_store_of_schema_1_is_upgraded(void **state)

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "config.h"
 
+#include "tests/unit/sql.h"
 #include "tests/unit/unit.h"
 
 #include <errno.h>
@@ -550,11 +551,7 @@ static void unfinished_transaction_is_undone(void **state)
 
 static void sql(const char *text)
 {
-  sqlite3 *db;
-
-  assert_int_equal(sqlite3_open(path, &db), SQLITE_OK);
-  assert_int_equal(sqlite3_exec(db, text, NULL, NULL, NULL), SQLITE_OK);
-  sqlite3_close(db);
+  sql_run(path, text);
 }
 
 /* SQLite's VFS with lock files has no shared memory, like some network file systems. */

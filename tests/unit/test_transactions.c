@@ -4,6 +4,7 @@
  */
 #include "config.h"
 
+#include "tests/unit/sql.h"
 #include "tests/unit/unit.h"
 
 #include <signal.h>
@@ -87,30 +88,9 @@ static void open_store(const char *name)
     fail_msg("%s", err.text);
 }
 
-static void sql(const char *name, const char *text)
-{
-  char *why = NULL;
-  sqlite3 *db;
-
-  assert_int_equal(sqlite3_open(name, &db), SQLITE_OK);
-  if (sqlite3_exec(db, text, NULL, NULL, &why) != SQLITE_OK)
-    fail_msg("%s: %s", text, why);
-  sqlite3_close(db);
-}
-
 static int64_t number(const char *text)
 {
-  sqlite3_stmt *s;
-  int64_t value;
-  sqlite3 *db;
-
-  assert_int_equal(sqlite3_open(path, &db), SQLITE_OK);
-  assert_int_equal(sqlite3_prepare_v2(db, text, -1, &s, NULL), SQLITE_OK);
-  assert_int_equal(sqlite3_step(s), SQLITE_ROW);
-  value = sqlite3_column_int64(s, 0);
-  sqlite3_finalize(s);
-  sqlite3_close(db);
-  return value;
+  return sql_number(path, text);
 }
 
 static void put(const ft_observation *o)
@@ -167,10 +147,11 @@ static int fill_store(void **state)
   must(ft_store_commit(store, &err), &err);
   ft_store_close(store);
   store = NULL;
-  sql(full, "UPDATE observation SET put_time = end_time;"
-            "WITH RECURSIVE n(i) AS (SELECT 0 UNION ALL SELECT i + 1 FROM n WHERE i < 1499)"
-            " INSERT INTO rejection SELECT 1000, CASE WHEN i % 2 THEN 'big' ELSE 'app' || i END,"
-            " 100 + i, 1 FROM n");
+  sql_run(full,
+          "UPDATE observation SET put_time = end_time;"
+          "WITH RECURSIVE n(i) AS (SELECT 0 UNION ALL SELECT i + 1 FROM n WHERE i < 1499)"
+          " INSERT INTO rejection SELECT 1000, CASE WHEN i % 2 THEN 'big' ELSE 'app' || i END,"
+          " 100 + i, 1 FROM n");
   return 0;
 }
 
@@ -421,9 +402,9 @@ static void copy_store(const char *prepare)
     (void)unlink(text);
   }
   (void)snprintf(text, sizeof text, "VACUUM INTO '%s'", path);
-  sql(full, text);
+  sql_run(full, text);
   if (prepare)
-    sql(path, prepare);
+    sql_run(path, prepare);
 }
 
 static void run_task(const struct task *task)
