@@ -5,6 +5,7 @@
 need munged munge openssl python3
 . "$FT_TOP_SRCDIR/tests/slurm/cluster.sh"
 . "$FT_TOP_SRCDIR/tests/agent/scratch.sh"
+. "$FT_TOP_SRCDIR/tests/slurm/clock.sh"
 mkdir "$scratch"/{munge,run,log,tls,bin}
 # foretell starts the courier that is beside it
 cp "$FT_TOP_BUILDDIR/predictor/cli/foretell" "$FT_TOP_BUILDDIR/foretell-courier" "$scratch/bin" || exit 1
@@ -218,8 +219,8 @@ ok $? "then none waits"
 like "$(send "$port" /runs "$scratch/empty" "$(credential /runs "$scratch/empty")")" '^200' "and requests are accepted again"
 
 # another munged with the same key, whose clock is 600 s ahead
-printf '\x58\x02\0\0\0\0\0\0' >"$scratch/clock"
-FT_FAULT_CLOCK=$scratch/clock LD_PRELOAD=$FT_TOP_BUILDDIR/tests/bench/.libs/fault_clock.so cluster_spawn ahead munged \
+set_clock "$scratch/clock" 600
+FT_FAULT_CLOCK=$scratch/clock LD_PRELOAD=$fault_clock cluster_spawn ahead munged \
   --foreground --force --key-file="$scratch/munge/key" --socket="$scratch/munge/ahead" --pid-file="$scratch/run/ahead.pid" \
   --log-file="$scratch/log/ahead.log" --seed-file="$scratch/munge/ahead-seed"
 host ahead "learner = \"127.0.0.1:$port\"" "munge_socket = \"$scratch/munge/ahead\""

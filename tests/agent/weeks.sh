@@ -7,6 +7,7 @@
 need munged munge python3
 . "$FT_TOP_SRCDIR/tests/slurm/cluster.sh"
 . "$FT_TOP_SRCDIR/tests/agent/scratch.sh"
+. "$FT_TOP_SRCDIR/tests/slurm/clock.sh"
 mkdir "$scratch"/{munge,run,state,learner,metrics}
 trap 'rm -rf $cluster_ports; finish' EXIT
 spool_runs=$FT_TOP_BUILDDIR/tests/agent/spool_runs
@@ -28,17 +29,11 @@ sed "s|^state_dir.*|state_dir = \"$scratch/learner\"|" "$scratch/foretell.conf" 
 config "$network" "learner = \"127.0.0.1:$first, 127.0.0.1:$second, 127.0.0.1:$third\"" \
   "metrics_file = \"$scratch/metrics/foretell.prom\""
 
-# set_clock SECONDS: the agent's clock is so far ahead
-set_clock() {
-  python3 -c 'import struct, sys
-with open(sys.argv[1], "r+b") as file:
-    file.write(struct.pack("q", int(sys.argv[2])))' "$scratch/clock" "$1"
-}
-head -c 8 /dev/zero >"$scratch/clock"
+set_clock "$scratch/clock" 0
 agent_begins() {
   # AddressSanitizer wants to be the first library
   ASAN_OPTIONS=verify_asan_link_order=0:${ASAN_OPTIONS-} FT_FAULT_CLOCK=$scratch/clock \
-    LD_PRELOAD=$FT_TOP_BUILDDIR/tests/bench/.libs/fault_clock.so start_agent
+    LD_PRELOAD=$fault_clock start_agent
 }
 learner_begins() {
   local before
@@ -85,7 +80,7 @@ agent_begins
 ok $? "the agent starts without a learner"
 own=0
 for seconds in 0 86400 -86400 0; do
-  set_clock $seconds
+  set_clock "$scratch/clock" $seconds
   own=$((own + 1))
   echo "JobId=$own JobName=test UserId=x(0) GroupId=x(0) JobState=COMPLETED Restarts=0 SubmitTime=2026-01-02T03:04:05" \
     >"$FT_SCONTROL/job_$own"

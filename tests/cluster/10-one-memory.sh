@@ -7,6 +7,7 @@
 FT_SLURMDBD=1
 . "$(dirname "$0")/../slurm/play.sh"
 . "$FT_TOP_SRCDIR/tests/cluster/hosts.sh"
+. "$FT_TOP_SRCDIR/tests/slurm/clock.sh"
 play_missing=$(hosts_missing) && tap_skip_all "$play_missing is not installed"
 unshare --net --uts --pid --mount --fork true 2>/dev/null || {
   echo "1..0 # SKIP this machine permits no namespaces"
@@ -96,16 +97,9 @@ echo "listen = \"10.77.0.1:$port\"" >>"$scratch/etc/foretell.conf"
 # the agent of n2 has a clock and a munged of its own, the rest of n2 has the right time
 { cat "$scratch/etc/node.conf"; echo 'munge_socket = "/run/munge/agent"'; } >"$scratch/etc/n2.conf"
 ln "$scratch/etc/node.conf" "$scratch/etc/n1.conf"
-fault_clock=$FT_TOP_BUILDDIR/tests/bench/.libs/fault_clock.so
 [ -e "$fault_clock" ] || { echo "1..1"; echo "not ok 1 - $fault_clock is built"; exit 1; }
 clock=$scratch/clock
-# set_clock SECONDS: the agent's clock on n2 is so far ahead
-set_clock() {
-  python3 -c 'import struct, sys
-with open(sys.argv[1], "r+b") as file:
-    file.write(struct.pack("q", int(sys.argv[2])))' "$clock" "$1"
-}
-head -c 8 /dev/zero >"$clock"
+set_clock "$clock" 0
 
 # ---- daemons
 
@@ -372,14 +366,14 @@ like "$(attempts "$id")" '^0 (requeued|node_fail) 1 2;1 completed 0 2;$' "its at
 agent_log=$scratch/log/n2-foretelld.out
 batch n2 60 2 --mem=500M
 wait_until 60 journalled n2 "$id"
-set_clock 600
+set_clock "$clock" 600
 is "$(job_wait "$id" 60)" COMPLETED "a job completes while its agent's clock changes"
 batch n2 60 0.3 --mem=500M
 is "$(job_wait "$id" 60)" COMPLETED "a job completes whose agent's clock is wrong"
 wait_until 60 grep -Eq 'clock of host 10\.77\.0\.12 is (59|60)[0-9] s ahead' "$agent_log"
 ok $? "the agent's log has the time by which its clock is ahead"
 is "$(observed "$id" outcome)" "" "its run waits"
-set_clock 0
+set_clock "$clock" 0
 check_ledger "a wrong clock"
 
 # ---- a node's disk is full, and there is no learner
