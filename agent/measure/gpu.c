@@ -26,8 +26,8 @@
 /* Maximum pause of the queries of processes for their CPU time. */
 #define PAUSE_SECONDS 1.0
 
-/* Number of queries whose shortest pause counts: on an H100, those made at 10 Hz while a process
- * creates its context, each of which may take 40 ms of CPU time. */
+/* The shortest pause of the latest 4 queries counts. On an H100 about 4 of them, at 10 Hz, fall into
+ * the creation of a process's context, and each may take 40 ms of CPU time. */
 enum { PAUSES = 4 };
 
 /* Times in seconds. */

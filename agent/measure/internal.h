@@ -127,7 +127,7 @@ struct ft_end {
 };
 
 struct ft_tree {
-  /* all that is read of a tree at whose members no sample is due: one line of the cache */
+  /* a sample that reads no member reads only these of the tree: one line of the cache */
   struct ft_measure *measure;
   double stop_due;    /* time of the next check whether a member is stopped */
   uint32_t next_read; /* minimum of the members', or earlier */

@@ -19,7 +19,7 @@
 #include "predictor/core/hash.h"
 #include "predictor/core/io.h"
 
-/* Number of members whose user namespaces are compared with that of an orphan. By judgement. */
+/* Members that are compared with an orphan, by user namespace. By judgement. */
 enum { NAMESPACES_LIMIT = 1024 };
 
 static uint64_t mark_key(const char *mark)

@@ -237,7 +237,7 @@ static enum ft_access_result check_user(const struct ft_access *access, uid_t ui
 /* Numeric addresses with an interface are shorter. */
 enum { PEER_BYTES = 64 };
 
-/* A request whose credential is being checked. */
+/* A request that waits for the check of its credential. */
 struct pending {
   const struct ft_access *access;
   char peer[PEER_BYTES];

@@ -64,7 +64,7 @@ enum ft_access_result ft_access_check(struct ft_access *access,
                                       const struct ft_access_request *request,
                                       ft_access_callback *call, void *data, struct ft_error *err);
 
-/* Returns the number of requests whose result is pending. */
+/* Returns the number of requests that wait for the check. */
 size_t ft_access_pending(const struct ft_access *access);
 
 #endif

@@ -28,7 +28,7 @@ struct check {
   struct check *later, *earlier;
   /* the pool's lock guards it: the check was answered without a result */
   bool late;
-  /* of whoever has taken the check from a list of the pool */
+  /* for the thread, or the loop, that took the check from a list of the pool */
   enum ft_transfer_proof proof;
   uid_t uid;
   struct ft_error why;
@@ -39,7 +39,7 @@ struct list {
   struct check *first, *last;
 };
 
-/* What loop and threads share. Whoever drops the last reference frees it. */
+/* Shared by loop and threads, and freed with the last reference. */
 struct pool {
   pthread_mutex_t lock;
   pthread_cond_t work;
@@ -58,7 +58,7 @@ struct ft_credentials {
   struct ft_timer timer; /* when the oldest check is due */
   double seconds;
   double proved_at;              /* monotonic time of munged's latest acceptance */
-  struct check *oldest, *newest; /* those whose callback was not called */
+  struct check *oldest, *newest; /* not answered yet */
   size_t waiting;
 };
 
