@@ -297,9 +297,15 @@ check_ledger "the learner killed"
 batch n2 60 60 --mem=500M
 lost=$id
 wait_until 60 job_running "$lost"
-# journalled NODE JOB: a process of the job runs, and the agent has written its journal
+# journalled NODE JOB: a process of the job runs, and the agent's journal has the start of a task (struct entry of
+# agent/journal.c), not the job's alone, of which no run would come
 journalled() {
-  host "$1" pgrep -x hog && host "$1" test -s "$scratch/here/state/live/$2"
+  host "$1" pgrep -x hog && host "$1" python3 -c 'import struct, sys
+data, at, task = open(sys.argv[1], "rb").read(), 0, False
+while at + 40 <= len(data):
+    length, started = struct.unpack_from("=I12xQ", data, at)
+    at, task = at + 40 + length, task or started > 0
+sys.exit(not task)' "$scratch/here/state/live/$2"
 }
 wait_until 30 journalled n2 "$lost"
 host_stop n2
