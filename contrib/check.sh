@@ -132,6 +132,8 @@ count() {
 }
 records | xargs -r grep -lE '^:test-result: (FAIL|ERROR|XPASS)' | while read -r trs; do
   echo "==== ${trs%.trs}.log"
+  grep -n -B 2 -A 3 '^not ok' "${trs%.trs}.log"
+  echo "==== its last lines"
   tail -n 120 "${trs%.trs}.log"
 done
 passed=$(count 'PASS|XFAIL')

@@ -45,27 +45,17 @@ mode_options() {
   esac
 }
 
-# models USER: a checksum that changes with each update of the user's models
-models() {
-  stat -c '%n %i %y' "$FT_STATE/models/$(id -u "$1")/"*.model 2>/dev/null | cksum
-}
-
-models_changed() {
-  [ "$(models "$1")" != "$models_before" ]
-}
-
 # attempt USER OPTION...: submits with sbatch and waits until the run is learned. Sets out, err, status,
 # id, and for a submitted job mem (MiB a node or CPU), state and outcome.
 attempt() {
   local user=$1
   shift
-  models_before=$(models "$user")
   submit cluster_as "$user" sbatch --parsable "$@"
   mem= state=refused outcome=
   [ "$status" = 0 ] || { diag "$user: $*: refused: $err"; return 1; }
   mem=$(mib "$(requested_mem "$id")")
   state=$(job_wait "$id" 60)
-  wait_observed "$id" && wait_until 10 models_changed "$user"
+  wait_observed "$id"
   outcome=$(observed "$id" outcome)
   diag "$user: $*: $mem MiB, $outcome; ${err:-no message}"
 }
@@ -196,14 +186,14 @@ story_leak() { # USER MODE
 }
 
 # ---- 5, 6: an array of which every task has completed once
-array_done() {
-  [ "$(store "select count(*) from observation where array_job_id = $1")" = "$2" ] && models_changed "$3"
+array_done() { # ID TASKS USER
+  [ "$(store "select count(*) from observation where array_job_id = $1")" = "$2" ] &&
+    model_has_runs "$(store "select app from observation where array_job_id = $1 limit 1")" "$(id -u "$3")" runs
 }
 
 story_array() { # USER ROUNDS
   local user=$1 rounds=$2 one any options
   script "tasks-$user.sh" 'i=$SLURM_ARRAY_TASK_ID' "exec PROGRAM --mib \$((150 + 84 * (i % 12) / 11)) --seconds 0.3"
-  models_before=$(models "$user")
   submit cluster_as "$user" sbatch --parsable --mem=1G --array=1-24 "tasks-$user.sh"
   wait_until 60 array_done "$id" 24 "$user"
   ok $? "$user: every task of an array has completed once"
@@ -218,7 +208,6 @@ story_array() { # USER ROUNDS
     exit !(any != "" && any >= one && any < 60 && any < 70 * (1 - (1 - one / 100) ^ 384)) }'
   ok $? "$user: the probabilities of tasks are dependent: $one % for one, $any % for any of 384"
   while [ $((rounds -= 1)) -gt 0 ]; do
-    models_before=$(models "$user")
     submit cluster_as "$user" sbatch --parsable --predict-mem --array=1-12 "tasks-$user.sh"
     wait_until 60 array_done "$id" 12 "$user"
     is "$(store "select group_concat(distinct outcome) from observation where array_job_id = $id")" completed \
@@ -227,6 +216,11 @@ story_array() { # USER ROUNDS
 }
 
 # ---- 7: runs that fail
+command_learned() { # USER PROGRAM RUNS
+  has_runs "$(store "select app from observation where app like '$2-%' and uid = $(id -u "$1") limit 1")" "$3" \
+    "$(id -u "$1")"
+}
+
 story_failing() { # USER
   local user=$1 i shown
   script "fails-$user.sh" "PROGRAM --mib 60 --seconds 0.2" 'exit 1'
@@ -247,9 +241,8 @@ story_failing() { # USER
     "$user: foretell predict gives the same reason"
   cp "$hog" "steady-$user"
   for i in 1 2 3 4 5 6; do
-    models_before=$(models "$user")
     cluster_as "$user" srun -Q --mem=1G "$PWD/steady-$user" --mib 150 --seconds 0.2
-    wait_until 10 models_changed "$user"
+    wait_until 10 command_learned "$user" "steady-$user" $i
   done
   shown=$(cluster_as "$user" "$foretell" predict --state="$FT_STATE" --srun --json --mem=151M "$PWD/steady-$user" --mib 150 --seconds 0.2)
   unlike "$shown" '"p_oom": 0\.[1-9].*"it has enough memory"' "$user: foretell predict's reason does not contradict the probability"
@@ -263,13 +256,12 @@ story_failing() { # USER
 story_cancelled() { # USER
   local user=$1
   script "cancelled-$user.sh" "exec PROGRAM --mib 230 --seconds 60"
-  models_before=$(models "$user")
   submit cluster_as "$user" sbatch --parsable --mem=1G "cancelled-$user.sh"
   wait_until 10 job_running "$id"
   wait_until 10 pgrep -u "$user" -f "cancelled-$user --mib"
   wait_until 1 false
   scancel "$id"
-  wait_observed "$id" && wait_until 10 models_changed "$user"
+  wait_observed "$id"
   attempt_held "$user" --predict-mem "cancelled-$user.sh"
   between "${mem:-0}" 250 460 "$user: the memory used by a cancelled job is needed, with a margin"
 }
