@@ -118,6 +118,7 @@ struct ft_measure {
   struct ft_discovery *discovery;  /* of discovery.c */
   struct ft_cgroup_mounts *mounts; /* of cgroup.c */
   struct ft_exits *exits;          /* of exits.c */
+  struct ft_rapl *rapl;            /* of rapl.c */
 };
 
 /* Totals of the rusage of one slurmstepd or task, which grow from one announced end to the next. */
@@ -312,6 +313,14 @@ void ft_command_look(struct ft_tree *tree);
 /* Frees the data of exits.c. */
 void ft_exits_forget(struct ft_measure *measure);
 
+/* Closes the events of rapl.c. */
+void ft_rapl_forget(struct ft_measure *measure);
+
+/* Writes why perf_event_open failed with ERROR, and the remedy, to WHY. LEVEL: maximum of
+ * kernel.perf_event_paranoid with which it is permitted without a capability. */
+void ft_perf_explain(const struct ft_measure *measure, int error, const char *level, char *why,
+                     size_t size);
+
 /* Frees the data of the cgroup sampler's probe. */
 void ft_cgroup_forget(struct ft_measure *measure);
 
@@ -326,6 +335,6 @@ void ft_most(double *max, double value);
 
 extern const struct ft_sampler ft_sampler_rss, ft_sampler_pss, ft_sampler_cgroup, ft_sampler_io;
 extern const struct ft_sampler ft_sampler_exits;
-extern const struct ft_sampler ft_sampler_papi, ft_sampler_perf, ft_sampler_nvml;
+extern const struct ft_sampler ft_sampler_papi, ft_sampler_perf, ft_sampler_rapl, ft_sampler_nvml;
 
 #endif

@@ -17,7 +17,7 @@
 
 /*
  * All samplers, in the order of their calls: rss first, because others use its values per process;
- * perf after papi, because they share the hardware counters.
+ * perf after papi, because they share the hardware counters; rapl after io, whose CPU time it uses.
  */
 static const struct ft_sampler *const samplers[] = {
   &ft_sampler_rss,
@@ -28,6 +28,7 @@ static const struct ft_sampler *const samplers[] = {
   &ft_sampler_papi,
   &ft_sampler_perf,
   &ft_sampler_nvml,
+  &ft_sampler_rapl,
 };
 
 #define SAMPLERS (sizeof samplers / sizeof *samplers)
@@ -129,6 +130,7 @@ void ft_measure_close(struct ft_measure *measure)
   ft_discovery_free(measure->discovery);
   ft_cgroup_forget(measure);
   ft_exits_forget(measure);
+  ft_rapl_forget(measure);
   ft_tree_index_free(&measure->pids);
   ft_tree_index_free(&measure->sessions);
   ft_tree_index_free(&measure->ancestors);

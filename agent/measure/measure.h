@@ -49,7 +49,7 @@ struct ft_measure;
 
 /* Whether a sampler works on this machine; filled once by ft_measure_open. */
 struct ft_measure_report {
-  const char *name;     /* "rss", "exits", "cgroup", "perf", "papi", "io", "nvml", "pss" */
+  const char *name; /* "rss", "exits", "cgroup", "perf", "papi", "io", "nvml", "rapl", "pss" */
   bool works;
   char why[200]; /* its data source, or what is missing and the remedy */
 };

@@ -87,11 +87,11 @@ static int event_open(const struct event *event, pid_t tid, bool skipped)
   return (int)syscall(SYS_perf_event_open, &attr, tid, -1, -1, PERF_FLAG_FD_CLOEXEC);
 }
 
-/* Writes the reason of errno ERROR, and the remedy, to the report. */
-static void explain(const struct ft_measure *measure, int error, char *why, size_t size)
+void ft_perf_explain(const struct ft_measure *measure, int error, const char *level, char *why,
+                     size_t size)
 {
   char text[4096];
-  struct ft_text level;
+  struct ft_text paranoid;
   ssize_t length;
   double seccomp = 0;
 
@@ -99,7 +99,7 @@ static void explain(const struct ft_measure *measure, int error, char *why, size
   if (length > 0)
     ft_proc_value(text, "Seccomp:", &seccomp);
   length = ft_proc_read(measure->proc_fd, "sys/kernel/perf_event_paranoid", text, sizeof text);
-  level = ft_text_trim(ft_text_of(text, length > 0 ? (size_t)length : 0));
+  paranoid = ft_text_trim(ft_text_of(text, length > 0 ? (size_t)length : 0));
   if (error == ENOSYS || length < 0)
     snprintf(why, size, "this kernel is built without perf events (CONFIG_PERF_EVENTS)");
   else if (error != EACCES && error != EPERM)
@@ -111,8 +111,8 @@ static void explain(const struct ft_measure *measure, int error, char *why, size
   else
     snprintf(why, size,
              "perf_event_open is refused; give the agent CAP_PERFMON (CAP_SYS_ADMIN before Linux "
-             "5.8) or set kernel.perf_event_paranoid, now %.*s, to 1",
-             (int)ft_text_left(&level), level.at);
+             "5.8) or set kernel.perf_event_paranoid, now %.*s, to %s",
+             (int)ft_text_left(&paranoid), paranoid.at, level);
 }
 
 static bool try_event(size_t i)
@@ -178,7 +178,7 @@ static bool perf_probe(struct ft_measure *measure, struct ft_measure_report *rep
 
     works.user_only = true;
     if (!try_event(TASK_CLOCK)) {
-      explain(measure, error, report->why, sizeof report->why);
+      ft_perf_explain(measure, error, "1", report->why, sizeof report->why);
       return false;
     }
   }

@@ -107,6 +107,8 @@ json_t *ft_profile_json(const struct ft_profile *profile, const ft_observation *
   NUMBER(object, "gpu_utilisation", seen, gpu_utilisation);
   NUMBER(object, "gpu_energy_joules", seen, gpu_energy_joules);
   NUMBER(object, "gpu_transfer_bytes", seen, gpu_transfer_bytes);
+  NUMBER(object, "package_energy_joules", seen, package_energy_joules);
+  NUMBER(object, "package_energy_share", seen, package_energy_share);
   json_object_set_new(object, "counters", json_counters(seen));
   json_object_set_new(object, "counted", json_counted_features(profile, seen));
   json_object_set_new(object, "platform",

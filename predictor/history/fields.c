@@ -142,7 +142,11 @@ const struct ft_field ft_fields[] = {
   { "decision_overrode", FT_FIELD_BOOL, FT_GROUP_DECISION, AT(submission.decision.overrode), NULL,
     9 },
   { "command_ran", FT_FIELD_BOOL, FT_GROUP_MEASURED, HAS(command_ran), NULL, 10 },
-  { "allocated_nodes", FT_FIELD_U32, FT_GROUP_SUBMIT, AT(allocated_nodes), NULL, 11 }
+  { "allocated_nodes", FT_FIELD_U32, FT_GROUP_SUBMIT, AT(allocated_nodes), NULL, 11 },
+  { "package_energy_joules", FT_FIELD_DOUBLE, FT_GROUP_MEASURED, HAS(package_energy_joules), NULL,
+    12 },
+  { "package_energy_share", FT_FIELD_DOUBLE, FT_GROUP_MEASURED, HAS(package_energy_share), NULL,
+    12 }
 };
 
 const size_t ft_field_count = sizeof ft_fields / sizeof *ft_fields;

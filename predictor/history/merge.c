@@ -126,6 +126,24 @@ static void add_double_of_nodes(bool *has, double *value, bool other_has, double
   *has = *has || other_has;
 }
 
+/* Adds the energy of NODE's packages to that of RUN's. The share becomes the mean weighted by
+ * energy, so that the product is the sum; unset if one of them is unknown. */
+static void add_package_energy(ft_observation *run, const ft_observation *node)
+{
+  double joules = run->package_energy_joules + node->package_energy_joules;
+  double part = run->package_energy_joules * run->package_energy_share +
+                node->package_energy_joules * node->package_energy_share;
+
+  if (!node->has_package_energy_joules)
+    return;
+  run->has_package_energy_share =
+      node->has_package_energy_share &&
+      (run->has_package_energy_share || !run->has_package_energy_joules);
+  run->package_energy_share = !run->has_package_energy_share ? 0 : joules > 0 ? part / joules : 0;
+  run->has_package_energy_joules = true;
+  run->package_energy_joules = joules;
+}
+
 static void add_peaks(ft_observation *run, const ft_observation *node)
 {
 #define MAX64(field)                                                                               \
@@ -181,6 +199,7 @@ static void add_totals(ft_observation *run, const ft_observation *node)
   ADD64(gpu_transfer_bytes);
 #undef ADD64
 #undef ADD
+  add_package_energy(run, node);
   add_counters(run, node);
   run->samples += node->samples;
 }

@@ -99,7 +99,7 @@ sed -n 's/^foretelld: \([a-z]*: \)not measured here: /\1/p' "$scratch/log" | sor
 python3 - "$scratch/doctor" >"$scratch/doctor-checks" <<'END'
 import json, sys
 for check in json.load(open(sys.argv[1]))["checks"]:
-    if check["name"] in ("rss", "exits", "pss", "cgroup", "io", "papi", "perf", "nvml") \
+    if check["name"] in ("rss", "exits", "pss", "cgroup", "io", "papi", "perf", "nvml", "rapl") \
             and check["status"] != "ok":
         print(check["name"] + ": " + check["text"])
 END

@@ -295,16 +295,7 @@ static void an_older_store_is_upgraded(void **state)
   store_run(2, "", 3);
   ft_store_close(store);
   store = NULL;
-  sql("DROP TRIGGER observation_app_last; DROP INDEX observation_age; DROP TABLE app; DROP TABLE"
-      " gone; ALTER TABLE observation DROP COLUMN put_time; DROP TABLE forgotten; DROP TABLE "
-      "former;"
-      "ALTER TABLE observation DROP COLUMN decision_rule; DROP INDEX observation_array;"
-      "DROP TABLE rejection; ALTER TABLE observation DROP COLUMN decision_overrode;"
-      "ALTER TABLE observation DROP COLUMN command_ran;"
-      "DROP TRIGGER observation_nodes; DROP INDEX observation_waiting;"
-      "ALTER TABLE observation DROP COLUMN records;"
-      "ALTER TABLE observation DROP COLUMN allocated_nodes;"
-      "PRAGMA user_version = 5");
+  sql(SQL_TO_SCHEMA_5);
   open_store();
   assert_int_equal(number("SELECT COUNT(*) FROM app"), 3);
   (void)pass(45, 0, now, ALL);

@@ -516,14 +516,7 @@ static void the_previous_stores_schema_is_upgraded(void **state)
   assert_int_equal(store_run(run_of(ADA, "a", 1, 1)), 0);
   ft_store_close(store);
   store = NULL;
-  sql("DROP TABLE forgotten; DROP TABLE former; DELETE FROM meta WHERE key = 'scrub';"
-      "ALTER TABLE observation DROP COLUMN decision_rule; DROP INDEX observation_array;"
-      "DROP TABLE rejection; ALTER TABLE observation DROP COLUMN decision_overrode;"
-      "ALTER TABLE observation DROP COLUMN command_ran;"
-      "DROP TRIGGER observation_nodes; DROP INDEX observation_waiting;"
-      "ALTER TABLE observation DROP COLUMN records;"
-      "ALTER TABLE observation DROP COLUMN allocated_nodes;"
-      "PRAGMA user_version = 6");
+  sql(SQL_TO_SCHEMA_6);
   assert_null(ft_store_open(path, false, &err));
   assert_non_null(strstr(err.text, "older schema"));
   open_store();

@@ -188,6 +188,38 @@ static int release(double seconds)
 
 /* ---- combination ---- */
 
+static ft_observation make_energy(unsigned node, double joules, double share)
+{
+  ft_observation o = make_record(1, node, 3);
+
+  o.has_package_energy_joules = joules >= 0;
+  o.package_energy_joules = joules >= 0 ? joules : 0;
+  o.has_package_energy_share = share >= 0;
+  o.package_energy_share = share >= 0 ? share : 0;
+  return o;
+}
+
+static void energy_of_packages_is_the_sum_and_its_share_the_jobs_part(void **state)
+{
+  ft_observation run = make_energy(1, -1, -1), other = make_energy(2, 300, 0.5);
+
+  (void)state;
+  ft_observation_add_node(&run, &other);
+  assert_true(run.has_package_energy_joules && run.has_package_energy_share);
+  assert_near(run.package_energy_share, 0.5, 1e-12);
+  other = make_energy(3, 100, 0.1);
+  ft_observation_add_node(&run, &other);
+  assert_near(run.package_energy_joules, 400, 1e-12);
+  assert_near(run.package_energy_joules * run.package_energy_share, 150 + 10, 1e-12);
+  other = make_energy(4, 100, -1);
+  ft_observation_add_node(&run, &other);
+  assert_near(run.package_energy_joules, 500, 1e-12);
+  assert_false(run.has_package_energy_share);
+  other = make_energy(5, 100, 0.1);
+  ft_observation_add_node(&run, &other);
+  assert_false(run.has_package_energy_share);
+}
+
 static void the_largest_node_gives_the_peak_and_totals_are_sums(void **state)
 {
   ft_observation run = make_record(1, 3, 3), other = make_record(1, 1, 3);
@@ -595,10 +627,7 @@ static void records_of_an_older_store_become_runs(void **state)
   (void)put_node(2, 1, 0);
   ft_store_close(store);
   store = NULL;
-  sql("DROP TRIGGER observation_nodes; DROP INDEX observation_waiting;"
-      "ALTER TABLE observation DROP COLUMN records;"
-      "ALTER TABLE observation DROP COLUMN allocated_nodes; DELETE FROM changed;"
-      "PRAGMA user_version = 10");
+  sql(SQL_TO_SCHEMA_10 "DELETE FROM changed");
   open_store();
   assert_int_equal(visit(true, NULL), 4);
   assert_int_equal(visit(false, &run), 2);
@@ -617,6 +646,7 @@ static void records_of_an_older_store_become_runs(void **state)
 int main(void)
 {
   const struct CMUnitTest tests[] = { TEST(the_largest_node_gives_the_peak_and_totals_are_sums),
+                                      TEST(energy_of_packages_is_the_sum_and_its_share_the_jobs_part),
                                       TEST(the_worst_known_outcome_is_the_runs),
                                       TEST(a_suspended_run_has_no_longer_run_time),
                                       TEST(totals_of_sacct_are_not_added_again),

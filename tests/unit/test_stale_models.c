@@ -251,21 +251,7 @@ static void a_store_of_schema_1_is_upgraded(void **state)
   (void)state;
   put(1, "a", 1);
   ft_store_close(store);
-  sql("DROP TABLE changed; ALTER TABLE observation DROP COLUMN killed_at_bytes;"
-      "ALTER TABLE observation DROP COLUMN system_seconds;"
-      "ALTER TABLE observation DROP COLUMN gpu_transfer_bytes;"
-      "DROP TRIGGER observation_app_last; DROP INDEX observation_age; DROP TABLE app;"
-      "DROP TABLE gone; ALTER TABLE observation DROP COLUMN put_time;"
-      "DROP TABLE forgotten; DROP TABLE former;"
-      "ALTER TABLE observation DROP COLUMN script_hash;"
-      "ALTER TABLE observation DROP COLUMN directory_hash;"
-      "ALTER TABLE observation DROP COLUMN decision_rule; DROP INDEX observation_array;"
-      "ALTER TABLE observation DROP COLUMN decision_overrode; DROP TABLE rejection;"
-      "ALTER TABLE observation DROP COLUMN command_ran;"
-      "DROP TRIGGER observation_nodes; DROP INDEX observation_waiting;"
-      "ALTER TABLE observation DROP COLUMN records;"
-      "ALTER TABLE observation DROP COLUMN allocated_nodes;"
-      "PRAGMA user_version = 1");
+  sql(SQL_TO_SCHEMA_1);
   assert_null(ft_store_open(path, false, &err));
   assert_non_null(strstr(err.text, "older schema"));
   store = ft_store_open(path, true, &err);

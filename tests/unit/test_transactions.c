@@ -374,17 +374,6 @@ static void the_store_is_upgraded(void)
   assert_int_equal(number("SELECT COUNT(*) FROM meta WHERE key LIKE 'upgrade%'"), 0);
 }
 
-static const char to_schema_5[] =
-    "DROP TRIGGER observation_app_last; DROP INDEX observation_age; DROP TABLE app;"
-    "DROP TABLE gone; ALTER TABLE observation DROP COLUMN put_time; DROP TABLE forgotten;"
-    "DROP TABLE former; ALTER TABLE observation DROP COLUMN decision_rule;"
-    "DROP INDEX observation_array; DROP TABLE rejection;"
-    "ALTER TABLE observation DROP COLUMN decision_overrode;"
-    "ALTER TABLE observation DROP COLUMN command_ran;"
-    "DROP TRIGGER observation_nodes; DROP INDEX observation_waiting;"
-    "ALTER TABLE observation DROP COLUMN records;"
-    "ALTER TABLE observation DROP COLUMN allocated_nodes; PRAGMA user_version = 5";
-
 struct task {
   void (*work)(void);
   void (*check)(void);
@@ -482,8 +471,8 @@ int main(void)
     TASK(rename_app, the_app_is_renamed, 5, NULL),
     TASK(change_rule, all_models_are_stale, 3, NULL),
     TASK(import, all_runs_are_imported_once, 40, NULL),
-    TASK(upgrade, the_store_is_upgraded, 5, to_schema_5),
-    TASK(upgrade, the_store_is_upgraded, 15, to_schema_5),
+    TASK(upgrade, the_store_is_upgraded, 5, SQL_TO_SCHEMA_5),
+    TASK(upgrade, the_store_is_upgraded, 15, SQL_TO_SCHEMA_5),
   };
 
   return cmocka_run_group_tests_name("transactions", tests, fill_store, remove_store);

@@ -114,6 +114,7 @@ static const struct migration {
   { 11, "ALTER TABLE observation ADD COLUMN records INTEGER;"
         "CREATE INDEX observation_waiting ON observation (job_id) WHERE records < 0;" NODES_TRIGGER
         "DELETE FROM meta WHERE key = 'rule';" },
+  { 12, "" }, /* columns package_energy_joules, package_energy_share */
 };
 
 /* Returns the SQL that adapts the runs of an older store, some hundred (ROWS_OF_STEP) at a time, to
