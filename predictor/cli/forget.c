@@ -87,6 +87,8 @@ static int forget_runs(struct forget_command *command, int state_fd, const struc
 {
   struct ft_error why;
 
+  if (ft_store_is_elsewhere(command->state, state_fd, config, err))
+    return -1;
   if (ft_offline_is_possible(state_fd))
     return ft_forget_offline(state_fd, config->state_directory, &command->question.asked.forget,
                              &command->done, err);

@@ -132,6 +132,8 @@ static int rebuild_models(struct rebuild_command *command, int state_fd,
 {
   struct ft_error why;
 
+  if (ft_store_is_elsewhere(command->state, state_fd, config, err))
+    return -1;
   if (ft_offline_is_possible(state_fd))
     return rebuild_offline(command, state_fd, config->state_directory, err);
   if (ft_daemon_ask(FT_DAEMON_LEARNER, config->learner_socket, state_fd, &command->question,

@@ -83,3 +83,16 @@ bool ft_learner_works(int state_fd)
     close(fd);
   return works;
 }
+
+bool ft_store_is_elsewhere(const char *name, int state_fd, const struct ft_config *config,
+                           struct ft_error *err)
+{
+  const struct ft_config_network *network = &config->network;
+
+  if (name || !network->learners[0] || network->listen[0] ||
+      faccessat(state_fd, FT_STATE_STORE, F_OK, 0) == 0 || errno != ENOENT)
+    return false;
+  ft_error_set(err, "no runs are stored on this host; foretell-learnd has them on %s",
+               network->learners);
+  return true;
+}

@@ -34,7 +34,15 @@ int ft_open_state(const char *name, struct ft_config *config, struct ft_error *e
 int ft_read_site(const char *command, int state_fd, const struct ft_config *config, ft_site *site,
                  ft_apps *apps, struct ft_error *err);
 
-/* True if an agent serves the state directory STATE_FD. */
+/* True if a learner serves the state directory STATE_FD. */
 bool ft_learner_works(int state_fd);
+
+/*
+ * Whether learners of other hosts have the runs of this one: it has no store, and its agent delivers
+ * to them. Fills ERR with their names. NAME and CONFIG: as of ft_open_state, which returned
+ * STATE_FD; a directory that is named is never elsewhere.
+ */
+bool ft_store_is_elsewhere(const char *name, int state_fd, const struct ft_config *config,
+                           struct ft_error *err);
 
 #endif

@@ -22,13 +22,16 @@ int ft_store_access_open(struct ft_store_access *records, const char *state, boo
 {
   records->store = NULL;
   records->runs = NULL;
-  records->refused = false;
+  records->refused = records->elsewhere = false;
   records->state_fd = ft_open_state(state, &records->config, err);
   if (records->state_fd < 0)
     return -1;
   if (snprintf(records->path, sizeof records->path, "%s/" FT_STATE_STORE,
                records->config.state_directory) >= (int)sizeof records->path)
     return ft_error_set(err, "state directory: path too long");
+  records->elsewhere = ft_store_is_elsewhere(state, records->state_fd, &records->config, err);
+  if (records->elsewhere)
+    return -1;
   records->store = ft_store_open(records->path, create, err);
   return records->store ? 0 : -1;
 }
@@ -40,7 +43,7 @@ int ft_store_access_ask(struct ft_store_access *records, const char *state,
 
   if (ft_store_access_open(records, state, false, err) == 0)
     return 0;
-  if (records->state_fd < 0 || access(records->path, R_OK) == 0 || errno != EACCES)
+  if (records->state_fd < 0 || records->elsewhere || access(records->path, R_OK) == 0 || errno != EACCES)
     return -1;
   records->runs =
       ft_store_access_asked_open(records->config.learner_socket, records->state_fd, wanted, &why);

@@ -20,6 +20,7 @@ struct ft_store_access {
   struct ft_store *store;             /* NULL: not readable */
   struct ft_store_access_asked *runs; /* runs received from the learner instead; NULL: none */
   bool refused;                       /* the learner has denied access to these runs */
+  bool elsewhere;                     /* ft_store_is_elsewhere */
 };
 
 /*

@@ -89,6 +89,19 @@ wait_until 60 value_is 4 'job["job"], job["running"]' "('4_1', 1)"
 ok $? "a task of an array is found by the array's ID"
 like "$(show 99)" '^foretell job: 99: no runs of this job$' "a job that does not run is not found"
 
+# ---- on a node, whose runs are stored at the learner
+on_node() {
+  FORETELL_CONFIG=$scratch/one.conf "$foretell" "$@" 2>&1
+}
+like "$(on_node job 1)" '^job 1 of steps.*, on n1$' "a node without a store shows a job that it runs"
+is "$(on_node job 99)" "foretell job: 99: not running on this node; no runs are stored on this host; foretell-learnd has them on 127.0.0.1:$port" \
+  "about another job it says where the runs are"
+for command in "report" "forget old" "rebuild" "export" "history"; do
+  like "$(on_node $command)" "foretell-learnd has them on 127.0.0.1:$port" "so does foretell $command"
+done
+[ ! -e "$scratch/one/store.db" ]
+ok $? "none of them makes a store there"
+
 # an agent on the learner's host is asked by the command and by the learner
 host learner "listen = \"127.0.0.1:$port\"" "learner = \"127.0.0.1:$port\""
 sed "s|^state_dir.*|state_dir = \"$scratch/third\"|" "$scratch/learner.conf" >"$scratch/third.conf"

@@ -415,6 +415,15 @@ static int print_job_json(const struct job *job)
       json_used(job), "next", job->has_next ? ft_next_json(&job->next) : json_null()));
 }
 
+/* Reads the job's ended runs. Returns 0, also without a store here (records.elsewhere; ERR: where);
+ * -1 and ERR. */
+static int read_stored_runs(struct job *job, struct ft_error *err)
+{
+  if (ft_store_access_ask(&job->records, job->state, &job->filter, err) < 0)
+    return job->records.elsewhere ? 0 : -1;
+  return ft_store_access_each(&job->records, &job->filter, visit_job_run, job, err);
+}
+
 static int show_job_result(struct job *job)
 {
   struct ft_error err;
@@ -422,14 +431,16 @@ static int show_job_result(struct job *job)
   if (!ft_store_access_job(job->word, &job->filter))
     return ft_print_error(job->name, FT_EXIT_USAGE, "'%s': expected a job such as 139 or 139_4",
                           job->word);
-  if (ft_store_access_ask(&job->records, job->state, &job->filter, &err) < 0 ||
-      ft_store_access_each(&job->records, &job->filter, visit_job_run, job, &err) < 0)
+  if (read_stored_runs(job, &err) < 0)
     return ft_print_error(job->name, FT_EXIT_SYSTEM, "%s", err.text);
   job->silent_agents = ft_store_access_live(&job->records, &job->filter, visit_live, job);
   if (job->silent_agents && (job->running || !job->runs))
     (void)ft_print_error(job->name, FT_EXIT_DONE,
                          "no answer from %u node%s, whose running jobs are not shown",
                          job->silent_agents, job->silent_agents == 1 ? "" : "s");
+  if (!job->runs && job->records.elsewhere)
+    return ft_print_error(job->name, FT_EXIT_NO, "%s: not running on this node; %s", job->word,
+                          err.text);
   if (!job->runs)
     return ft_print_error(job->name, FT_EXIT_NO, "%s: no runs of this job", job->word);
   if (job->running)
