@@ -19,8 +19,9 @@
 
 enum {
   FT_QUERY_PACKET_BYTES = 4096, /* no question is longer */
-  FT_QUERY_CONNECTIONS = 64,    /* limit; by judgement */
-  FT_QUERY_USER_CONNECTIONS = 4 /* limit per unprivileged user; by judgement */
+  FT_QUERY_CONNECTIONS = 512,   /* limit; by judgement */
+  /* limit per unprivileged user, whose submissions may come from a workflow manager; by judgement */
+  FT_QUERY_USER_CONNECTIONS = 64
 };
 
 struct ft_query_server;

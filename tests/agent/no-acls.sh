@@ -69,6 +69,22 @@ is "$(runs $bob)" 0 "another user's does not"
 like "$(doctor)" '^ok   models: of 2 users; 2 without an access control list, for whom foretell-learnd on this host' \
   "doctor finds that the learner reads them"
 
+# ---- many submissions of one user at once, beside commands of the same user that never ask
+python3 - "$learner_socket.ask" $alice <<'END' &
+import os, socket, sys, time
+os.setresuid(*[int(sys.argv[2])] * 3)
+idle = [socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET) for i in range(8)]
+for client in idle:
+    client.connect(sys.argv[1])
+time.sleep(3)
+END
+for i in {1..40}; do
+  runs $alice >"$scratch/runs.$i" 2>&1 &
+  asked="$asked $!"
+done
+wait $asked
+is "$(cat "$scratch"/runs.* | sort | uniq -c | xargs)" "40 6" "forty predictions of one user at once have the user's runs"
+
 # ---- who gets which file
 
 name=$(basename "$(model alice-fold $alice)")
