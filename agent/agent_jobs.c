@@ -8,6 +8,7 @@
 #include "agent/agent_internal.h"
 #include "daemon/log.h"
 #include "predictor/core/io.h"
+#include "predictor/core/text.h"
 
 /* Delivers a run that ended; called again if Slurm's record changes it. */
 static void deliver_finished(const ft_observation *observation, void *data)
@@ -141,7 +142,7 @@ void ft_agent_restore_jobs(struct ft_agent *agent)
   ft_journal_replay(agent->journal, &calls);
   trees = ft_jobs_tree_count(agent->jobs);
   if (trees)
-    ft_log(LOG_INFO, "%zu running job%s restored from the journal", trees, trees == 1 ? "" : "s");
+    ft_log(LOG_INFO, "%zu running job%s restored from the journal", trees, ft_plural(trees));
   ft_agent_arm_sampling(agent);
   ft_agent_tick_soon(agent);
 }

@@ -49,8 +49,7 @@ static void log_rejection(struct ft_listener *listener, const char *why)
   if (now < listener->next_log)
     return;
   ft_log(LOG_WARNING, "%s: dropped %u packet%s or connection%s, last reason: %s", listener->path,
-         listener->rejected, listener->rejected == 1 ? "" : "s", listener->rejected == 1 ? "" : "s",
-         why);
+         listener->rejected, ft_plural(listener->rejected), ft_plural(listener->rejected), why);
   listener->rejected = 0;
   listener->next_log = now + REJECTION_LOG_SECONDS;
 }

@@ -8,6 +8,7 @@
 #include "learner/forget_queue.h"
 #include "learner/metrics/tally.h"
 #include "predictor/core/io.h"
+#include "predictor/core/text.h"
 
 enum forget_phase {
   PHASE_IDLE,
@@ -164,8 +165,8 @@ int ft_forget_queue_finish(struct ft_forget_queue *q, struct ft_store *store, st
   if (note_failure(q, ft_store_forget_end(store, &q->pass, FT_SCRUB_INLINE_BYTES, err), err) < 0)
     return -1;
   if (q->pass.runs)
-    ft_log(LOG_INFO, "%" PRIu64 " runs forgotten, and %" PRIu64 " apps without remaining runs",
-           q->pass.runs, q->pass.models);
+    ft_log(LOG_INFO, "%" PRIu64 " run%s forgotten, and %" PRIu64 " app%s without remaining runs",
+           q->pass.runs, ft_plural(q->pass.runs), q->pass.models, ft_plural(q->pass.models));
   ft_forget_pass_free(&q->pass);
   q->phase = PHASE_UNKNOWN;
   return 1;

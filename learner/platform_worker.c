@@ -382,7 +382,7 @@ static void child_done(const struct ft_subprocess_result *result, void *data)
 
     if (apps)
       ft_log(r->running.train ? LOG_INFO : LOG_DEBUG,
-             "run times of %zu app%s estimated for other platforms", apps, apps == 1 ? "" : "s");
+             "run times of %zu app%s estimated for other platforms", apps, ft_plural(apps));
   } else {
     ft_log(LOG_WARNING, "cross-platform prediction failed: %s", result->why);
     r->pause_until = ft_io_monotonic() + TRAIN_PAUSE_SECONDS;

@@ -11,6 +11,7 @@
 #include "learner/rebuilder.h"
 #include "learner/similar_apps_index.h"
 #include "predictor/core/io.h"
+#include "predictor/core/text.h"
 #include "predictor/history/stale_models.h"
 #include "predictor/online/failure_cost.h"
 #include "predictor/online/online.h"
@@ -161,7 +162,7 @@ static int end_round(struct ft_rebuilder *rebuilder, struct ft_store *store, str
 {
   if (rebuilder->round_models)
     ft_log(LOG_INFO, "%" PRIu64 " model%s published from the store", rebuilder->round_models,
-           rebuilder->round_models == 1 ? "" : "s");
+           ft_plural(rebuilder->round_models));
   rebuilder->round_models = 0;
   if (!rebuilder->round_end)
     rebuilder->warned = false;

@@ -196,9 +196,9 @@ static int expire_runs(struct ft_recorder *recorder, struct ft_error *err)
   ft_tally_add(FT_TALLY_RUNS_EXPIRED, (double)e->runs);
   if (e->runs)
     ft_log(LOG_INFO,
-           "%" PRIu64 " runs removed from the store by max_age or max_apps, and %" PRIu64
-           " apps without remaining runs",
-           e->runs, e->apps);
+           "%" PRIu64 " run%s removed from the store by max_age or max_apps, and %" PRIu64
+           " app%s without remaining runs",
+           e->runs, ft_plural(e->runs), e->apps, ft_plural(e->apps));
   recorder->expiring = false;
   recorder->expire_at = now + EXPIRY_SECONDS;
   return 0;

@@ -165,7 +165,7 @@ static bool rapl_probe(struct ft_measure *measure, struct ft_measure_report *rep
     return false;
   }
   snprintf(report->why, sizeof report->why, "energy of %zu package%s, by the power PMU",
-           measure->rapl->count, measure->rapl->count == 1 ? "" : "s");
+           measure->rapl->count, ft_plural(measure->rapl->count));
   return true;
 }
 

@@ -104,11 +104,6 @@ static int forget_runs(struct forget_command *command, int state_fd, const struc
   return ft_error_set(err, "%s", why.text);
 }
 
-static const char *plural_suffix(uint64_t count)
-{
-  return count == 1 ? "" : "s";
-}
-
 static int print_forget_result(const struct forget_command *command)
 {
   const ft_forgotten *d = &command->done;
@@ -119,12 +114,12 @@ static int print_forget_result(const struct forget_command *command)
                                    "models_removed", (json_int_t)d->models, "overrides_kept",
                                    (json_int_t)d->kept));
   printf("%s %" PRIu64 " run%s of %" PRIu64 " app%s", command->dry_run ? "would forget" : "forgot",
-         d->runs, plural_suffix(d->runs), d->apps, plural_suffix(d->apps));
+         d->runs, ft_plural(d->runs), d->apps, ft_plural(d->apps));
   if (!command->dry_run)
-    printf(" (%" PRIu64 " model%s removed)", d->models, plural_suffix(d->models));
+    printf(" (%" PRIu64 " model%s removed)", d->models, ft_plural(d->models));
   if (d->kept)
     printf("; %" PRIu64 " override%s of the policy remain%s in the report", d->kept,
-           plural_suffix(d->kept), d->kept == 1 ? "s" : "");
+           ft_plural(d->kept), d->kept == 1 ? "s" : "");
   printf("\n");
   return ft_flush(command->name);
 }

@@ -83,10 +83,10 @@ void ft_fit_print(const ft_model *model)
   struct ft_error why;
   char text[4][32];
 
-  printf("%s of uid %" PRIu32 ": %" PRIu32 " runs, %" PRIu32 " completed, %" PRIu32
+  printf("%s of uid %" PRIu32 ": %" PRIu32 " run%s, %" PRIu32 " completed, %" PRIu32
          " censored; rule %s; updated %s\n",
-         model->app, model->uid, model->runs, model->completed, model->censored,
-         ft_rule_name(model->rule), ft_show_time(model->updated, text[0]));
+         model->app, model->uid, model->runs, ft_plural(model->runs), model->completed,
+         model->censored, ft_rule_name(model->rule), ft_show_time(model->updated, text[0]));
   if (ft_estimate_memory(model, NULL, 0, &estimate, &why) < 0) {
     printf("  no estimate: %s\n", why.text);
     return;

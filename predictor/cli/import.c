@@ -256,23 +256,25 @@ static int run_import(struct import_command *command, struct ft_import *import, 
 
 static void print_import_result(struct import_command *command, const struct ft_import *import)
 {
+  uint64_t stored = import->runs - command->batch.forgotten;
   json_t *file;
 
   if (!command->json) {
-    printf("%s: %" PRIu64 " runs", import->name, import->runs - command->batch.forgotten);
+    printf("%s: %" PRIu64 " run%s", import->name, stored, ft_plural(stored));
     if (command->batch.forgotten)
-      printf(", %" PRIu64 " forgotten runs skipped", command->batch.forgotten);
+      printf(", %" PRIu64 " forgotten run%s skipped", command->batch.forgotten,
+             ft_plural(command->batch.forgotten));
     if (import->not_ended)
-      printf(", %" PRIu64 " jobs not ended or never started", import->not_ended);
+      printf(", %" PRIu64 " job%s not ended or never started", import->not_ended,
+             ft_plural(import->not_ended));
     if (import->bad)
-      printf(", %" PRIu64 " lines skipped", import->bad);
+      printf(", %" PRIu64 " line%s skipped", import->bad, ft_plural(import->bad));
     printf("\n");
     return;
   }
   file = json_object();
   json_object_set_new(file, "file", ft_json_text(import->name));
-  json_object_set_new(file, "runs",
-                      json_integer((json_int_t)(import->runs - command->batch.forgotten)));
+  json_object_set_new(file, "runs", json_integer((json_int_t)stored));
   json_object_set_new(file, "forgotten", json_integer((json_int_t)command->batch.forgotten));
   json_object_set_new(file, "not_ended", json_integer((json_int_t)import->not_ended));
   json_object_set_new(file, "lines_passed_over", json_integer((json_int_t)import->bad));
@@ -289,9 +291,9 @@ static int print_import_failure(const struct import_command *command, const char
     return ft_print_error(command->name, status, "%s; nothing was imported from %s", why->text,
                           file);
   return ft_print_error(command->name, status,
-                        "%s; %" PRIu64
-                        " runs of %s were imported, import it again to complete them",
-                        why->text, command->batch.done, file);
+                        "%s; %" PRIu64 " run%s of %s %s imported, import it again to complete them",
+                        why->text, command->batch.done, ft_plural(command->batch.done), file,
+                        command->batch.done == 1 ? "was" : "were");
 }
 
 /* Returns an exit status. */

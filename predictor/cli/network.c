@@ -275,8 +275,7 @@ static int estimate_from_runs(struct work *w, const ft_submission *submission, s
   w->question.facts = &known->facts;
   (void)ft_string_copy(submission->app, w->subject, sizeof w->subject);
   (void)snprintf(w->evidence, sizeof w->evidence, "%u run%s%s", w->estimate.runs,
-                 w->estimate.runs == 1 ? "" : "s",
-                 w->estimate.extrapolated ? ", extrapolated" : "");
+                 ft_plural(w->estimate.runs), w->estimate.extrapolated ? ", extrapolated" : "");
   return 0;
 }
 

@@ -173,9 +173,9 @@ static int print_rebuild_result(const struct rebuild_command *command)
     }
     status = ft_json_print(object);
   } else {
-    printf("rebuilt %" PRIu64 " model%s", rebuilt, rebuilt == 1 ? "" : "s");
+    printf("rebuilt %" PRIu64 " model%s", rebuilt, ft_plural(rebuilt));
     if (command->slurm)
-      printf(", searched %" PRIu64 " equation%s", s->searched, s->searched == 1 ? "" : "s");
+      printf(", searched %" PRIu64 " equation%s", s->searched, ft_plural(s->searched));
     printf("\n");
     status = ft_flush(command->name);
   }

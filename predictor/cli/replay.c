@@ -15,6 +15,7 @@
 
 #include "predictor/cli/cli.h"
 #include "predictor/cli/replay_table.h"
+#include "predictor/core/text.h"
 #include "predictor/rebuild/trace.h"
 #include "predictor/site/conf.h"
 
@@ -220,10 +221,10 @@ static int print_replay_text(const struct replay_command *command)
   ft_replay_print_processes(command->played, command->played_count, &command->options);
   printf("\n");
   ft_replay_print_total(command->total, &command->options);
-  printf("%.0f run%s of %zu process%s", command->runs, command->runs == 1 ? "" : "s",
+  printf("%.0f run%s of %zu process%s", command->runs, ft_plural(command->runs),
          command->played_count, command->played_count == 1 ? "" : "es");
   if (command->options.published)
-    printf(", mean of %u seed%s", command->options.seeds, command->options.seeds == 1 ? "" : "s");
+    printf(", mean of %u seed%s", command->options.seeds, ft_plural(command->options.seeds));
   if (command->trace.skipped)
     printf("; skipped %llu rows (not completed, or no peak or run time)",
            (unsigned long long)command->trace.skipped);

@@ -370,11 +370,11 @@ static void print_worth(const struct tally *t)
          " %s GBh lost in %" PRIu64 " run%s that foretell's limit killed\n",
          t->decided[FT_ACTION_SET], t->decided[FT_ACTION_RAISE], t->decided[FT_ACTION_TRIM],
          show_gbh(true, t->freed, text[0]), show_gbh(true, t->added, text[1]),
-         show_gbh(true, t->lost, text[2]), t->caused, t->caused == 1 ? "" : "s");
+         show_gbh(true, t->lost, text[2]), t->caused, ft_plural(t->caused));
   if (t->rejected || t->overrides)
     printf("rejections: %" PRIu64 " submission%s rejected, %" PRIu64
            " overridden (force), of which %" PRIu64 " ran out of memory\n",
-           t->rejected, t->rejected == 1 ? "" : "s", t->overrides, t->overrides_died);
+           t->rejected, ft_plural(t->rejected), t->overrides, t->overrides_died);
 }
 
 static int print_table(const char *name, struct report *report)

@@ -250,3 +250,8 @@ bool ft_string_listed(const char *const *list, const char *string)
       return true;
   return false;
 }
+
+const char *ft_plural(uint64_t count)
+{
+  return count == 1 ? "" : "s";
+}

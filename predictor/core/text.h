@@ -85,4 +85,7 @@ bool ft_string_ends(const char *string, const char *tail);
 /* Returns whether STRING is in LIST, which ends in NULL. */
 bool ft_string_listed(const char *const *list, const char *string);
 
+/* Returns the ending of a noun after the number COUNT in a message: "" or "s". */
+const char *ft_plural(uint64_t count);
+
 #endif

@@ -288,11 +288,10 @@ static void explain_method(struct grounds *g)
   } else if (q->network) {
     append_ground(g, "the operators of the model file");
   } else if (q->similar) {
-    append_ground(g, "what %u similar app%s of yours needed", q->similar,
-                  q->similar == 1 ? "" : "s");
+    append_ground(g, "what %u similar app%s of yours needed", q->similar, ft_plural(q->similar));
   } else {
     append_ground(g, "%s of %u completed run%s", q->estimate->method, q->estimate->runs,
-                  q->estimate->runs == 1 ? "" : "s");
+                  ft_plural(q->estimate->runs));
   }
 }
 

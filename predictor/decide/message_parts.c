@@ -6,6 +6,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "predictor/core/text.h"
 #include "predictor/core/units.h"
 #include "predictor/decide/messages.h"
 
@@ -17,7 +18,7 @@ const char *ft_message_count(unsigned runs, unsigned completed, unsigned recorde
                              char out[FT_MESSAGE_COUNT])
 {
   int used = snprintf(out, FT_MESSAGE_COUNT, "%u %srun%s", runs,
-                      recorded > runs ? "comparable " : "", runs == 1 ? "" : "s");
+                      recorded > runs ? "comparable " : "", ft_plural(runs));
 
   if (recorded > runs)
     used += snprintf(out + used, FT_MESSAGE_COUNT - (size_t)used, " of %u", recorded);

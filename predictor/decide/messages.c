@@ -9,6 +9,7 @@
 #include <stdarg.h>
 #include <string.h>
 
+#include "predictor/core/text.h"
 #include "predictor/core/units.h"
 #include "predictor/decide/messages.h"
 #include "predictor/decide/sizing.h"
@@ -87,13 +88,13 @@ static void append_evidence(struct message *m)
   if (m->q->similar) {
     append_message_text(m, " (");
     if (runs)
-      append_message_text(m, "%u run%s, and ", runs, runs == 1 ? "" : "s");
+      append_message_text(m, "%u run%s, and ", runs, ft_plural(runs));
     append_message_text(m, "from %u similar app%s of yours)", m->q->similar,
-                        m->q->similar == 1 ? "" : "s");
+                        ft_plural(m->q->similar));
     return;
   }
   append_message_text(m, " (%u %srun%s", runs, m->q->imported_from ? "imported " : "",
-                      runs == 1 ? "" : "s");
+                      ft_plural(runs));
   if (m->q->pooled)
     append_message_text(m, " of all users");
   if (m->q->imported_from)
@@ -288,7 +289,7 @@ static void explain_step_limit(struct message *m)
   append_message_text(m,
                       "in %u run%s a step was killed at its own memory limit, which the job's --mem"
                       " does not change; change --mem of srun in the script",
-                      runs, runs == 1 ? "" : "s");
+                      runs, ft_plural(runs));
 }
 
 /* Returns whether the app may leak memory, also if the rule leak does not apply because the user

@@ -260,7 +260,7 @@ static bool explain_missing_run_times(const struct ft_placement_query *q,
     print_text_line(print, data, "%s: no recorded run time yet", q->submission->app);
   else
     print_text_line(print, data, "%s: %u recorded run%s, %son %.*s, which no listed partition has",
-                    q->submission->app, e->runtimes[0].runs, e->runtimes[0].runs == 1 ? "" : "s",
+                    q->submission->app, e->runtimes[0].runs, ft_plural(e->runtimes[0].runs),
                     e->runtime_count > 1 ? "mainly " : "", NAME - 1, e->runtimes[0].platform);
   return true;
 }

@@ -98,7 +98,7 @@ int ft_relative_learn(const struct ft_relative_table *t, const bool *keep,
   *m = (struct ft_relative_model){ .features = t->features, .platforms = t->platforms };
   if (t->platforms < 2)
     return ft_error_set(err, "times on %zu platform%s; a ratio takes two", t->platforms,
-                        t->platforms == 1 ? "" : "s");
+                        ft_plural(t->platforms));
   x = malloc(t->rows * (t->features + 1) * sizeof *x + 1);
   y = malloc(t->rows * t->platforms * sizeof *y + 1);
   group = malloc(t->rows * sizeof *group + 1);

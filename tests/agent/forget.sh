@@ -104,7 +104,7 @@ ok $? "the other app keeps its model"
 # ---- what could bring runs back
 
 is "$({ runs 1001 PLANTED 3 1; runs 1001 PLANTED 1 77; runs 1003 mine 1 78; } | import | head -1)" \
-  "$scratch/runs.csv: 1 runs, 4 forgotten runs skipped" "an import leaves out the same runs"
+  "$scratch/runs.csv: 1 run, 4 forgotten runs skipped" "an import leaves out the same runs"
 is "$(runs 1001 1001/train 3 1 | import | head -1)" "$scratch/runs.csv: 0 runs, 3 forgotten runs skipped" \
   "an import leaves them out under another name, too"
 is "$(found PLANTED)" "" "the imports leave no byte"

@@ -30,7 +30,7 @@ is "$(stat -c %a "$state/store.db")" 600 "only root may read the store"
 out=$(run import "$scratch/bad.txt")
 is $? 2 "one bad line rejects a file"
 out=$(run import --keep-going "$scratch/bad.txt")
-like "$out" ": 2 runs, 1 lines skipped" "with --keep-going bad lines are skipped and counted"
+like "$out" ": 2 runs, 1 line skipped" "with --keep-going bad lines are skipped and counted"
 is "$(wc -l <"$scratch/err")" 1 "the bad line is reported"
 
 printf 'app,uid,user,peak_mb\nplain,1,zoe,9\nna\303\257ve,1,zoe,9\nna\357ve,1,zoe,9\n' >"$scratch/names.csv"

@@ -81,8 +81,8 @@ static void check_config(struct ft_doctor *doctor, const char *file)
     ft_doctor_add(doctor, "foretell.conf", FT_FINDING_OK,
                   "%s, mode %s, failure_price %g, %d override%s, %d app%s", file,
                   ft_mode_name(doctor->config.policy.mode), doctor->config.policy.failure_price,
-                  (int)doctor->config.override_count, doctor->config.override_count == 1 ? "" : "s",
-                  (int)doctor->config.app_count, doctor->config.app_count == 1 ? "" : "s");
+                  (int)doctor->config.override_count, ft_plural(doctor->config.override_count),
+                  (int)doctor->config.app_count, ft_plural(doctor->config.app_count));
 }
 
 /* True if slurmd runs here: only hosts that run jobs need the samplers. */
@@ -268,7 +268,7 @@ static void report_unreadable_models(struct ft_doctor *doctor, unsigned users, u
     ft_doctor_add(doctor, "models", FT_FINDING_OK,
                   "of %u user%s; %u without an access control list, for whom foretell-learnd on "
                   "this host reads them",
-                  users, users == 1 ? "" : "s", unreadable);
+                  users, ft_plural(users), unreadable);
   else
     ft_doctor_add(doctor, "models", FT_FINDING_FAIL,
                   "%s is not readable by its user, and foretell-learnd does not run on this host: "
@@ -314,7 +314,7 @@ static void check_models(struct ft_doctor *doctor, const char *directory)
     report_unreadable_models(doctor, users, unreadable, example);
   else if (!bad)
     ft_doctor_add(doctor, "models", FT_FINDING_OK, "of %u user%s, each readable only by that user",
-                  users, users == 1 ? "" : "s");
+                  users, ft_plural(users));
 }
 
 static bool has_byte(int dirfd, const char *name)

@@ -327,7 +327,7 @@ static void print_fit_head(const struct ft_table *t, const struct options *o)
   if (t->skipped)
     (void)snprintf(skipped, sizeof skipped, ", %zu incomplete ones skipped", t->skipped);
   printf("%zu rows%s, %zu feature%s, %g of the rows held out, %lu seed%s\n", t->rows, skipped,
-         t->columns, t->columns == 1 ? "" : "s", o->test, o->seeds, o->seeds == 1 ? "" : "s");
+         t->columns, ft_plural(t->columns), o->test, o->seeds, ft_plural(o->seeds));
   printf("%-10s %10s %10s %8s %10s  equation\n", "method", "train", "test", "R2", "time");
 }
 

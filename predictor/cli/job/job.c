@@ -15,6 +15,7 @@
 #include "predictor/cli/job/job_next.h"
 #include "predictor/cli/job/job_nodes.h"
 #include "predictor/cli/store_access.h"
+#include "predictor/core/text.h"
 #include "predictor/core/units.h"
 #include "predictor/history/fields.h"
 #include "predictor/history/json.h"
@@ -162,7 +163,7 @@ static void print_requested(const ft_observation *o)
   }
   print_memory_request(o);
   if (o->cpus)
-    printf(", %" PRIu32 " CPU%s", o->cpus, o->cpus == 1 ? "" : "s");
+    printf(", %" PRIu32 " CPU%s", o->cpus, ft_plural(o->cpus));
   if (r->time_limit_seconds > 0)
     printf(", %s", show_seconds(r->time_limit_seconds, text));
   printf("\n");
@@ -177,7 +178,7 @@ static void print_predicted(const ft_observation *o)
   if (!o->submission.has_decision || !d->has_p50_bytes) {
     printf("nothing");
     if (o->submission.has_decision)
-      printf("; %" PRIu32 " completed run%s", d->runs, d->runs == 1 ? "" : "s");
+      printf("; %" PRIu32 " completed run%s", d->runs, ft_plural(d->runs));
     printf("\n");
     return;
   }
@@ -185,7 +186,7 @@ static void print_predicted(const ft_observation *o)
   if (d->has_p05_bytes && d->has_p95_bytes)
     printf(", 90 %% between %s and %s", show_amount(d->p05_bytes, text[1]),
            show_amount(d->p95_bytes, text[2]));
-  printf(" (%" PRIu32 " runs, ", d->runs);
+  printf(" (%" PRIu32 " run%s, ", d->runs, ft_plural(d->runs));
   ft_print_plain(d->method);
   printf(")\n");
 }
@@ -437,7 +438,7 @@ static int show_job_result(struct job *job)
   if (job->silent_agents && (job->running || !job->runs))
     (void)ft_print_error(job->name, FT_EXIT_DONE,
                          "no answer from %u node%s, whose running jobs are not shown",
-                         job->silent_agents, job->silent_agents == 1 ? "" : "s");
+                         job->silent_agents, ft_plural(job->silent_agents));
   if (!job->runs && job->records.elsewhere)
     return ft_print_error(job->name, FT_EXIT_NO, "%s: not running on this node; %s", job->word,
                           err.text);

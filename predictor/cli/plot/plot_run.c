@@ -149,8 +149,8 @@ static int draw_run(const struct ft_plot *plot, const char *name, struct run *ru
 
   if (length <= 0)
     x.high = 1;
-  (void)snprintf(subtitle, sizeof subtitle, "%zu sample%s in %s", run->count,
-                 run->count == 1 ? "" : "s", ft_units_show_seconds(length, took, sizeof took));
+  (void)snprintf(subtitle, sizeof subtitle, "%zu sample%s in %s", run->count, ft_plural(run->count),
+                 ft_units_show_seconds(length, took, sizeof took));
   ft_axis_fit(&x);
   (void)snprintf(note, sizeof note, "%s after %.3g %s",
                  ft_units_show_bytes((uint64_t)peak, shown, sizeof shown), peak_at / x.unit,

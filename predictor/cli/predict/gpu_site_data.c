@@ -13,6 +13,7 @@
 #include "predictor/cli/predict/gpu_site_data.h"
 #include "predictor/core/buf.h"
 #include "predictor/core/io.h"
+#include "predictor/core/text.h"
 #include "predictor/core/units.h"
 #include "predictor/estimate/gpu/mig_gres.h"
 #include "predictor/online/gpu_observations.h"
@@ -133,11 +134,10 @@ void ft_gpu_site_data_evidence(const struct ft_gpu_site_data *m, const struct ft
 
   if (memory->estimate.runs)
     (void)snprintf(runs, sizeof runs, ", %u run%s of it%s", memory->estimate.runs,
-                   memory->estimate.runs == 1 ? "" : "s",
-                   m->run_count ? " and others on this GPU" : "");
+                   ft_plural(memory->estimate.runs), m->run_count ? " and others on this GPU" : "");
   else if (m->run_count)
     (void)snprintf(runs, sizeof runs, ", %zu run%s of networks on this GPU", m->run_count,
-                   m->run_count == 1 ? "" : "s");
+                   ft_plural(m->run_count));
   else if (gpu && !gpu->measured)
     (void)snprintf(runs, sizeof runs, ", no recorded run on this GPU");
   (void)snprintf(out, size, "by its operators%s%s%s", runs, loops,

@@ -92,7 +92,7 @@ static void warn_zero_times(const struct ft_relative_table *t, const char *comma
 {
   if (t->zeros)
     (void)ft_print_error(command, 0, "skipped %zu time%s of 0 (not measured)", t->zeros,
-                         t->zeros == 1 ? "" : "s");
+                         ft_plural(t->zeros));
 }
 
 /* ---- JSON ---- */
@@ -329,8 +329,7 @@ static int run_which(const struct options *o, const struct ft_relative_table *t)
                             json_pack("{s:s, s:I, s:I}", "app", t->label[which[k]], "row",
                                       (json_int_t)which[k], "stands_for", (json_int_t)share[k]));
     else
-      printf("%-40s stands for %zu row%s\n", t->label[which[k]], share[k],
-             share[k] == 1 ? "" : "s");
+      printf("%-40s stands for %zu row%s\n", t->label[which[k]], share[k], ft_plural(share[k]));
   if (rows)
     status = ft_json_print(json_pack("{s:s, s:O}", "from", t->platform[from], "which", rows));
 out:
