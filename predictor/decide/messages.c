@@ -287,8 +287,9 @@ static void explain_step_limit(struct message *m)
 
   start_message_line(m);
   append_message_text(m,
-                      "in %u run%s a step was killed at its own memory limit, which the job's --mem"
-                      " does not change; change --mem of srun in the script",
+                      "in %u run%s a step or a container was killed at its own memory limit,"
+                      " which the job's --mem does not change; change that of srun or of the"
+                      " container",
                       runs, ft_plural(runs));
 }
 

@@ -250,7 +250,7 @@ static void choose_action(const struct ft_decision_input *q, struct ft_sizing *s
   else if (sizing->action == FT_ACTION_LEAVE && sizing->too_low && !q->interactive)
     set_action(sizing, FT_ACTION_WARN, "the limit is less than the likely need");
   else if (sizing->action == FT_ACTION_LEAVE && q->facts && q->facts->lately_step_limited)
-    set_action(sizing, FT_ACTION_WARN, "a step was killed at its own memory limit");
+    set_action(sizing, FT_ACTION_WARN, "a step or a container was killed at its own memory limit");
 }
 
 static bool changes_request(ft_action action)

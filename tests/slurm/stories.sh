@@ -297,7 +297,7 @@ story_step() { # USER
   done
   is "$most" 400 "$user: a step's own limit does not raise the job's, which is larger"
   is "$outcome $(observed "$id" "killed_at_bytes >> 20")" "out_of_memory 100" "$user: the run is stored as killed at the step's limit"
-  like "$err" "in [0-9]+ runs a step was killed at its own memory limit, which the job's --mem does not change" \
+  like "$err" "in [0-9]+ runs a step or a container was killed at its own memory limit, which the job's --mem does not change" \
     "$user: the message states that the job's memory is no remedy"
 }
 

@@ -52,7 +52,28 @@ job_folder() {
   sed -nE 's,^0::.*/([^/]+)/step_batch/.*,\1,p' slurm-"$1".out
 }
 
-play_begin
+# A container as podman makes it, a cgroup below the task's with a limit of its own: which one killed is told apart.
+container() {
+  cat >contain.sh <<'END'
+#!/bin/bash
+cd /sys/fs/cgroup"$(sed -n 's/^0:://p' /proc/self/cgroup)" && mkdir own box && echo $$ >own/cgroup.procs &&
+  echo +memory >cgroup.subtree_control && echo 60M >box/memory.max || exit 9
+bash -c 'echo $$ >box/cgroup.procs && exec "$@"' box "$@"
+END
+  submit sbatch --parsable --output=contain.out --mem=300M --predict-app=box contain.sh "$hog" --mib 100 --seconds 2
+  job_wait "$id" >/dev/null
+  diag "$(cat contain.out)"
+  wait_observed "$id"
+  wait_until 10 test_out_of_memory "$id"
+  ok $? "a container's process runs out of memory"
+  between "$(($(observed "$id" 'coalesce(killed_at_bytes, 0)') >> 20))" 50 62 "it was killed at the container's limit"
+  like "$("$foretell" job --state="$FT_STATE" "$id")" 'killed at [56][0-9.]+ MiB by the limit of a step or a container' \
+    "foretell job tells it apart"
+  submit_held --predict-mem=raise --mem=300M --predict-app=box contain.sh "$hog" --mib 100 --seconds 2
+  is "$(requested_mem "$id")" 300M "a container's limit raises no request that is larger"
+  like "$err" "in 1 run a step or a container was killed at its own memory limit" "and the message names it"
+}
+
 # gather LAYOUT: prints the files that the samplers read of a job with a step, for run.sh to store
 gather() {
   [ -n "${FT_GATHER-}" ] || return 0
@@ -66,6 +87,7 @@ gather() {
   job_wait "$id" >/dev/null
 }
 
+play_begin
 release=$(scontrol --version | sed -nE 's/.* ([0-9]+\.[0-9]+)\..*/\1/p')
 like "$(cat "$scratch/etc/cgroup.conf")" cgroup/v2 "the guest has cgroup v2 only"
 submit sbatch --parsable --mem=80M --predict-app=little \
@@ -88,6 +110,7 @@ steps "${layout%%[0-9_]*}"
 gather "$release"
 story
 story_of_limits
+container
 
 # cgroups named by job number, which 26.05.2 has as an option
 if ! [[ $release < 26.05 ]]; then
