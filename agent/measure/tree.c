@@ -129,7 +129,7 @@ static int open_statm(struct ft_measure *measure, pid_t pid)
   char name[32];
   int fd;
 
-  if (measure->descriptors >= measure->descriptors_limit)
+  if (!ft_measure_may_keep(measure))
     return -1;
   snprintf(name, sizeof name, "%d/statm", (int)pid);
   fd = ft_proc_open(measure->proc_fd, name);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* How often the files of a tree's cgroup are read. */
+/* How often the files of a tree's cgroup are read, and the descriptors that they need. */
 #include "config.h"
 
 #include "tests/unit/node.h"
@@ -45,10 +45,28 @@ static void a_constant_usage_is_read_once_a_second_and_loses_no_peak(void **stat
   (void)scratch_remove(node.folder);
 }
 
+static void descriptors_of_processes_leave_room_for_those_of_cgroups(void **state)
+{
+  struct node node;
+
+  (void)state;
+  memset(&node, 0, sizeof node);
+  fixture_make("proc-v2", node.folder);
+  node_open(&node, FT_RULE_CGROUP);
+  node.measure->descriptors_limit = 20;
+  assert_true(ft_measure_may_keep(node.measure));
+  node.measure->descriptors = 11;
+  assert_false(ft_measure_may_keep(node.measure));
+  node.measure->descriptors = 0;
+  node_close(&node);
+  (void)scratch_remove(node.folder);
+}
+
 int main(void)
 {
   const struct CMUnitTest tests[] = {
     cmocka_unit_test(a_constant_usage_is_read_once_a_second_and_loses_no_peak),
+    cmocka_unit_test(descriptors_of_processes_leave_room_for_those_of_cgroups),
   };
 
   return cmocka_run_group_tests(tests, NULL, NULL);
