@@ -29,12 +29,12 @@
 /* The same while the usage is constant, once memory.stat, which may be two seconds old (read_stat),
  * accounts for all of it: at its limit a tree may still exchange cache for shared memory. */
 #define STAT_LAG_SECONDS 3.0
-#define STAT_IDLE_SECONDS 30.0
+#define STAT_IDLE_SECONDS 60.0
 
 /* A usage that was constant for so long is read only every IDLE_READ_SECONDS while no process of
  * the tree changes, if the kernel keeps its maximum. By judgement. */
 #define IDLE_SECONDS 1.0
-#define IDLE_READ_SECONDS 1.0
+#define IDLE_READ_SECONDS 2.0
 
 /* First interval between searches for a tree's cgroup; doubled each time. */
 #define SEARCH_FIRST_SECONDS 0.2

@@ -13,7 +13,7 @@ static void put(const struct node *node, const char *file, const char *text)
   fixture_put(node->folder, file, text, strlen(text));
 }
 
-static void a_constant_usage_is_read_once_a_second_and_loses_no_peak(void **state)
+static void a_constant_usage_is_read_less_often_and_loses_no_peak(void **state)
 {
   struct timespec pause = { 0, 100000000 };
   struct ft_error err;
@@ -65,7 +65,7 @@ static void descriptors_of_processes_leave_room_for_those_of_cgroups(void **stat
 int main(void)
 {
   const struct CMUnitTest tests[] = {
-    cmocka_unit_test(a_constant_usage_is_read_once_a_second_and_loses_no_peak),
+    cmocka_unit_test(a_constant_usage_is_read_less_often_and_loses_no_peak),
     cmocka_unit_test(descriptors_of_processes_leave_room_for_those_of_cgroups),
   };
 
