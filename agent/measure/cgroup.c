@@ -19,10 +19,22 @@
 #include "agent/measure/cgroup.h"
 #include "predictor/core/io.h"
 
-/* Fraction of a core for reading memory.stat, for which the kernel sums the counts of all CPUs. */
+/* Fraction of a core for reading memory.stat, for which the kernel sums the counts of all CPUs: of
+ * one tree, and at most of all. Unused time is saved for up to STAT_SAVED_SECONDS. By judgement. */
 #define STAT_BUDGET 0.001
-#define STAT_CREDIT_LIMIT 0.05
-#define STAT_SECONDS 1.0 /* maximum interval of reads: the cache must be known near a peak */
+#define STAT_NODE_BUDGET 0.01
+#define STAT_SAVED_SECONDS 50.0
+/* Maximum interval of reads: the cache must be known near a peak. */
+#define STAT_SECONDS 1.0
+/* The same while the usage is constant, once memory.stat, which may be two seconds old (read_stat),
+ * accounts for all of it: at its limit a tree may still exchange cache for shared memory. */
+#define STAT_LAG_SECONDS 3.0
+#define STAT_IDLE_SECONDS 60.0
+
+/* A usage that was constant for so long is read only every IDLE_READ_SECONDS while no process of
+ * the tree changes, if the kernel keeps its maximum. By judgement. */
+#define IDLE_SECONDS 1.0
+#define IDLE_READ_SECONDS 2.0
 
 /* First interval between searches for a tree's cgroup; doubled each time. */
 #define SEARCH_FIRST_SECONDS 0.2
@@ -42,7 +54,9 @@ struct cgroup {
   double peak_before;    /* the kernel's peak when the cgroup was found */
   double peak_bytes, limit_bytes;
   double max_cache, max_swap, max_hugetlb, max_shmem;
-  double credit, last_sample, next_stat;
+  double usage_bytes;        /* at the latest read */
+  double changed, next_read; /* times of its last change and of the next read */
+  double credit, last_read, next_stat;
 };
 
 static bool cgroup_probe(struct ft_measure *measure, struct ft_measure_report *report)
@@ -160,6 +174,7 @@ static void enter(struct ft_tree *tree, struct cgroup *cgroup, const char *path)
   cgroup->kmem_fd = v1 ? open_file(measure, cgroup->folder, "memory.kmem.usage_in_bytes") : -1;
   if (!v1)
     open_hugetlb(measure, cgroup);
+  cgroup->next_read = 0;
   cgroup->peak_before = -1;
   if (cgroup->peak_fd >= 0 && ft_proc_reread(cgroup->peak_fd, text, sizeof text) > 0)
     ft_proc_number(text, &cgroup->peak_before);
@@ -197,19 +212,24 @@ static void search(struct ft_tree *tree, struct cgroup *cgroup)
   enter(tree, cgroup, path);
 }
 
+/* Returns the fraction of a core that a tree may use for reading memory.stat. */
+static double stat_budget(const struct ft_measure *measure)
+{
+  return fmin(STAT_BUDGET, STAT_NODE_BUDGET / (double)measure->tree_count);
+}
+
 static int cgroup_open(struct ft_measure *measure, struct ft_tree *tree, void *state)
 {
   struct cgroup *cgroup = state;
 
-  (void)measure;
   cgroup->usage_fd = cgroup->stat_fd = cgroup->peak_fd = cgroup->swap_fd = cgroup->kmem_fd = -1;
   for (size_t i = 0; i < HUGETLB_LIMIT; i++)
     cgroup->hugetlb_fds[i] = -1;
   cgroup->peak_bytes = cgroup->limit_bytes = cgroup->max_cache = -1;
   cgroup->max_swap = cgroup->max_hugetlb = cgroup->max_shmem = -1;
   cgroup->search_interval = SEARCH_FIRST_SECONDS;
-  cgroup->credit = STAT_CREDIT_LIMIT;
-  cgroup->last_sample = tree->started;
+  cgroup->credit = STAT_SAVED_SECONDS * stat_budget(measure);
+  cgroup->last_read = tree->started;
   return 0;
 }
 
@@ -312,7 +332,7 @@ FT_HOT static void cgroup_sample(struct ft_measure *measure, struct ft_tree *tre
                                  struct ft_sample *sample)
 {
   struct cgroup *cgroup = state;
-  double start;
+  double start, constant, budget = stat_budget(measure);
 
   if (!cgroup->job && measure->now >= cgroup->next_search) {
     search(tree, cgroup);
@@ -323,6 +343,10 @@ FT_HOT static void cgroup_sample(struct ft_measure *measure, struct ft_tree *tre
   }
   if (!tree->cgroup)
     return;
+  if (!tree->changed && measure->now < cgroup->next_read) {
+    sample->charge_bytes = cgroup->usage_bytes;
+    return;
+  }
   sample->charge_bytes = reread_number(cgroup->usage_fd);
   if (sample->charge_bytes < 0) {
     /* the cgroup was removed with its processes */
@@ -330,18 +354,27 @@ FT_HOT static void cgroup_sample(struct ft_measure *measure, struct ft_tree *tre
     return;
   }
   read_peak(cgroup);
-  cgroup->credit += (measure->now - cgroup->last_sample) * STAT_BUDGET;
-  if (cgroup->credit > STAT_CREDIT_LIMIT)
-    cgroup->credit = STAT_CREDIT_LIMIT;
-  cgroup->last_sample = measure->now;
+  if (tree->changed || sample->charge_bytes != cgroup->usage_bytes) {
+    cgroup->changed = measure->now;
+    cgroup->next_stat = fmin(cgroup->next_stat, measure->now + STAT_SECONDS);
+  }
+  cgroup->usage_bytes = sample->charge_bytes;
+  constant = measure->now - cgroup->changed;
+  cgroup->next_read =
+      constant >= IDLE_SECONDS && cgroup->peak_bytes >= 0 ? measure->now + IDLE_READ_SECONDS : 0;
+  cgroup->credit = fmin(cgroup->credit + (measure->now - cgroup->last_read) * budget,
+                        STAT_SAVED_SECONDS * budget);
+  cgroup->last_read = measure->now;
   /* usage less cache is at most the usage: below the known peak there is no new one */
-  if (cgroup->credit <= 0 || (sample->charge_bytes <= tree->max.charge_less_cache_bytes &&
+  if (cgroup->credit <= 0 || ((constant >= STAT_LAG_SECONDS ||
+                               sample->charge_bytes <= tree->max.charge_less_cache_bytes) &&
                               measure->now < cgroup->next_stat))
     return;
   start = ft_io_monotonic();
   read_stat(tree, cgroup, sample);
   cgroup->credit -= ft_io_monotonic() - start;
-  cgroup->next_stat = measure->now + STAT_SECONDS;
+  cgroup->next_stat =
+      measure->now + (constant < STAT_LAG_SECONDS ? STAT_SECONDS : STAT_IDLE_SECONDS);
 }
 
 /*

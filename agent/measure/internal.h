@@ -102,7 +102,7 @@ struct ft_measure {
   uint32_t sample_count;
   bool own_proc; /* proc_fd is the running kernel's /proc, of this pid namespace */
   bool new_pids; /* pids were allocated since the previous scan, or that is unknown */
-  size_t descriptors, descriptors_limit; /* open statm descriptors, and their limit */
+  size_t descriptors, descriptors_limit; /* of statm and perf events; see ft_measure_may_keep */
   struct ft_measure_report reports[FT_SAMPLERS_LIMIT];
   size_t report_count;
   struct ft_tree **trees;
@@ -185,6 +185,10 @@ struct ft_tree {
   void *states[FT_SAMPLERS_LIMIT]; /* index of the sampler's report; NULL: the sampler does not work
                                     */
 };
+
+/* Whether one more descriptor of a process may be kept open. The limit leaves room for those of
+ * each tree's cgroup, without which its memory usage would not be measured at all. */
+bool ft_measure_may_keep(const struct ft_measure *measure);
 
 /* Opens the file NAME below FD for repeated reads, without blocking. Returns -1 with errno. */
 int ft_proc_open(int fd, const char *name);

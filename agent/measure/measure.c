@@ -38,8 +38,10 @@ _Static_assert(SAMPLERS <= FT_SAMPLERS_LIMIT, "internal.h has room for every sam
 /* Maximum number of reporting pids per tree. */
 #define ENDS_LIMIT 65536
 
-/* Descriptors reserved for the rest of the process. */
+/* Descriptors reserved for the rest of the process, and for each tree's cgroup: five files and
+ * HUGETLB_LIMIT (cgroup.c). */
 #define DESCRIPTORS_RESERVED 256
+#define DESCRIPTORS_PER_TREE 9
 
 FT_HOT void ft_most(double *max, double value)
 {
@@ -79,6 +81,12 @@ static size_t descriptors_limit(void)
   if (getrlimit(RLIMIT_NOFILE, &limit) < 0 || limit.rlim_cur <= DESCRIPTORS_RESERVED)
     return 0;
   return limit.rlim_cur == RLIM_INFINITY ? SIZE_MAX : limit.rlim_cur - DESCRIPTORS_RESERVED;
+}
+
+bool ft_measure_may_keep(const struct ft_measure *measure)
+{
+  return measure->descriptors + DESCRIPTORS_PER_TREE * measure->tree_count <
+         measure->descriptors_limit;
 }
 
 struct ft_measure *ft_measure_open(const struct ft_measure_settings *settings,

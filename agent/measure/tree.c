@@ -43,13 +43,16 @@
  * after REST_READS at one in REST_PERIOD (at 10 Hz every 2 s, after 20 s more every 10 s). As soon
  * as it differs, its high water mark is read, which covers the time between. If one has grown by
  * GROWTH_FRACTION all are read, because the ranks of one program grow together, and their sum
- * follows from no high water mark.
+ * follows from no high water mark. So in a tree of many, one read in REST_SPACING samples is enough
+ * (at 10 Hz one a second), until each is read at one sample in REST_PERIOD_LONGEST.
  */
 #define IDLE_READS 10
 #define IDLE_PERIOD 20
 #define IDLE_PERIOD_SECONDS 2.0 /* maximum time between two reads of an idle process */
 #define REST_READS 20
 #define REST_PERIOD 100
+#define REST_SPACING 10
+#define REST_PERIOD_LONGEST 300
 #define GROWTH_FRACTION (1.0 / 64)
 
 /* Returns the entry of PID if it is a member that has not ended; else NULL. */
@@ -126,7 +129,7 @@ static int open_statm(struct ft_measure *measure, pid_t pid)
   char name[32];
   int fd;
 
-  if (measure->descriptors >= measure->descriptors_limit)
+  if (!ft_measure_may_keep(measure))
     return -1;
   snprintf(name, sizeof name, "%d/statm", (int)pid);
   fd = ft_proc_open(measure->proc_fd, name);
@@ -394,17 +397,29 @@ static bool is_due(const struct ft_measure *measure, uint32_t number)
   return (int32_t)(measure->sample_count - number) >= 0;
 }
 
-/* Sets the sample at which POLL is read next. Processes with the same period are read at different
- * samples, by their pids. */
-static void schedule_read(const struct ft_measure *measure, struct ft_poll_state *poll)
+/* Returns the number of samples between two reads of a process of TREE at rest. */
+static uint32_t rest_period(const struct ft_tree *tree)
 {
-  uint32_t period = poll->unchanged_reads < REST_READS ? IDLE_PERIOD : REST_PERIOD;
+  size_t period = tree->count * REST_SPACING;
+
+  if (period > REST_PERIOD_LONGEST)
+    return REST_PERIOD_LONGEST;
+  return period < REST_PERIOD ? REST_PERIOD : (uint32_t)period;
+}
+
+/* Sets the sample at which POLL, of TREE, is read next. Processes with the same period are read at
+ * different samples: Fibonacci hashing spreads consecutive pids evenly over the period (Knuth, The
+ * Art of Computer Programming, volume 3, section 6.4). */
+static void schedule_read(const struct ft_tree *tree, struct ft_poll_state *poll)
+{
+  const struct ft_measure *measure = tree->measure;
+  uint32_t period = poll->unchanged_reads < REST_READS ? IDLE_PERIOD : rest_period(tree), phase;
 
   if (poll->unchanged_reads < IDLE_READS ||
       measure->settings.seconds * IDLE_PERIOD > IDLE_PERIOD_SECONDS)
     period = 1;
-  poll->next_read =
-      measure->sample_count + period - (measure->sample_count + (uint32_t)poll->pid) % period;
+  phase = (uint32_t)((uint64_t)((uint32_t)poll->pid * 2654435769U) * period >> 32);
+  poll->next_read = measure->sample_count + period - (measure->sample_count + phase) % period;
 }
 
 FT_HOT void ft_tree_look_at(struct ft_tree *tree, size_t index)
@@ -424,7 +439,7 @@ FT_HOT void ft_tree_look_at(struct ft_tree *tree, size_t index)
     poll->statm_hash = hash;
     take_into_tree(tree, index, text, length);
   }
-  schedule_read(measure, poll);
+  schedule_read(tree, poll);
 }
 
 void ft_tree_look_at_rest(struct ft_tree *tree)
@@ -456,7 +471,7 @@ bool ft_tree_was_stopped(const struct ft_tree *tree)
 FT_HOT static void read_due(struct ft_tree *tree)
 {
   const struct ft_measure *measure = tree->measure;
-  uint32_t wait = REST_PERIOD;
+  uint32_t wait = REST_PERIOD_LONGEST;
 
   for (size_t i = 0; i < tree->count; i++) {
     if (is_due(measure, tree->polls[i].next_read))

@@ -6,11 +6,17 @@
  * its environment alone assigns to its job. As on a node, another process forks the jobs: a fork by
  * the one that is measured would copy its page tables, and the copies' faults would be counted.
  *
- *   task_start [JOBS [PROCESSES]]    100 and 20
+ *   task_start [JOBS [PROCESSES [CGROUP]]]    100 and 20
+ *
+ * With CGROUP, an existing cgroup of the memory controller (version 1), each job has a cgroup of
+ * its own below it, laid out as Slurm's, and a slurmstepd, which is not measured: task_start 1000
+ * 20 /sys/fs/cgroup/memory
  */
 #include "config.h"
 
+#include <errno.h>
 #include <fcntl.h>
+#include <limits.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -18,6 +24,7 @@
 #include <sys/prctl.h>
 #include <sys/resource.h>
 #include <sys/socket.h>
+#include <sys/stat.h>
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
@@ -27,7 +34,13 @@
 #include "predictor/core/sort.h"
 #include "predictor/core/text.h"
 
-enum { STARTS = 50, SAMPLES = 400, SETTLING_SAMPLES = 400, TASK_PROCESSES = 4 };
+enum {
+  STARTS = 50,
+  SAMPLES = 400,
+  SETTLING_SAMPLES = 400,
+  TASK_PROCESSES = 4,
+  REMOVAL_TRIES = 1000
+};
 /* Seconds between samples: the agent's default (sample_hz = 10). */
 #define SAMPLE_SECONDS 0.1
 
@@ -79,24 +92,92 @@ static void begin_daemon(const char *mark)
   _exit(1);
 }
 
+/* Below it each job has a cgroup; NULL: none. */
+static const char *cgroup_root;
+
+/* Levels of a job's cgroup: of the job, of the slurmstepd of its step, of its task. */
+static const char *const cgroup_levels[] = { "", "/step_0", "/step_0/task_0" };
+enum { LEVEL_STEP = 1, LEVEL_TASK = 2, LEVELS = 3 };
+
+/* Writes the path of FILE in JOB's cgroup of LEVEL to OUT; of the cgroup itself if FILE is empty.
+ */
+static void cgroup_path(uint64_t job, size_t level, const char *file, char out[PATH_MAX])
+{
+  (void)snprintf(out, PATH_MAX, "%s/foretell-bench-%u%s%s", cgroup_root, (unsigned)job,
+                 cgroup_levels[level], file);
+}
+
+/* Makes JOB's cgroups. */
+static void make_cgroups(uint64_t job)
+{
+  char path[PATH_MAX];
+
+  for (size_t level = 0; level < LEVELS; level++) {
+    cgroup_path(job, level, "", path);
+    if (mkdir(path, 0755) < 0)
+      perror(path);
+  }
+}
+
+/* Moves this process to JOB's cgroup of LEVEL. */
+static void enter_cgroup(uint64_t job, size_t level)
+{
+  char path[PATH_MAX];
+  int fd;
+
+  cgroup_path(job, level, "/cgroup.procs", path);
+  fd = open(path, O_WRONLY | O_CLOEXEC);
+  if (fd < 0 || write(fd, "0", 1) != 1) {
+    perror(path);
+    _exit(1);
+  }
+  close(fd);
+}
+
+/* Removes JOB's cgroups as soon as its processes have ended. */
+static void remove_cgroups(uint64_t job)
+{
+  char path[PATH_MAX];
+
+  for (size_t level = LEVELS; level-- > 0;) {
+    cgroup_path(job, level, "", path);
+    for (int i = 0; i < REMOVAL_TRIES && rmdir(path) < 0 && errno == EBUSY; i++)
+      usleep(10000);
+  }
+}
+
 /* Writes the environment variable of JOB to OUT. */
 static void job_mark(uint64_t job, char out[64])
 {
   (void)snprintf(out, 64, "SLURM_JOB_ID=%u", (unsigned)job);
 }
 
-/* Begins a job of COUNT processes in a session of its own. Returns the pid of its root. */
-static pid_t begin_job(const char *mark, uint64_t count, bool has_daemon)
+/* What the process that forks the jobs is to do. */
+struct order {
+  pid_t end;    /* kill and reap this root; 0: begin a job, of: */
+  uint64_t job; /* its number */
+  uint64_t count;
+  bool has_daemon;
+};
+
+/* Begins the job of ORDER in a session of its own. Returns the pid of its root. */
+static pid_t begin_job(const struct order *order)
 {
   pid_t parent = getpid(), root = fork(), child;
+  char mark[64];
 
   if (root)
     return root;
   setsid();
   end_with(parent);
+  if (cgroup_root) {
+    prctl(PR_SET_NAME, "task");
+    enter_cgroup(order->job, LEVEL_TASK);
+  }
+  job_mark(order->job, mark);
   parent = getpid();
-  for (uint64_t i = 1; i < count; i++) {
-    bool is_daemon = has_daemon && i == 1;
+  for (uint64_t i = 1; i < order->count; i++) {
+    bool is_daemon = order->has_daemon && i == 1;
 
     child = fork();
     if (child == 0) {
@@ -112,19 +193,36 @@ static pid_t begin_job(const char *mark, uint64_t count, bool has_daemon)
   return 0;
 }
 
-/* What the process that forks the jobs is to do. */
-struct order {
-  pid_t end;    /* kill and reap this root; 0: begin a job, of: */
-  uint64_t job; /* its number */
-  uint64_t count;
-  bool has_daemon;
-};
+/* Begins the job of ORDER below a process in the place of its slurmstepd, which ends with it.
+ * Returns the pid of the job's root; -1 on error. */
+static pid_t begin_job_in_cgroup(const struct order *order)
+{
+  pid_t parent = getpid(), root = -1;
+  int ends[2];
+
+  make_cgroups(order->job);
+  if (pipe2(ends, O_CLOEXEC) < 0)
+    return -1;
+  if (fork() == 0) {
+    end_with(parent);
+    prctl(PR_SET_NAME, "slurmstepd");
+    enter_cgroup(order->job, LEVEL_STEP);
+    root = begin_job(order);
+    (void)!write(ends[1], &root, sizeof root);
+    waitpid(root, NULL, 0);
+    _exit(0);
+  }
+  close(ends[1]);
+  if (read(ends[0], &root, sizeof root) != sizeof root)
+    root = -1;
+  close(ends[0]);
+  return root;
+}
 
 /* Executes the orders that arrive at FD, and replies to each with the pid of the job's root. */
 static void fork_jobs(int fd, pid_t parent)
 {
   struct order order;
-  char mark[64];
 
   end_with(parent);
   while (read(fd, &order, sizeof order) == sizeof order) {
@@ -132,10 +230,9 @@ static void fork_jobs(int fd, pid_t parent)
 
     if (root) {
       kill(root, SIGKILL);
-      waitpid(root, NULL, 0);
+      waitpid(-1, NULL, 0);
     } else {
-      job_mark(order.job, mark);
-      root = begin_job(mark, order.count, order.has_daemon);
+      root = cgroup_root ? begin_job_in_cgroup(&order) : begin_job(&order);
     }
     if (write(fd, &root, sizeof root) != sizeof root)
       break;
@@ -209,6 +306,7 @@ int main(int argc, char **argv)
   struct ft_error err;
   int forking;
 
+  cgroup_root = argc > 3 ? argv[3] : NULL;
   if (pipe2(until_end, O_CLOEXEC) < 0 || (forking = start_forking()) < 0) {
     fprintf(stderr, "task_start: no pipe or no process\n");
     return 3;
@@ -274,5 +372,9 @@ int main(int argc, char **argv)
     ft_tree_close(trees[i], NULL);
   ft_measure_close(measure);
   free(trees);
+  close(forking);
+  close(until_end[1]);
+  for (uint64_t i = 1; cgroup_root && i <= jobs + STARTS; i++)
+    remove_cgroups(i);
   return 0;
 }

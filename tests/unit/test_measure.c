@@ -544,7 +544,7 @@ static void a_parent_that_ended_unnoticed_inherits_nothing(void **state)
   poll = &node.tree->polls[ft_tree_find(node.tree, 2110) - node.tree->members];
   poll->unchanged_reads = 1000;
   poll->details_due = 1e9F;
-  node.measure->sample_count = (uint32_t)(20 * 1000 - 2110);
+  poll->next_read = node.measure->sample_count + 10;
   ft_measure_sample(node.measure);
   node_look(&node);
   node_finish(&node);

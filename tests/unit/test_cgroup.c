@@ -1,0 +1,73 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* How often the files of a tree's cgroup are read, and the descriptors that they need. */
+#include "config.h"
+
+#include "tests/unit/node.h"
+
+#include <time.h>
+
+#define SCOPE "sys/fs/cgroup/system.slice/run-rfe2.scope/"
+
+static void put(const struct node *node, const char *file, const char *text)
+{
+  fixture_put(node->folder, file, text, strlen(text));
+}
+
+static void a_constant_usage_is_read_less_often_and_loses_no_peak(void **state)
+{
+  struct timespec pause = { 0, 100000000 };
+  struct ft_error err;
+  struct node node;
+
+  (void)state;
+  memset(&node, 0, sizeof node);
+  fixture_make("proc-v2", node.folder);
+  node_open(&node, FT_RULE_CGROUP);
+  assert_int_equal(ft_tree_add_root(node.tree, 950, 0, false, &err), 0);
+  ft_measure_sample(node.measure);
+  put(&node, SCOPE "memory.peak", "209715200\n");
+  for (int i = 0; i < 15; i++) {
+    ft_measure_sample(node.measure);
+    nanosleep(&pause, NULL);
+  }
+  ft_measure_sample(node.measure);
+  put(&node, SCOPE "memory.current", "150000000\n");
+  ft_measure_sample(node.measure);
+  assert_near(ft_tree_latest(node.tree)->charge_bytes, 104857600, 0);
+  /* at once when a process has changed: an idle one is read at one of 20 samples */
+  put(&node, "proc/951/statm", "61000 21000 500 20 0 30500 0\n");
+  for (int i = 0; i < 20; i++)
+    ft_measure_sample(node.measure);
+  assert_near(ft_tree_latest(node.tree)->charge_bytes, 150000000, 0);
+  put(&node, SCOPE "memory.peak", "300000000\n");
+  node_close(&node);
+  assert_int_equal(node.seen.charge_bytes, 300000000);
+  (void)scratch_remove(node.folder);
+}
+
+static void descriptors_of_processes_leave_room_for_those_of_cgroups(void **state)
+{
+  struct node node;
+
+  (void)state;
+  memset(&node, 0, sizeof node);
+  fixture_make("proc-v2", node.folder);
+  node_open(&node, FT_RULE_CGROUP);
+  node.measure->descriptors_limit = 20;
+  assert_true(ft_measure_may_keep(node.measure));
+  node.measure->descriptors = 11;
+  assert_false(ft_measure_may_keep(node.measure));
+  node.measure->descriptors = 0;
+  node_close(&node);
+  (void)scratch_remove(node.folder);
+}
+
+int main(void)
+{
+  const struct CMUnitTest tests[] = {
+    cmocka_unit_test(a_constant_usage_is_read_less_often_and_loses_no_peak),
+    cmocka_unit_test(descriptors_of_processes_leave_room_for_those_of_cgroups),
+  };
+
+  return cmocka_run_group_tests(tests, NULL, NULL);
+}
