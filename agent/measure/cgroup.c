@@ -31,9 +31,8 @@
 #define STAT_LAG_SECONDS 3.0
 #define STAT_IDLE_SECONDS 60.0
 
-/* A usage that was constant for so long is read only every IDLE_READ_SECONDS while no process of
- * the tree changes, if the kernel keeps its maximum. By judgement. */
-#define IDLE_SECONDS 1.0
+/* A usage that was constant for STAT_LAG_SECONDS, as were the processes' sizes, is read only so often while no process of the tree
+ * changes, if the kernel keeps its maximum. By judgement. */
 #define IDLE_READ_SECONDS 2.0
 
 /* First interval between searches for a tree's cgroup; doubled each time. */
@@ -354,14 +353,15 @@ FT_HOT static void cgroup_sample(struct ft_measure *measure, struct ft_tree *tre
     return;
   }
   read_peak(cgroup);
-  if (tree->changed || sample->charge_bytes != cgroup->usage_bytes) {
+  if (tree->memory_changed > cgroup->last_read || sample->charge_bytes != cgroup->usage_bytes) {
     cgroup->changed = measure->now;
     cgroup->next_stat = fmin(cgroup->next_stat, measure->now + STAT_SECONDS);
   }
   cgroup->usage_bytes = sample->charge_bytes;
   constant = measure->now - cgroup->changed;
-  cgroup->next_read =
-      constant >= IDLE_SECONDS && cgroup->peak_bytes >= 0 ? measure->now + IDLE_READ_SECONDS : 0;
+  cgroup->next_read = constant >= STAT_LAG_SECONDS && cgroup->peak_bytes >= 0
+                          ? measure->now + IDLE_READ_SECONDS
+                          : 0;
   cgroup->credit = fmin(cgroup->credit + (measure->now - cgroup->last_read) * budget,
                         STAT_SAVED_SECONDS * budget);
   cgroup->last_read = measure->now;

@@ -26,7 +26,7 @@ static void a_constant_usage_is_read_less_often_and_loses_no_peak(void **state)
   assert_int_equal(ft_tree_add_root(node.tree, 950, 0, false, &err), 0);
   ft_measure_sample(node.measure);
   put(&node, SCOPE "memory.peak", "209715200\n");
-  for (int i = 0; i < 15; i++) {
+  for (int i = 0; i < 35; i++) {
     ft_measure_sample(node.measure);
     nanosleep(&pause, NULL);
   }
