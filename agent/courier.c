@@ -24,6 +24,7 @@
 #include "agent/route.h"
 #include "agent/spool.h"
 #include "predictor/core/io.h"
+#include "predictor/record/state_files.h"
 
 /* Deadlines of a request: to connect, and until the reply is complete, which the learner may hold
  * for FT_EXCHANGE_HOLD_SECONDS. By judgement. */
@@ -116,7 +117,8 @@ static bool sync_spool(void)
     if (entry->d_name[0] != '.' && fstatat(dirfd(folder), entry->d_name, &st, 0) == 0 &&
         st.st_ctime >= time(NULL) - SYNC_SECONDS)
       synced = sync_file(dirfd(folder), entry->d_name);
-  synced = synced && fsync(dirfd(folder)) == 0;
+  synced = synced && fsync(dirfd(folder)) == 0 &&
+           ft_io_confirm_sync(FT_COURIER_STATE_FD, FT_STATE_AGENT_LOCK) == 0;
   if (folder)
     closedir(folder);
   return synced;

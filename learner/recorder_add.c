@@ -104,6 +104,8 @@ static int commit_transaction(struct ft_recorder *recorder, bool *rebuild, struc
 {
   if (ft_store_commit(recorder->store, err) < 0)
     return -1;
+  if (ft_io_confirm_sync(recorder->state_fd, FT_STATE_LEARNER_LOCK) < 0)
+    return ft_error_errno(err, "%s", recorder->store_path);
   ft_tally_add(FT_TALLY_RUNS_IGNORED, (double)recorder->ignored_count);
   refine_models(recorder);
   trim_store(recorder, recorder->run_count);
@@ -182,13 +184,14 @@ static int put_with_marks(struct ft_recorder *recorder, const ft_observation *o,
   return 0;
 }
 
-/* Whether the store accepts a transaction. */
+/* Whether the store accepts a transaction, and its file system another. */
 static bool store_is_writable(struct ft_recorder *recorder)
 {
   struct ft_error err;
 
   return ft_recorder_open_store(recorder, &err) && ft_store_begin(recorder->store, &err) == 0 &&
-         ft_store_commit(recorder->store, &err) == 0;
+         ft_store_commit(recorder->store, &err) == 0 &&
+         ft_io_confirm_sync(recorder->state_fd, FT_STATE_LEARNER_LOCK) == 0;
 }
 
 /* Stores O in a transaction of its own. Returns 0; -1 and ERR. */

@@ -31,8 +31,8 @@
 #define STAT_LAG_SECONDS 3.0
 #define STAT_IDLE_SECONDS 60.0
 
-/* A usage that was constant for STAT_LAG_SECONDS, as were the processes' sizes, is read only so often while no process of the tree
- * changes, if the kernel keeps its maximum. By judgement. */
+/* A usage that was constant for STAT_LAG_SECONDS, as were the processes' sizes, is read only so
+ * often while no process of the tree changes, if the kernel keeps its maximum. By judgement. */
 #define IDLE_READ_SECONDS 2.0
 
 /* First interval between searches for a tree's cgroup; doubled each time. */

@@ -126,6 +126,18 @@ int ft_io_write_file(int dirfd, const char *name, const void *data, size_t lengt
   return replace_file(dirfd, name, data, length, mode, true, err);
 }
 
+int ft_io_confirm_sync(int dirfd, const char *name)
+{
+  int fd = openat(dirfd, name, O_WRONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK), saved = errno;
+
+  if (fd >= 0) {
+    saved = fallocate(fd, FALLOC_FL_KEEP_SIZE, 0, 1) < 0 ? errno : 0;
+    close(fd);
+  }
+  errno = saved;
+  return saved == EROFS || saved == EIO || saved == ESHUTDOWN ? -1 : 0;
+}
+
 int ft_io_write_file_unsynced(int dirfd, const char *name, const void *data, size_t length,
                               mode_t mode, struct ft_error *err)
 {

@@ -58,6 +58,7 @@ is "$(store "select count(*) from observation where outcome != 'completed'")" 0 
 half="select * from observation order by job_id limit $jobs offset $((jobs / 2))"
 is "$(store "select count(*) from ($half) where decision_runs >= 5 and decision_method != 'none'")" $((jobs / 2)) \
   "the second half is predicted from the app's own runs"
-like "$(tail -n 40 log)" "^sbatch: foretell: $app needs .*runs\\); --mem set to" "the predicted requests are set and reported"
+like "$(grep foretell: log | tail -n 10)" "^sbatch: foretell: $app needs .*runs\\); --mem set to" \
+  "the predicted requests are set and reported"
 grep foretell: log | tail -n 3 | diag
 play_end

@@ -5,6 +5,9 @@
 
 #include <dirent.h>
 #include <errno.h>
+#include <sched.h>
+#include <sys/mount.h>
+#include <sys/wait.h>
 
 #include "predictor/core/array_grow.h"
 #include "predictor/core/base64.h"
@@ -322,6 +325,42 @@ static void files_are_replaced_whole(void **state)
   ft_buf_free(&buf);
 }
 
+/* In a mount namespace of its own: 0 if a sync of FOLDER's files is confirmed until FOLDER becomes
+ * read-only; 2 if nothing can be mounted. */
+static int confirm_until_read_only(const char *folder)
+{
+  int fd;
+
+  if (unshare(CLONE_NEWNS) < 0 || mount("none", "/", NULL, MS_REC | MS_PRIVATE, NULL) < 0 ||
+      mount("none", folder, "tmpfs", 0, NULL) < 0)
+    return 2;
+  fd = open(folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+  if (fd < 0 || ft_io_write_file(fd, "lock", "", 0, 0600, NULL) < 0 ||
+      ft_io_confirm_sync(fd, "lock") < 0 ||
+      mount("none", folder, NULL, MS_REMOUNT | MS_RDONLY, NULL) < 0)
+    return 1;
+  return ft_io_confirm_sync(fd, "lock") == 0 || errno != EROFS;
+}
+
+static void a_sync_is_not_confirmed_on_a_read_only_file_system(void **state)
+{
+  char folder[SCRATCH_SIZE];
+  int fd = scratch_open(folder), status;
+  pid_t pid;
+
+  (void)state;
+  assert_int_equal(ft_io_confirm_sync(fd, "missing"), 0);
+  pid = fork();
+  if (pid == 0)
+    _exit(confirm_until_read_only(folder));
+  assert_int_equal(waitpid(pid, &status, 0), pid);
+  (void)scratch_close(folder, fd);
+  assert_true(WIFEXITED(status));
+  if (WEXITSTATUS(status) == 2)
+    skip();
+  assert_int_equal(WEXITSTATUS(status), 0);
+}
+
 static void mounts_are_found_among_other_lines(void **state)
 {
   static const struct {
@@ -525,6 +564,7 @@ int main(void)
     cmocka_unit_test(random_numbers_repeat_and_spread),
     cmocka_unit_test(an_array_grows_up_to_its_limit),
     cmocka_unit_test(files_are_replaced_whole),
+    cmocka_unit_test(a_sync_is_not_confirmed_on_a_read_only_file_system),
     cmocka_unit_test(mounts_are_found_among_other_lines),
     cmocka_unit_test(a_cgroup_is_found_below_its_mount_root),
     cmocka_unit_test(a_path_may_be_a_link_a_name_in_a_directory_may_not),
