@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "daemon/log.h"
+#include "learner/access/user_lookup.h"
 #include "learner/cluster/cluster_poll.h"
 #include "learner/complete.h"
 #include "learner/equation_worker.h"
@@ -48,7 +49,7 @@ struct ft_learner {
   struct ft_timer maintain, publish;
   bool scrubbing;  /* a child overwrites removed runs in the store */
   double scrub_at; /* monotonic; no scrub before */
-  struct ft_user_names names;
+  struct ft_user_names *names;
   ft_observation complete; /* the observation being stored: too large for the stack */
 };
 
@@ -234,7 +235,8 @@ static int open_parts(struct ft_learner *learner, struct ft_error *err)
   learner->slurm_query = ft_slurm_query_open(s->loop, s->children, s->slurm_reply, s->data);
   learner->cluster = ft_cluster_poll_open(s->loop, s->children, cluster_polled, learner);
   learner->platforms = ft_platform_map_open();
-  if (!learner->slurm_query || !learner->cluster || !learner->platforms)
+  learner->names = ft_user_names_open(s->children);
+  if (!learner->slurm_query || !learner->cluster || !learner->platforms || !learner->names)
     return ft_error_set(err, "out of memory");
   learner->publisher = ft_publisher_open(s->state_fd, &why);
   if (!learner->publisher)
@@ -293,6 +295,7 @@ void ft_learner_close(struct ft_learner *learner)
   ft_cluster_poll_close(learner->cluster);
   ft_platform_map_close(learner->platforms);
   ft_slurm_query_close(learner->slurm_query);
+  ft_user_names_close(learner->names);
   free(learner);
 }
 
@@ -315,7 +318,9 @@ int ft_learner_add(struct ft_learner *learner, const ft_observation *observation
   int status;
 
   *o = *observation;
-  ft_complete_observation(&learner->site, learner->settings.state_fd, platform, &learner->names, o);
+  ft_complete_observation(&learner->site, learner->settings.state_fd, platform, o);
+  if (!o->user[0])
+    (void)ft_string_copy(ft_user_names_find(learner->names, o->uid), o->user, sizeof o->user);
   ft_platform_map_observe(learner->platforms, o->node, o->platform, o->end_time);
   status = ft_recorder_add(learner->recorder, o, &rebuild, err);
   publish_soon(learner, rebuild);

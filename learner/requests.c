@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "config.h"
 
-#include <pwd.h>
+#include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -9,6 +9,7 @@
 #include <unistd.h>
 
 #include "daemon/log.h"
+#include "learner/access/user_lookup.h"
 #include "learner/metrics/tally.h"
 #include "learner/recorder.h"
 #include "learner/requests.h"
@@ -39,14 +40,24 @@ struct delivery {
   TAILQ_ENTRY(delivery) link;
 };
 
+/* A query of this host that waits for the lookup of users. */
+struct asked {
+  struct ft_requests *requests;
+  struct ft_received *request;
+  double time; /* ft_io_now when it arrived */
+  TAILQ_ENTRY(asked) link;
+};
+
 struct ft_requests {
   struct ft_learner *learner;
+  struct ft_subprocesses *children;
   struct ft_loop *loop;
   struct ft_running_queries *running;
   TAILQ_HEAD(, held) held; /* the newest last */
   size_t held_count;
   struct ft_timer hold; /* due: that of the first of held */
   TAILQ_HEAD(, pending) pending;
+  TAILQ_HEAD(, asked) asked;
   TAILQ_HEAD(deliveries, delivery) delivered;
   struct ft_timer deliver;        /* due if there are deliveries */
   uint64_t number, forget_number; /* as of ft_settings */
@@ -427,39 +438,62 @@ struct ft_running_queries *ft_requests_running(const struct ft_requests *request
 
 /* ---- this host ---- */
 
-/* Adds USER, unless it is NULL, or REPLY has it or is full. */
-static void add_host_user(ft_host *reply, const struct passwd *user)
+/* Adds USER, unless REPLY has it or is full. */
+static void add_host_user(ft_host *reply, const ft_host_user *user)
 {
-  ft_host_user *out = &reply->user[reply->user_count];
-
-  for (pb_size_t i = 0; user && i < reply->user_count; i++)
-    if (strcmp(reply->user[i].name, user->pw_name) == 0)
+  for (pb_size_t i = 0; i < reply->user_count; i++)
+    if (strcmp(reply->user[i].name, user->name) == 0)
       return;
-  if (!user || reply->user_count == sizeof reply->user / sizeof *reply->user ||
-      !ft_string_copy(user->pw_name, out->name, sizeof out->name))
-    return;
-  out->uid = user->pw_uid;
-  reply->user_count++;
+  if (reply->user_count < sizeof reply->user / sizeof *reply->user)
+    reply->user[reply->user_count++] = *user;
+}
+
+static void users_found(const struct ft_subprocess_result *result, void *data)
+{
+  struct asked *asked = data;
+  struct ft_text text = ft_text_of(result->text, result->length);
+  ft_host reply = { .schema = FT_SCHEMA, .version = PACKAGE_VERSION };
+  ft_host_user user;
+
+  while (ft_user_lookup_next(&text, &user))
+    add_host_user(&reply, &user);
+  /* the middle of the time that the lookup took, as the peer takes the middle of its own */
+  reply.time = (asked->time + ft_io_now()) / 2;
+  TAILQ_REMOVE(&asked->requests->asked, asked, link);
+  ft_receiver_reply(asked->request, FT_RECORD_HOST, &reply);
+  free(asked);
 }
 
 static int query_host(struct ft_requests *requests, struct ft_received *request,
                       struct ft_error *err)
 {
   const struct ft_buf *body = &request->body;
-  ft_host reply = { .schema = FT_SCHEMA, .version = PACKAGE_VERSION };
+  struct asked *asked;
+  char own[16], slurm[16];
+  const char *users[FT_USER_LOOKUP_LIMIT] = { NULL };
   ft_settings settings = { 0 };
   ft_host_query query;
+  size_t count = 0;
 
   if (ft_record_decode(FT_RECORD_HOST_QUERY, body->data, body->length, &query, err) < 0)
     return -1;
   for (pb_size_t i = 0; i < query.user_count; i++)
-    add_host_user(&reply, getpwnam(query.user[i]));
-  add_host_user(&reply, getpwuid(geteuid()));
+    users[count++] = query.user[i];
+  (void)snprintf(own, sizeof own, "%lu", (unsigned long)geteuid());
+  users[count++] = own;
   ft_learner_settings_of_nodes(requests->learner, &settings);
+  (void)snprintf(slurm, sizeof slurm, "%" PRIu32, settings.slurm_uid);
   if (settings.has_slurm_uid)
-    add_host_user(&reply, getpwuid(settings.slurm_uid));
-  reply.time = ft_io_now();
-  ft_receiver_reply(request, FT_RECORD_HOST, &reply);
+    users[count++] = slurm;
+  asked = malloc(sizeof *asked);
+  if (!asked)
+    return ft_error_set(err, "out of memory");
+  *asked = (struct asked){ .requests = requests, .request = request, .time = ft_io_now() };
+  if (ft_user_lookup(requests->children, users, count, users_found, asked, err) < 0) {
+    free(asked);
+    return -1;
+  }
+  TAILQ_INSERT_TAIL(&requests->asked, asked, link);
   return 0;
 }
 
@@ -484,7 +518,8 @@ size_t ft_requests_agents(const struct ft_requests *requests)
 
 /* ---- opening ---- */
 
-struct ft_requests *ft_requests_open(struct ft_loop *loop, struct ft_learner *learner)
+struct ft_requests *ft_requests_open(struct ft_loop *loop, struct ft_subprocesses *children,
+                                     struct ft_learner *learner)
 {
   struct ft_requests *requests = calloc(1, sizeof *requests);
 
@@ -492,8 +527,10 @@ struct ft_requests *ft_requests_open(struct ft_loop *loop, struct ft_learner *le
     return NULL;
   TAILQ_INIT(&requests->held);
   TAILQ_INIT(&requests->pending);
+  TAILQ_INIT(&requests->asked);
   TAILQ_INIT(&requests->delivered);
   requests->loop = loop;
+  requests->children = children;
   requests->learner = learner;
   requests->hold = (struct ft_timer){ .fire = reply_due_settings, .data = requests };
   requests->deliver = (struct ft_timer){ .fire = store_delivered, .data = requests };
@@ -511,6 +548,7 @@ void ft_requests_close(struct ft_requests *requests)
 {
   static const char why[] = "foretell-learnd is stopping";
   struct delivery *d;
+  struct asked *asked;
 
   if (!requests)
     return;
@@ -518,6 +556,11 @@ void ft_requests_close(struct ft_requests *requests)
     ft_receiver_reject(release_held(requests, TAILQ_FIRST(&requests->held)), false, why);
   while (!TAILQ_EMPTY(&requests->pending))
     end_pending(requests, TAILQ_FIRST(&requests->pending), why);
+  while ((asked = TAILQ_FIRST(&requests->asked))) {
+    TAILQ_REMOVE(&requests->asked, asked, link);
+    ft_receiver_reject(asked->request, false, why);
+    free(asked);
+  }
   while ((d = TAILQ_FIRST(&requests->delivered))) {
     TAILQ_REMOVE(&requests->delivered, d, link);
     ft_receiver_reject(d->request, false, why);

@@ -10,9 +10,11 @@
 struct ft_requests;
 
 /* Serves the requests of RECEIVER's handler from LEARNER. Returns NULL out of memory. */
-struct ft_requests *ft_requests_open(struct ft_loop *loop, struct ft_learner *learner);
+struct ft_requests *ft_requests_open(struct ft_loop *loop, struct ft_subprocesses *children,
+                                     struct ft_learner *learner);
 
-/* Replies to all waiting requests that the learner stops, and frees REQUESTS. */
+/* Replies to all waiting requests that the learner stops, and frees REQUESTS. The loop does not run
+ * again before ft_subprocesses_close. */
 void ft_requests_close(struct ft_requests *requests);
 
 /* Handler of the receiver; DATA is the ft_requests. */

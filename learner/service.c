@@ -199,7 +199,7 @@ static int open_learner(struct ft_service *service, struct ft_error *err)
   service->learner = ft_learner_open(&settings, err);
   if (!service->learner)
     return -1;
-  service->requests = ft_requests_open(service->loop, service->learner);
+  service->requests = ft_requests_open(service->loop, service->children, service->learner);
   if (!service->requests)
     return ft_error_set(err, "out of memory");
   service->receiver = ft_receiver_open(service->loop, service->config.learner_socket,

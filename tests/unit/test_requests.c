@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Deliveries of runs, with stand-ins for the learner and the receiver. */
+/* Requests of agents, with stand-ins for the learner, the receiver and getent. */
 #include "config.h"
 
-#include "tests/unit/unit.h"
+#include "tests/unit/scratch.h"
 
 #include "daemon/loop.h"
+#include "learner/access/user_lookup.h"
 #include "learner/recorder.h"
 #include "learner/requests.h"
 #include "predictor/core/io.h"
@@ -12,6 +13,7 @@
 enum { REQUESTS = 10, REFUSED_JOB = 1000 };
 
 static struct ft_loop *loop;
+static struct ft_subprocesses *children;
 static struct ft_requests *requests;
 static struct ft_received received[REQUESTS];
 static size_t received_count;
@@ -20,6 +22,7 @@ static size_t received_count;
 static struct {
   bool replied, rejected, malformed;
   ft_verdicts verdicts;
+  ft_host host;
 } answer[REQUESTS];
 
 static bool in_transaction;
@@ -94,10 +97,12 @@ void ft_receiver_reply(struct ft_received *request, enum ft_record record, const
 {
   size_t i = (size_t)(request - received);
 
-  assert_int_equal(record, FT_RECORD_VERDICTS);
   assert_false(answer[i].replied || answer[i].rejected);
   answer[i].replied = true;
-  answer[i].verdicts = *(const ft_verdicts *)message;
+  if (record == FT_RECORD_HOST)
+    answer[i].host = *(const ft_host *)message;
+  else
+    answer[i].verdicts = *(const ft_verdicts *)message;
 }
 
 void ft_receiver_reject(struct ft_received *request, bool malformed, const char *why)
@@ -123,7 +128,9 @@ static int set_up(void **state)
   added = most_at_once = commits = rollbacks = 0;
   loop = ft_loop_open(no_signals, &err);
   assert_non_null(loop);
-  requests = ft_requests_open(loop, NULL);
+  children = ft_subprocesses_open(loop);
+  assert_non_null(children);
+  requests = ft_requests_open(loop, children, NULL);
   assert_non_null(requests);
   return 0;
 }
@@ -134,6 +141,7 @@ static int tear_down(void **state)
   ft_requests_close(requests);
   for (size_t i = 0; i < received_count; i++)
     ft_buf_free(&received[i].body);
+  ft_subprocesses_close(children);
   ft_loop_close(loop);
   return 0;
 }
@@ -160,14 +168,19 @@ static void stop_loop(void *data)
   ft_loop_stop(data);
 }
 
-/* Runs the loop until nothing is due. */
-static void settle(void)
+static void run_loop(double seconds)
 {
   struct ft_timer timer = { .fire = stop_loop, .data = loop };
   struct ft_error err;
 
-  ft_loop_at(loop, &timer, ft_io_monotonic() + 0.05);
+  ft_loop_at(loop, &timer, ft_io_monotonic() + seconds);
   assert_int_equal(ft_loop_run(loop, &err), 0);
+}
+
+/* Runs the loop until nothing is due. */
+static void settle(void)
+{
+  run_loop(0.05);
 }
 
 static void deliveries_of_several_nodes_are_one_transaction(void **state)
@@ -239,7 +252,121 @@ static void deliveries_are_rejected_at_the_end(void **state)
   assert_int_equal(added, 0);
 }
 
+/* ---- a slow name service ---- */
+
+static char bin[SCRATCH_SIZE], *path_before;
+
+/* Puts a getent before PATH that waits for a file "go" next to it. */
+static int add_getent(void **state)
+{
+  static const char script[] = "#!/bin/sh\n"
+                               "here=${0%/*}\n"
+                               "shift 2\n"
+                               "echo \"$*\" >\"$here/asked\"\n"
+                               "while [ ! -e \"$here/go\" ]; do sleep 0.02; done\n"
+                               "echo 'getent: a warning: of: 7'\n"
+                               "echo 'ada:x:1815:100::/home/ada:/bin/sh'\n"
+                               "echo 'ada:x:1815:100::/home/ada:/bin/sh'\n"
+                               "echo 'slurm:x:64030:64030:::'\n"
+                               "exit 2\n";
+  int fd = scratch_open(bin), file = openat(fd, "getent", O_WRONLY | O_CREAT | O_CLOEXEC, 0755);
+  char path[4096];
+
+  assert_true(file >= 0);
+  assert_int_equal(write(file, script, sizeof script - 1), sizeof script - 1);
+  close(file);
+  close(fd);
+  path_before = strdup(getenv("PATH"));
+  assert_non_null(path_before);
+  (void)snprintf(path, sizeof path, "%s:%s", bin, path_before);
+  assert_int_equal(setenv("PATH", path, 1), 0);
+  return set_up(state);
+}
+
+static int remove_getent(void **state)
+{
+  assert_int_equal(setenv("PATH", path_before, 1), 0);
+  free(path_before);
+  assert_int_equal(scratch_remove(bin), 0);
+  return tear_down(state);
+}
+
+/* Lets getent reply. */
+static void release_getent(void)
+{
+  char path[SCRATCH_SIZE + 8];
+  int fd;
+
+  (void)snprintf(path, sizeof path, "%s/go", bin);
+  fd = open(path, O_WRONLY | O_CREAT | O_CLOEXEC, 0644);
+  assert_true(fd >= 0);
+  close(fd);
+}
+
+static size_t ask_host(const char *user)
+{
+  struct ft_received *request = &received[received_count];
+  ft_host_query query = { .schema = FT_SCHEMA, .user_count = 1 };
+  struct ft_error err;
+
+  *request = (struct ft_received){ .exchange = FT_EXCHANGE_HOST };
+  (void)snprintf(query.user[0], sizeof query.user[0], "%s", user);
+  ft_buf_init(&request->body, FT_EXCHANGE_BYTES);
+  assert_int_equal(ft_record_encode(FT_RECORD_HOST_QUERY, &query, &request->body, &err), 0);
+  ft_requests_handle(request, requests);
+  return received_count++;
+}
+
+static void a_slow_name_service_delays_no_run(void **state)
+{
+  double asked = ft_io_now(), replied;
+  size_t host = ask_host("--help"), run = deliver(1, 2);
+
+  (void)state;
+  run_loop(0.3);
+  assert_true(answer[run].replied);
+  assert_false(answer[host].replied || answer[host].rejected);
+  release_getent();
+  for (int i = 0; i < 100 && !answer[host].replied; i++)
+    run_loop(0.05);
+  replied = ft_io_now();
+  assert_true(answer[host].replied);
+  assert_int_equal(answer[host].host.user_count, 2);
+  assert_string_equal(answer[host].host.user[0].name, "ada");
+  assert_int_equal(answer[host].host.user[0].uid, 1815);
+  assert_string_equal(answer[host].host.user[1].name, "slurm");
+  assert_true(answer[host].host.time > asked && answer[host].host.time < replied - 0.1);
+}
+
+static void a_query_of_the_host_is_rejected_at_the_end(void **state)
+{
+  size_t host = ask_host("ada");
+
+  (void)state;
+  ft_requests_close(requests);
+  requests = NULL;
+  assert_true(answer[host].rejected && !answer[host].malformed);
+}
+
+static void names_of_users_are_found_later(void **state)
+{
+  struct ft_user_names *names = ft_user_names_open(children);
+
+  (void)state;
+  assert_non_null(names);
+  assert_string_equal(ft_user_names_find(names, 1815), "");
+  assert_string_equal(ft_user_names_find(names, 7), "");
+  release_getent();
+  for (int i = 0; i < 100 && !ft_user_names_find(names, 1815)[0]; i++)
+    run_loop(0.05);
+  assert_string_equal(ft_user_names_find(names, 1815), "ada");
+  assert_string_equal(ft_user_names_find(names, 1815 + 64), "");
+  assert_string_equal(ft_user_names_find(names, 1815), "");
+  ft_user_names_close(names);
+}
+
 #define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
+#define NAME_TEST(name) cmocka_unit_test_setup_teardown(name, add_getent, remove_getent)
 
 int main(void)
 {
@@ -249,6 +376,9 @@ int main(void)
     TEST(a_refused_run_is_refused_alone),
     TEST(a_damaged_list_is_rejected_alone),
     TEST(deliveries_are_rejected_at_the_end),
+    NAME_TEST(a_slow_name_service_delays_no_run),
+    NAME_TEST(a_query_of_the_host_is_rejected_at_the_end),
+    NAME_TEST(names_of_users_are_found_later),
   };
 
   return cmocka_run_group_tests_name("requests", tests, NULL, NULL);

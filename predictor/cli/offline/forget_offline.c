@@ -2,6 +2,7 @@
 #include "config.h"
 
 #include <limits.h>
+#include <pwd.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <time.h>
@@ -16,6 +17,7 @@
 #include "predictor/cli/offline/forget_offline.h"
 #include "predictor/cli/offline/offline.h"
 #include "predictor/core/io.h"
+#include "predictor/core/text.h"
 #include "predictor/record/state_files.h"
 
 /* Pause between two tries while another process uses the store, and time until giving up. */
@@ -26,8 +28,7 @@ enum { SCRUB_WAIT_MILLISECONDS = 60000 };
 /* What a request to forget needs of a learner, and the spool of an agent. */
 struct forget_offline {
   struct ft_offline learner;
-  struct ft_spool *spool; /* NULL: an agent runs, which asks the next learner */
-  struct ft_user_names names;
+  struct ft_spool *spool;     /* NULL: an agent runs, which asks the next learner */
   ft_observation observation; /* too large for the stack */
 };
 
@@ -37,6 +38,7 @@ static void record_spooled(struct forget_offline *offline)
 {
   struct ft_offline *learner = &offline->learner;
   ft_observation *o = &offline->observation;
+  const struct passwd *user;
   struct ft_error err;
   uint64_t key;
   bool rebuild;
@@ -44,7 +46,10 @@ static void record_spooled(struct forget_offline *offline)
   ft_spool_remove_damaged(offline->spool);
   ft_spool_begin(offline->spool);
   while (ft_spool_next(offline->spool, o, &key)) {
-    ft_complete_observation(&learner->site, learner->state_fd, NULL, &offline->names, o);
+    ft_complete_observation(&learner->site, learner->state_fd, NULL, o);
+    user = o->user[0] ? NULL : getpwuid(o->uid);
+    if (user)
+      (void)ft_string_copy(user->pw_name, o->user, sizeof o->user);
     if (ft_recorder_add(learner->recorder, o, &rebuild, &err) == 0)
       ft_spool_remove(offline->spool, key);
   }

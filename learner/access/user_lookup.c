@@ -1,0 +1,105 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "config.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "learner/access/user_lookup.h"
+#include "predictor/core/io.h"
+
+/* Time for which a name, or that there is none, is not looked up again, seconds; and number of
+ * remembered users. By judgement. */
+#define NAME_SECONDS 60.0
+enum { NAMES = 64 };
+
+struct ft_user_names {
+  struct ft_subprocesses *children;
+  bool looking;             /* a lookup runs */
+  ft_host_user user[NAMES]; /* by uid modulo NAMES; an unknown one has no name */
+  double until[NAMES];      /* monotonic time at which it is looked up again */
+};
+
+/* ---- lookup ---- */
+
+int ft_user_lookup(struct ft_subprocesses *children, const char *const *users, size_t count,
+                   ft_subprocess_callback *call, void *data, struct ft_error *err)
+{
+  const char *argv[FT_USER_LOOKUP_LIMIT + 4] = { "getent", "--", "passwd" };
+
+  for (size_t i = 0; i < count && i < FT_USER_LOOKUP_LIMIT; i++)
+    argv[3 + i] = users[i];
+  return ft_subprocess_run(children, argv, FT_USER_LOOKUP_SECONDS, call, data, err);
+}
+
+/* Parses "name:password:uid:...". Returns false if LINE is something else, as a warning. */
+static bool parse_user(struct ft_text line, ft_host_user *user)
+{
+  struct ft_text name, piece;
+  uint64_t uid;
+
+  if (!ft_text_until(&line, ':', &name) || !ft_text_left(&name) ||
+      !ft_text_until(&line, ':', &piece) || !ft_text_until(&line, ':', &piece) ||
+      !ft_text_u64(&piece, UINT32_MAX, &uid) || ft_text_left(&piece) ||
+      !ft_text_copy(name, user->name, sizeof user->name))
+    return false;
+  user->uid = (uint32_t)uid;
+  return true;
+}
+
+bool ft_user_lookup_next(struct ft_text *text, ft_host_user *user)
+{
+  struct ft_text line;
+
+  while (ft_text_line(text, &line))
+    if (parse_user(line, user))
+      return true;
+  return false;
+}
+
+/* ---- names of the last users ---- */
+
+struct ft_user_names *ft_user_names_open(struct ft_subprocesses *children)
+{
+  struct ft_user_names *names = calloc(1, sizeof *names);
+
+  if (names)
+    names->children = children;
+  return names;
+}
+
+void ft_user_names_close(struct ft_user_names *names)
+{
+  free(names);
+}
+
+static void name_found(const struct ft_subprocess_result *result, void *data)
+{
+  struct ft_user_names *names = data;
+  struct ft_text text = ft_text_of(result->text, result->length);
+  ft_host_user found;
+
+  names->looking = false;
+  if (ft_user_lookup_next(&text, &found) && names->user[found.uid % NAMES].uid == found.uid)
+    names->user[found.uid % NAMES] = found;
+}
+
+const char *ft_user_names_find(struct ft_user_names *names, uint32_t uid)
+{
+  ft_host_user *known = &names->user[uid % NAMES];
+  double now = ft_io_monotonic(), *until = &names->until[uid % NAMES];
+  char digits[16];
+  const char *const users[] = { digits };
+  struct ft_error err;
+
+  if (known->uid == uid && now < *until)
+    return known->name;
+  if (known->uid != uid)
+    *known = (ft_host_user){ .uid = uid };
+  if (names->looking)
+    return known->name;
+  (void)snprintf(digits, sizeof digits, "%" PRIu32, uid);
+  *until = now + NAME_SECONDS;
+  names->looking = ft_user_lookup(names->children, users, 1, name_found, names, &err) == 0;
+  return known->name;
+}
