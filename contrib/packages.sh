@@ -8,7 +8,7 @@ packages_build='build-essential autoconf automake libtool pkg-config
   munge slurm-client slurm-wlm-basic-plugins slurmctld slurmd
   acl iproute2 procps util-linux xz-utils'
 packages_check='clang codespell openssl mandoc libclang-rt-dev valgrind git python3 python3-torch man-db sqlite3 binutils
-  snakemake mariadb-server slurmdbd prometheus prometheus-node-exporter file busybox-static cpio
+  snakemake mariadb-server slurmdbd prometheus prometheus-node-exporter file busybox-static cpio podman crun
   qemu-system-x86 qemu-system-arm gcc-aarch64-linux-gnu libc6-dev-arm64-cross'
 
 # install_packages NAME...: installs missing packages, without questions and without starting services

@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-3.0-or-later
-# Processes of containers belong to their job: those in namespaces of their own, and those of a
-# runtime that leaves the job's tree as conmon of podman does, with an empty environment.
+# Processes of containers belong to their job: those in namespaces of their own, those of a runtime that leaves the
+# job's tree, and those of podman, whose conmon does so.
 : "${FT_TOP_SRCDIR:?}" "${FT_TOP_BUILDDIR:?}"
 . "$FT_TOP_SRCDIR/tests/slurm/tap.sh"
 need python3 unshare setsid
@@ -66,6 +66,8 @@ at_least() {
 }
 
 job=0
+# MiB that the container's process takes at least, with its runtime; its user
+least=100 user=$(id -u)
 # cgroups of the step's slurmstepd and of its task, for "announce" and its child; empty: none
 export stepd='' task=''
 # container NAME WHAT COMMAND...: a job that runs COMMAND, which starts "inside NAME" as its last
@@ -76,17 +78,17 @@ container() {
   job=$((job + 1))
   # shellcheck disable=SC2016
   sh -c '[ -z "$stepd" ] || echo $$ >"$stepd/cgroup.procs"; exec "$@"' - \
-    "$announce" "$socket" "job=$job" "app=$name" -- \
+    "$announce" "$socket" "job=$job" "app=$name" "uid=$user" -- \
     sh -c '[ -z "$task" ] || echo $$ >"$task/cgroup.procs"
       "$@" & until [ -e "$0.done" ]; do sleep 0.05; done' "$scratch/$name" \
     "$@" "$python" -S "$scratch/inside" "$scratch/$name" &
   announcing=$!
   wait_until 60 test -e "$scratch/$name.up"
-  wait_until 60 has_memory "$job" 100
+  wait_until 60 has_memory "$job" "$least"
   ok $? "$what is in the memory of its job" || diag "$(memory "$job") MiB"
   touch "$scratch/$name.go"
   wait_child 120 "$announcing"
-  wait_until 60 model "$name"
+  wait_until 60 model "$name" "$user"
   touch "$scratch/$name.end"
   at_least "$(stored cpu_seconds "$name")" 0.4
   ok $? "its processor time is the job's" || diag "$(stored cpu_seconds "$name") s"
@@ -113,6 +115,41 @@ container within "one whose parents there have ended" \
 container conmon "a runtime that left the job's tree with its user namespace" \
   unshare -Ur sh -c '"$@"; until [ -e "$0" ]; do sleep 0.05; done' "$scratch/conmon.end" \
   "$python" -S "$scratch/away" once
+
+# ---- podman, without root
+
+# podman COMMAND...: runs it in a container of this machine's /usr, as a user without subordinate IDs. crun does not
+# accept version 1 of cgroups beside version 2.
+cat >"$scratch/podman" <<END_PODMAN
+#!/bin/sh
+umount -l /sys/fs/cgroup 2>/dev/null
+mount -t cgroup2 none /sys/fs/cgroup || exit
+exec setpriv --reuid=65534 --regid=65534 --clear-groups env "HOME=$scratch/home" "XDG_RUNTIME_DIR=$scratch/home" \\
+  podman --cgroup-manager=cgroupfs run --rm --network=host --cgroups=disabled --log-driver=none \\
+  --ulimit=nofile=1024:1024 --ulimit=nproc=1024:1024 -v /usr:/usr:ro -v "$scratch:$scratch" \\
+  --rootfs "$scratch/root" "\$@"
+END_PODMAN
+podman_works() {
+  mkdir -p "$scratch/home" "$scratch/root/usr" || return
+  for name in bin lib lib64 sbin; do
+    [ ! -L "/$name" ] || cp -P "/$name" "$scratch/root/" || return
+  done
+  chown -R 65534:65534 "$scratch/home" "$scratch/root" && chmod 1777 "$scratch" && chmod 0755 "$scratch/podman" || return
+  unshare -m "$scratch/podman" true
+}
+if ! command -v podman >/dev/null; then
+  [ -z "${FT_CI-}" ]
+  ok $? "podman is installed, or this is not CI"
+elif why=$(podman_works 2>&1); then
+  python=/usr/bin/python3 least=140 user=65534
+  container podman "a process in a container of podman" unshare -m "$scratch/podman"
+  container again "one in a later container of the same user" unshare -m "$scratch/podman"
+else
+  diag "$why"
+  skip "a process in a container of podman" "podman cannot run here"
+fi
+python=$(command -v python3) least=100 user=$(id -u)
+pkill -KILL -u 65534 -f '^podman$' 2>/dev/null # keeps the user's namespace
 stop_agent
 
 # ---- in the cgroups of a job, laid out as Slurm's
