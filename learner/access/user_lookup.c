@@ -33,7 +33,7 @@ int ft_user_lookup(struct ft_subprocesses *children, const char *const *users, s
 }
 
 /* Parses "name:password:uid:...". Returns false if LINE is something else, as a warning. */
-static bool parse_user(struct ft_text line, ft_host_user *user)
+static bool parse_passwd_line(struct ft_text line, ft_host_user *user)
 {
   struct ft_text name, piece;
   uint64_t uid;
@@ -52,7 +52,7 @@ bool ft_user_lookup_next(struct ft_text *text, ft_host_user *user)
   struct ft_text line;
 
   while (ft_text_line(text, &line))
-    if (parse_user(line, user))
+    if (parse_passwd_line(line, user))
       return true;
   return false;
 }
