@@ -489,11 +489,9 @@ static int query_host(struct ft_requests *requests, struct ft_received *request,
   if (!asked)
     return ft_error_set(err, "out of memory");
   *asked = (struct asked){ .requests = requests, .request = request, .time = ft_io_now() };
-  if (ft_user_lookup(requests->children, users, count, users_found, asked, err) < 0) {
-    free(asked);
-    return -1;
-  }
   TAILQ_INSERT_TAIL(&requests->asked, asked, link);
+  if (ft_user_lookup(requests->children, users, count, users_found, asked, err) < 0)
+    users_found(&(struct ft_subprocess_result){ .text = "" }, asked);
   return 0;
 }
 

@@ -8,6 +8,9 @@
 #include "learner/access/user_lookup.h"
 #include "predictor/core/io.h"
 
+/* Deadline of a lookup, seconds; by judgement. */
+#define LOOKUP_SECONDS 5.0
+
 /* Time for which a name, or that there is none, is not looked up again, seconds; and number of
  * remembered users. By judgement. */
 #define NAME_SECONDS 60.0
@@ -15,9 +18,11 @@ enum { NAMES = 64 };
 
 struct ft_user_names {
   struct ft_subprocesses *children;
-  bool looking;             /* a lookup runs */
-  ft_host_user user[NAMES]; /* by uid modulo NAMES; an unknown one has no name */
-  double until[NAMES];      /* monotonic time at which it is looked up again */
+  bool looking; /* a lookup runs */
+  struct known {
+    ft_host_user user; /* without a name if that is not known */
+    double until;      /* monotonic time at which it is looked up again */
+  } known[NAMES];      /* by uid modulo NAMES */
 };
 
 /* ---- lookup ---- */
@@ -29,7 +34,7 @@ int ft_user_lookup(struct ft_subprocesses *children, const char *const *users, s
 
   for (size_t i = 0; i < count && i < FT_USER_LOOKUP_LIMIT; i++)
     argv[3 + i] = users[i];
-  return ft_subprocess_run(children, argv, FT_USER_LOOKUP_SECONDS, call, data, err);
+  return ft_subprocess_run(children, argv, LOOKUP_SECONDS, call, data, err);
 }
 
 /* Parses "name:password:uid:...". Returns false if LINE is something else, as a warning. */
@@ -77,29 +82,30 @@ static void name_found(const struct ft_subprocess_result *result, void *data)
 {
   struct ft_user_names *names = data;
   struct ft_text text = ft_text_of(result->text, result->length);
-  ft_host_user found;
+  ft_host_user found, *user;
 
   names->looking = false;
-  if (ft_user_lookup_next(&text, &found) && names->user[found.uid % NAMES].uid == found.uid)
-    names->user[found.uid % NAMES] = found;
+  if (!ft_user_lookup_next(&text, &found))
+    return;
+  user = &names->known[found.uid % NAMES].user;
+  if (user->uid == found.uid)
+    *user = found;
 }
 
 const char *ft_user_names_find(struct ft_user_names *names, uint32_t uid)
 {
-  ft_host_user *known = &names->user[uid % NAMES];
-  double now = ft_io_monotonic(), *until = &names->until[uid % NAMES];
+  struct known *known = &names->known[uid % NAMES];
+  double now = ft_io_monotonic();
   char digits[16];
   const char *const users[] = { digits };
   struct ft_error err;
 
-  if (known->uid == uid && now < *until)
-    return known->name;
-  if (known->uid != uid)
-    *known = (ft_host_user){ .uid = uid };
-  if (names->looking)
-    return known->name;
+  if (known->user.uid != uid)
+    *known = (struct known){ .user.uid = uid };
+  if (names->looking || now < known->until)
+    return known->user.name;
   (void)snprintf(digits, sizeof digits, "%" PRIu32, uid);
-  *until = now + NAME_SECONDS;
+  known->until = now + NAME_SECONDS;
   names->looking = ft_user_lookup(names->children, users, 1, name_found, names, &err) == 0;
-  return known->name;
+  return known->user.name;
 }

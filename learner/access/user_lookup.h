@@ -10,9 +10,6 @@
 #include "predictor/core/text.h"
 #include "predictor/record/record.h"
 
-/* Deadline of a lookup, seconds; by judgement. */
-#define FT_USER_LOOKUP_SECONDS 5.0
-
 /* Most users of a lookup. */
 enum { FT_USER_LOOKUP_LIMIT = 12 };
 

@@ -101,8 +101,10 @@ void ft_receiver_reply(struct ft_received *request, enum ft_record record, const
   answer[i].replied = true;
   if (record == FT_RECORD_HOST)
     answer[i].host = *(const ft_host *)message;
-  else
+  else {
+    assert_int_equal(record, FT_RECORD_VERDICTS);
     answer[i].verdicts = *(const ft_verdicts *)message;
+  }
 }
 
 void ft_receiver_reject(struct ft_received *request, bool malformed, const char *why)
@@ -261,6 +263,7 @@ static int add_getent(void **state)
 {
   static const char script[] = "#!/bin/sh\n"
                                "here=${0%/*}\n"
+                               "[ \"$1 $2\" = '-- passwd' ] || exit 3\n"
                                "shift 2\n"
                                "echo \"$*\" >\"$here/asked\"\n"
                                "while [ ! -e \"$here/go\" ]; do sleep 0.02; done\n"
@@ -287,8 +290,13 @@ static int remove_getent(void **state)
 {
   assert_int_equal(setenv("PATH", path_before, 1), 0);
   free(path_before);
-  assert_int_equal(scratch_remove(bin), 0);
-  return tear_down(state);
+  assert_int_equal(tear_down(state), 0);
+  /* a getent that was killed may still end a write */
+  for (int i = 0; i < 100 && access(bin, F_OK) == 0; i++)
+    if (scratch_remove(bin) != 0)
+      (void)usleep(10000);
+  assert_int_not_equal(access(bin, F_OK), 0);
+  return 0;
 }
 
 /* Lets getent reply. */
@@ -301,6 +309,21 @@ static void release_getent(void)
   fd = open(path, O_WRONLY | O_CREAT | O_CLOEXEC, 0644);
   assert_true(fd >= 0);
   close(fd);
+}
+
+/* Asserts that the last getent was asked about USERS. */
+static void assert_asked(const char *users)
+{
+  char path[SCRATCH_SIZE + 8], got[256] = "";
+  FILE *file;
+
+  (void)snprintf(path, sizeof path, "%s/asked", bin);
+  file = fopen(path, "r");
+  assert_non_null(file);
+  assert_non_null(fgets(got, sizeof got, file));
+  (void)fclose(file);
+  got[strcspn(got, "\n")] = '\0';
+  assert_string_equal(got, users);
 }
 
 static size_t ask_host(const char *user)
@@ -320,12 +343,15 @@ static size_t ask_host(const char *user)
 static void a_slow_name_service_delays_no_run(void **state)
 {
   double asked = ft_io_now(), replied;
+  char users[32];
   size_t host = ask_host("--help"), run = deliver(1, 2);
 
   (void)state;
   run_loop(0.3);
   assert_true(answer[run].replied);
   assert_false(answer[host].replied || answer[host].rejected);
+  (void)snprintf(users, sizeof users, "--help %u", (unsigned)geteuid());
+  assert_asked(users);
   release_getent();
   for (int i = 0; i < 100 && !answer[host].replied; i++)
     run_loop(0.05);
@@ -336,6 +362,20 @@ static void a_slow_name_service_delays_no_run(void **state)
   assert_int_equal(answer[host].host.user[0].uid, 1815);
   assert_string_equal(answer[host].host.user[1].name, "slurm");
   assert_true(answer[host].host.time > asked && answer[host].host.time < replied - 0.1);
+}
+
+static void a_host_without_getent_answers(void **state)
+{
+  size_t host;
+
+  (void)state;
+  assert_int_equal(setenv("PATH", "/nonexistent", 1), 0);
+  host = ask_host("ada");
+  for (int i = 0; i < 100 && !answer[host].replied; i++)
+    run_loop(0.05);
+  assert_true(answer[host].replied);
+  assert_int_equal(answer[host].host.user_count, 0);
+  assert_true(answer[host].host.time > 0);
 }
 
 static void a_query_of_the_host_is_rejected_at_the_end(void **state)
@@ -360,7 +400,25 @@ static void names_of_users_are_found_later(void **state)
   for (int i = 0; i < 100 && !ft_user_names_find(names, 1815)[0]; i++)
     run_loop(0.05);
   assert_string_equal(ft_user_names_find(names, 1815), "ada");
+  assert_asked("1815");
   assert_string_equal(ft_user_names_find(names, 1815 + 64), "");
+  assert_string_equal(ft_user_names_find(names, 1815), "");
+  ft_user_names_close(names);
+}
+
+static void a_user_who_replaces_another_is_looked_up(void **state)
+{
+  struct ft_user_names *names = ft_user_names_open(children);
+
+  (void)state;
+  assert_non_null(names);
+  assert_string_equal(ft_user_names_find(names, 1815), "");
+  assert_string_equal(ft_user_names_find(names, 1815 + 64), "");
+  release_getent();
+  run_loop(0.5);
+  assert_string_equal(ft_user_names_find(names, 1815 + 64), "");
+  run_loop(0.5);
+  assert_asked("1879");
   assert_string_equal(ft_user_names_find(names, 1815), "");
   ft_user_names_close(names);
 }
@@ -377,8 +435,10 @@ int main(void)
     TEST(a_damaged_list_is_rejected_alone),
     TEST(deliveries_are_rejected_at_the_end),
     NAME_TEST(a_slow_name_service_delays_no_run),
+    NAME_TEST(a_host_without_getent_answers),
     NAME_TEST(a_query_of_the_host_is_rejected_at_the_end),
     NAME_TEST(names_of_users_are_found_later),
+    NAME_TEST(a_user_who_replaces_another_is_looked_up),
   };
 
   return cmocka_run_group_tests_name("requests", tests, NULL, NULL);
