@@ -342,11 +342,16 @@ static void limit_memory(void)
 {
   struct rlimit limit;
   struct ft_buf text;
-  unsigned long pages; /* of data, by statm(5) */
+  struct ft_text line, word = { 0 };
+  uint64_t pages = 0; /* of data, the sixth number by statm(5) */
+  int words = 0;
 
   ft_buf_init(&text, FT_LIMIT_PROC);
-  if (ft_io_read_file(AT_FDCWD, "/proc/self/statm", &text, NULL) == 0 &&
-      sscanf(ft_buf_text(&text), "%*u %*u %*u %*u %*u %lu", &pages) == 1) {
+  (void)ft_io_read_file(AT_FDCWD, "/proc/self/statm", &text, NULL);
+  line = ft_text_of(ft_buf_text(&text), text.length);
+  while (words < 6 && ft_text_word(&line, &word))
+    words++;
+  if (words == 6 && ft_text_u64(&word, UINT32_MAX, &pages)) {
     limit.rlim_cur = limit.rlim_max =
         pages * (rlim_t)sysconf(_SC_PAGESIZE) + FT_SUBPROCESS_FORK_BYTES;
     (void)setrlimit(RLIMIT_DATA, &limit);
