@@ -149,7 +149,7 @@ else
   skip "a process in a container of podman" "podman cannot run here"
 fi
 python=$(command -v python3) least=100 user=$(id -u)
-pkill -KILL -u 65534 -f '^podman$' 2>/dev/null # keeps the user's namespace
+kill -KILL "$(cat "$scratch/home/libpod/tmp/pause.pid" 2>/dev/null)" 2>/dev/null # it keeps the user's namespace
 stop_agent
 
 # ---- in the cgroups of a job, laid out as Slurm's
