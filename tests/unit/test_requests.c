@@ -311,19 +311,21 @@ static void release_getent(void)
   close(fd);
 }
 
-/* Asserts that the last getent was asked about USERS. */
-static void assert_asked(const char *users)
+/* Returns whether the last getent was asked about USERS. */
+static bool was_asked(const char *users)
 {
   char path[SCRATCH_SIZE + 8], got[256] = "";
   FILE *file;
 
   (void)snprintf(path, sizeof path, "%s/asked", bin);
   file = fopen(path, "r");
-  assert_non_null(file);
-  assert_non_null(fgets(got, sizeof got, file));
+  if (!file)
+    return false;
+  if (!fgets(got, sizeof got, file))
+    got[0] = '\0';
   (void)fclose(file);
   got[strcspn(got, "\n")] = '\0';
-  assert_string_equal(got, users);
+  return strcmp(got, users) == 0;
 }
 
 static size_t ask_host(const char *user)
@@ -347,11 +349,13 @@ static void a_slow_name_service_delays_no_run(void **state)
   size_t host = ask_host("--help"), run = deliver(1, 2);
 
   (void)state;
+  (void)snprintf(users, sizeof users, "--help %u", (unsigned)geteuid());
+  for (int i = 0; i < 100 && !was_asked(users); i++)
+    run_loop(0.05);
+  assert_true(was_asked(users));
   run_loop(0.3);
   assert_true(answer[run].replied);
   assert_false(answer[host].replied || answer[host].rejected);
-  (void)snprintf(users, sizeof users, "--help %u", (unsigned)geteuid());
-  assert_asked(users);
   release_getent();
   for (int i = 0; i < 100 && !answer[host].replied; i++)
     run_loop(0.05);
@@ -400,7 +404,7 @@ static void names_of_users_are_found_later(void **state)
   for (int i = 0; i < 100 && !ft_user_names_find(names, 1815)[0]; i++)
     run_loop(0.05);
   assert_string_equal(ft_user_names_find(names, 1815), "ada");
-  assert_asked("1815");
+  assert_true(was_asked("1815"));
   assert_string_equal(ft_user_names_find(names, 1815 + 64), "");
   assert_string_equal(ft_user_names_find(names, 1815), "");
   ft_user_names_close(names);
@@ -415,10 +419,11 @@ static void a_user_who_replaces_another_is_looked_up(void **state)
   assert_string_equal(ft_user_names_find(names, 1815), "");
   assert_string_equal(ft_user_names_find(names, 1815 + 64), "");
   release_getent();
-  run_loop(0.5);
-  assert_string_equal(ft_user_names_find(names, 1815 + 64), "");
-  run_loop(0.5);
-  assert_asked("1879");
+  for (int i = 0; i < 100 && !was_asked("1879"); i++) {
+    assert_string_equal(ft_user_names_find(names, 1815 + 64), "");
+    run_loop(0.05);
+  }
+  assert_true(was_asked("1879"));
   assert_string_equal(ft_user_names_find(names, 1815), "");
   ft_user_names_close(names);
 }
