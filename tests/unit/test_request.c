@@ -150,9 +150,10 @@ static void arguments_become_features(void **state)
 
 static void variables_come_from_the_environment(void **state)
 {
-  static const char *const environment[] = { "N=200", "HOME=/home/ada", "EMPTY=", "TOKEN=abcdef",
-                                             "LIST=--m 4 --k 5", "SLURM_NTASKS=7", "TMPDIR=/x",
-                                             NULL };
+  static const char *const environment[] = {
+    "N=200",          "HOME=/home/ada", "EMPTY=", "TOKEN=abcdef", "LIST=--m 4 --k 5",
+    "SLURM_NTASKS=7", "TMPDIR=/x",      NULL
+  };
   static const struct {
     const char *list, *script, *features, *files;
   } cases[] = {
@@ -309,9 +310,12 @@ static void arguments_make_no_new_app(void **state)
   (void)state;
   for (size_t i = 0; i < COUNT_OF(scripts); i++)
     for (size_t n = 0; n <= COUNT_OF(arguments); n++) {
-      struct ft_description what = { .user = "ada", .job_name = "job", .script = scripts[i],
+      struct ft_description what = { .user = "ada",
+                                     .job_name = "job",
+                                     .script = scripts[i],
                                      .script_length = strlen(scripts[i]),
-                                     .arguments = arguments, .argument_count = n };
+                                     .arguments = arguments,
+                                     .argument_count = n };
 
       assert_int_equal(ft_describe(&what, &no_request, &out, NULL, &err), 0);
       if (!n)
@@ -407,6 +411,38 @@ static void an_apps_name_is_that_of_its_program(void **state)
     if (strncmp(out.app, cases[i].shown, strlen(cases[i].shown)) != 0 ||
         strlen(out.app) != strlen(cases[i].shown) + 8 || strcmp(out.program, cases[i].program) != 0)
       fail_msg("%s: %s, %s", cases[i].script, out.app, out.program);
+  }
+}
+
+static void operators_in_double_brackets_end_no_command(void **state)
+{
+  static const char *const scripts[] = {
+    "if [[ -d /tmp && $MODE -eq 1 ]]; then\n  ./sim 10\nfi\n",
+    "if [[ -d /tmp || $A < 3 ]] ; then ./sim 10; fi\n",
+    "if [[ ( -d /tmp && ( $A > 3 ) ) || ! -e run ]]\nthen ./sim 10\nfi\n",
+    "[[ -d /tmp\n  && $MODE -eq 1 ||   # either\n $A = '(' ]] && ./sim 10\n",
+    "[[ $A =~ ^(first|second one)|third$ ]] && ./sim 10\n",
+    "[[ $A =~ [[:space:]]+(#.*|[[:digit:]]) && -d /tmp ]] || exit 1\n./sim 10\n",
+    "[[ $A =~ \\(x[(] ]] && ./sim 10\n",
+    "while ! [[ -e ready && -e done ]]; do sleep 1; done; ./sim 10\n",
+    "until [[ a<b ]]; do { [[ -e x|y ]]; }; done\n./sim 10\n",
+    "case $A in\n1) [[ -e x && -e y ]] && ./sim 10 ;;\nesac\n",
+    "f() { [[ -n $1 && -e $1 ]]; }\nf x || ./sim 10\n",
+    "[[ -e x && (-e y)]]&&./sim 10\n",
+    "bash -c '[[ -e x && -e y ]] && ./sim 10'\n",
+    /* no command begins at these */
+    "echo [[ && ./sim 10\n",
+    "echo '[[' | ./sim 10\n",
+    "'[[' a && ./sim 10\n",
+    "x=[[ && ./sim 10\n",
+    "[[ a ; ./sim 10\n",
+  };
+
+  (void)state;
+  for (size_t i = 0; i < COUNT_OF(scripts); i++) {
+    assert_int_equal(describe(scripts[i], NULL), 0);
+    if (strncmp(out.app, "sim-", 4) != 0 || strcmp(features(), "arg1=10") != 0)
+      fail_msg("%s: %s, %s", scripts[i], out.app, features());
   }
 }
 
@@ -773,9 +809,9 @@ static void directories_patterns_and_odd_names_have_sizes(void **state)
 
 static void hostile_scripts_take_no_time(void **state)
 {
-  static const char *const pieces[] = { "$(",    "${",    "\"", "'",    "`",  "((",
-                                        "<<E\n", "a=$a",  "\\", ";",    "<(", "x ",
-                                        "\n",    "${a:-", "\0", "\xff", "1",  "--a " };
+  static const char *const pieces[] = { "$(",      "${", "\"",    "'",  "`",    "((",  "<<E\n",
+                                        "a=$a",    "\\", ";",     "<(", "x ",   "[[ ", "[[ =~ ",
+                                        "[[ =~ (", "\n", "${a:-", "\0", "\xff", "1",   "--a " };
   const size_t size = 4 << 20;
   char *script = malloc(size);
   double begun, took = 0;
@@ -868,6 +904,7 @@ int main(void)
     cmocka_unit_test(an_app_is_a_users_and_a_programs),
     cmocka_unit_test(without_a_program_the_job_name_counts),
     cmocka_unit_test(an_apps_name_is_that_of_its_program),
+    cmocka_unit_test(operators_in_double_brackets_end_no_command),
     cmocka_unit_test(former_names_are_recorded),
     cmocka_unit_test(hashes_distinguish_variants),
     cmocka_unit_test(sessions_are_interactive),
