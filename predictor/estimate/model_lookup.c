@@ -56,22 +56,22 @@ static int find_own_model(int state_fd, uint32_t uid, const ft_submission *s,
 }
 
 /* Evaluates the pooled model of the app or, for an app without a name of its own, the model of the
- * runs imported for the job's name. Returns false without an estimate. */
+ * runs imported for the job's name, and fills FACTS. Returns false without an estimate. */
 static bool find_shared_model(int state_fd, uint32_t uid, const char *(*user)(void *), void *data,
                               const ft_submission *s, const ft_policy *policy,
-                              struct ft_model_lookup *out)
+                              struct ft_model_lookup *out, struct ft_facts *facts)
 {
   char app[sizeof s->app];
-  struct ft_facts facts;
   struct ft_error why;
 
+  *facts = (struct ft_facts){ .runs = 0 };
   if (!s->default_app)
     return ft_state_read_shared(state_fd, s->app, &out->model, &why) == 0 &&
-           ft_model_lookup_evaluate(&out->model, s, policy, out, &facts);
+           ft_model_lookup_evaluate(&out->model, s, policy, out, facts);
   if (!s->job_name[0] || ft_string_listed(generic_names, s->job_name))
     return false;
   ft_state_imported_app(user(data), uid, s->job_name, app);
-  return read_and_evaluate(state_fd, uid, app, s, policy, out, &facts, &why) > 0;
+  return read_and_evaluate(state_fd, uid, app, s, policy, out, facts, &why) > 0;
 }
 
 /* Sets OUT's estimate to that of similar apps or, if the app has no run either, to the site-wide
@@ -93,6 +93,7 @@ int ft_model_lookup_read(int state_fd, uint32_t uid, const char *(*user)(void *d
 {
   const struct ft_estimate *own_estimate;
   double own_peak = 0;
+  struct ft_facts shared;
   unsigned runs = 0;
   int own;
 
@@ -116,13 +117,16 @@ int ft_model_lookup_read(int state_fd, uint32_t uid, const char *(*user)(void *d
   }
   own_estimate = own ? out->estimate : NULL;
   out->estimate = NULL;
-  if (find_shared_model(state_fd, uid, user, data, s, policy, out) &&
+  if (find_shared_model(state_fd, uid, user, data, s, policy, out, &shared) &&
       out->estimate->runs >= policy->min_runs &&
       own_peak <= ft_estimate_quantile(out->estimate, 0.95)) {
     out->imported = s->default_app;
     out->pooled = !s->default_app;
     return 0;
   }
+  /* imported runs may show a bound, but no estimate */
+  if (!out->facts.runs && shared.partial)
+    out->facts = shared;
   /* back to the app's own model; out->model was overwritten if the other one was evaluated */
   if (!out->estimate)
     out->estimate = own_estimate;

@@ -479,7 +479,7 @@ static int complete_run(const struct reader *r, ft_observation *o, struct ft_err
   /* without a column for the outcome, runs with exit code 0 have completed */
   if (o->outcome == FT_OUTCOME_UNKNOWN && !has_column(r, "outcome"))
     o->outcome = o->exit_code ? FT_OUTCOME_FAILED : FT_OUTCOME_COMPLETED;
-  o->censored = o->outcome != FT_OUTCOME_COMPLETED;
+  o->censored = o->censored || o->outcome != FT_OUTCOME_COMPLETED;
   if (!has_column(r, "source"))
     o->source = FT_SOURCE_TRACE;
   o->schema = FT_SCHEMA;

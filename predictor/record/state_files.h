@@ -90,13 +90,18 @@ int ft_state_read_shared(int state_fd, const char *app, ft_model *model, struct 
 int ft_state_read_evaluator(int state_fd, uint32_t uid, const char *app, ft_model *model,
                             struct ft_error *err);
 
-/* Source of a similarity key: a job name or a program. */
+/* Source of a similarity key: job name and program, or the program alone. */
 enum ft_similarity { FT_SIMILAR_NAME, FT_SIMILAR_PROGRAM, FT_SIMILARITIES };
 
-/* Writes the similarity key of TEXT, a job name or program, to OUT: its words without numbers, in
- * lower case, "name:train" for "Train_v2-17". Returns false for a generic TEXT, such as "job" or
- * "python". */
-bool ft_state_similarity(enum ft_similarity kind, const char *text, char out[80]);
+/*
+ * Writes a similarity key of a job to OUT: the words of JOB_NAME and PROGRAM without numbers, in
+ * lower case, "job:train@fit.py" or "runs:fit.py" for "Train_v2-17" and "fit3.py". The extension
+ * of a script stays, because scripts of two languages are two programs. A job name alone is a key
+ * only of jobs whose program is unknown or generic. Returns false for a generic name, such as "job"
+ * or "python".
+ */
+bool ft_state_similarity(enum ft_similarity kind, const char *job_name, const char *program,
+                         char out[80]);
 
 /* Writes the file name of the apps with SIMILARITY_KEY to OUT. */
 void ft_state_similar_apps_name(const char *similarity_key, char out[FT_STATE_NAME_SIZE]);

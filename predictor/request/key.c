@@ -184,6 +184,13 @@ static bool is_version_query(const struct ft_command *c, size_t at)
   return at + 2 == c->count && ft_string_listed(options, c->word[at + 1].text);
 }
 
+/* Whether NAME is in a list of installed tools. */
+static bool is_tool(const char *name)
+{
+  return is_in_list(passive_programs, name) || is_in_list(file_tools, name) ||
+         is_in_list(text_tools, name);
+}
+
 /* Returns the weight of the program NAME in the key. */
 static enum ft_key_weight program_weight(const struct ft_command *c,
                                          const struct ft_command_parts *parts, const char *name)
@@ -353,8 +360,13 @@ static void add_program(struct ft_key *key, const struct ft_key_program *p)
     key->known = key->idle = false;
     key->shown[0] = '\0';
   }
-  if (p->known || !key->known)
-    (void)ft_string_copy(p->script[0] ? p->script : p->name, key->last, sizeof key->last);
+  if (p->known || !key->known) {
+    size_t used = p->own_tool ? strlen("./") : 0;
+
+    memcpy(key->last, "./", used);
+    (void)ft_string_copy(p->script[0] ? p->script : p->name, key->last + used,
+                         sizeof key->last - used);
+  }
   if (p->weight == FT_KEY_LOOK)
     return;
   key->known |= p->known;
@@ -405,6 +417,7 @@ static void add_command_program(struct ft_key *key, const struct ft_command *c,
       return;
   p.known = p.name[0];
   p.weight = program_weight(c, parts, p.name);
+  p.own_tool = p.weight == FT_KEY_PROGRAM && is_tool(p.name);
   if (kind)
     describe_interpreter(c, parts, kind, &p);
   else
