@@ -10,6 +10,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "learner/cluster/job_owner.h"
 #include "learner/cluster/job_replies.h"
 #include "learner/cluster/slurm_query.h"
 #include "predictor/core/io.h"
@@ -352,6 +353,38 @@ static void a_full_queue_takes_all_queries_or_none(void **state)
   assert_int_equal(ft_slurm_query_submit(slurm_query, jobs, 1), 0);
 }
 
+static void a_user_asks_for_one_owner_at_a_time(void **state)
+{
+  struct ft_job_owners *owners = ft_job_owners_open(slurm_query);
+  struct ft_job_owner mine[3], other = { .job_id = 1, .uid = 1002 };
+
+  (void)state;
+  assert_non_null(owners);
+  for (uint32_t i = 0; i < COUNT_OF(mine); i++)
+    mine[i] = (struct ft_job_owner){ .job_id = i + 1, .uid = 1001 };
+  ft_slurm_query_pause(slurm_query, true);
+  for (int round = 0; round < 2; round++)
+    for (size_t i = 0; i < COUNT_OF(mine); i++)
+      ft_job_owner_ask(owners, &mine[i]);
+  ft_job_owner_ask(owners, &other);
+  assert_true(mine[0].asked && !mine[1].asked && !mine[2].asked && other.asked);
+  /* a user who gives up has had the turn all the same */
+  ft_job_owner_drop(owners, &mine[0]);
+  ft_job_owner_ask(owners, &mine[1]);
+  assert_false(mine[1].asked);
+  assert_true(ft_job_owners_reply(owners, 1, &(ft_slurm_job){ .uid = 1001 }));
+  assert_true(ft_job_owners_reply(owners, 1, &(ft_slurm_job){ .uid = 1001 }));
+  assert_false(ft_job_owners_reply(owners, 1, NULL));
+  assert_true(!mine[0].answered && other.answered && !other.is_owner);
+  ft_job_owner_ask(owners, &mine[1]);
+  assert_true(ft_job_owners_reply(owners, 2, &(ft_slurm_job){ .uid = 1001 }));
+  assert_true(mine[1].answered && mine[1].is_owner);
+  ft_job_owner_ask(owners, &mine[2]);
+  assert_true(ft_job_owners_reply(owners, 3, NULL));
+  assert_true(mine[2].answered && !mine[2].is_owner);
+  ft_job_owners_close(owners);
+}
+
 int main(void)
 {
   const struct CMUnitTest tests[] = {
@@ -369,6 +402,7 @@ int main(void)
     cmocka_unit_test_setup_teardown(queries_end_also_if_scontrol_fails, open_query, close_query),
     cmocka_unit_test_setup_teardown(a_full_queue_takes_all_queries_or_none, open_query,
                                     close_query),
+    cmocka_unit_test_setup_teardown(a_user_asks_for_one_owner_at_a_time, open_query, close_query),
   };
 
   return cmocka_run_group_tests_name("slurm_query", tests, NULL, NULL);
