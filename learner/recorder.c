@@ -250,6 +250,13 @@ int ft_recorder_forget(struct ft_recorder *recorder, const ft_forget *what,
              : -1;
 }
 
+int ft_recorder_has_job(struct ft_recorder *recorder, uint32_t job_id, uint32_t uid,
+                        struct ft_error *err)
+{
+  return ft_recorder_open_store(recorder, err) ? ft_store_has_job(recorder->store, job_id, uid, err)
+                                               : -1;
+}
+
 void ft_recorder_drop_report(struct ft_recorder *recorder, struct ft_forget_report *report)
 {
   ft_forget_queue_drop(recorder->forget_queue, report);

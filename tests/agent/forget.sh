@@ -101,6 +101,26 @@ is "$(stored "app = 'other'")" 1 "the user's other app stays"
 model other 1001 >/dev/null
 ok $? "the other app keeps its model"
 
+# ---- jobs without a stored run
+
+tombstones() {
+  python3 - "$state/store.db" "$1" <<'END'
+import sqlite3, sys
+db = sqlite3.connect("file:%s?mode=ro" % sys.argv[1], uri=True)
+print(db.execute("SELECT COUNT(*) FROM forgotten WHERE " + sys.argv[2]).fetchone()[0])
+END
+}
+echo "JobId=500 JobName=test UserId=ada(1001) GroupId=x(0) JobState=RUNNING SubmitTime=2026-01-02T03:04:05" >"$FT_SCONTROL/job_500"
+echo "slurm_load_jobs error: Invalid job id specified" >"$FT_SCONTROL/job_502"
+is "$(as 1001 --job=500) $(tombstones "job_id = 500 AND uid = 1001")" "forgot 0 runs of 0 apps (0 models removed) 1" \
+  "a job that Slurm says is the user's is forgotten before it is stored"
+for id in 500 501 502; do
+  is "$(as 1002 --job=$id) $(tombstones "uid = 1002 AND job_id > 400")" \
+    "forgot 0 runs of 0 apps (0 models removed) 0" "job $id, which is not the user's, leaves no record"
+done
+forget --job=503 --user=1002 >/dev/null
+is "$(tombstones "uid = 1002 AND job_id = 503")" 1 "root's requests need no Slurm"
+
 # ---- what could bring runs back
 
 is "$({ runs 1001 PLANTED 3 1; runs 1001 PLANTED 1 77; runs 1003 mine 1 78; } | import | head -1)" \

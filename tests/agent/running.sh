@@ -77,6 +77,7 @@ begin_job one job=1 node=n1
 begin_job two job=2 node=n2
 begin_job one job=3 node=n1
 begin_job two job=3 node=n2
+array_task 5 4 1
 begin_job two job=5 array=4 task=1 node=n2
 begin_job two job=6 uid=65534 node=n2
 wait_until 60 shows 1 '^job 1 of steps.*, on n1$'

@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 # A foretelld and a foretell-learnd in a scratch directory, without a Slurm; sourced after tap.sh.
 # Functions: config [LINE]..., start, stop [SIGNAL], start_learner, stop_learner [SIGNAL],
-# start_agent, stop_agent [SIGNAL], reload, log_has PATTERN, model APP [UID], spooled COUNT.
+# start_agent, stop_agent [SIGNAL], reload, log_has PATTERN, model APP [UID], spooled COUNT,
+# array_task JOB ARRAY TASK.
 # Variables: state, socket, scratch, pid and learner_pid (of those started last).
 . "$FT_TOP_SRCDIR/tests/slurm/wait.sh"
 agent=$FT_TOP_BUILDDIR/foretelld
@@ -73,6 +74,12 @@ stop_learner() {
 stop() {
   stop_agent "$@"
   stop_learner "$@"
+}
+
+# array_task JOB ARRAY TASK: from now on Slurm has JOB as this task of an array
+array_task() {
+  echo "JobId=$1 ArrayJobId=$2 ArrayTaskId=$3 JobName=test UserId=$(id -un)($(id -u)) GroupId=root(0)" \
+    "JobState=RUNNING Restarts=0 TimeLimit=01:00:00 SubmitTime=2026-01-02T03:04:05 Partition=main" >"$FT_SCONTROL/job_$1"
 }
 
 # reload: both read the configuration again, and the learner the store

@@ -628,26 +628,36 @@ static void the_helper_adds_features_of_files(void **state)
   setenv("FAKE_HELPER", "helper=/nonexistent", 1);
 }
 
+enum { TURNS = 8 };
+
+/* Holds this user's helper slots, by sockets of TYPE that listen if LISTENS. */
+static void hold_turns(int type, bool listens, int held[TURNS])
+{
+  struct sockaddr_un name = { .sun_family = AF_UNIX };
+
+  for (unsigned i = 0; i < TURNS; i++) {
+    int length = snprintf(name.sun_path + 1, sizeof name.sun_path - 1, "foretell-helper/%u/%u",
+                          (unsigned)geteuid(), i);
+
+    held[i] = socket(AF_UNIX, type | SOCK_CLOEXEC, 0);
+    assert_int_equal(bind(held[i], (struct sockaddr *)&name,
+                          (socklen_t)(offsetof(struct sockaddr_un, sun_path) + 1 + length)),
+                     0);
+    if (listens)
+      assert_int_equal(listen(held[i], 100), 0);
+  }
+}
+
 static void helpers_of_one_user_run_one_at_a_time(void **state)
 {
-  enum { TURNS = 8 };
   static char path[600];
   const char *top = getenv("FT_TOP_BUILDDIR"), *output;
-  struct sockaddr_un name = { .sun_family = AF_UNIX };
   int held[TURNS];
 
   (void)state;
   (void)snprintf(path, sizeof path, "helper=%s/predictor/cli/foretell-helper", top ? top : ".");
   setenv("FAKE_HELPER", path, 1);
-  for (unsigned i = 0; i < TURNS; i++) {
-    int length = snprintf(name.sun_path + 1, sizeof name.sun_path - 1, "foretell-helper/%u/%u",
-                          (unsigned)geteuid(), i);
-
-    held[i] = socket(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC, 0);
-    assert_int_equal(bind(held[i], (struct sockaddr *)&name,
-                          (socklen_t)(offsetof(struct sockaddr_un, sun_path) + 1 + length)),
-                     0);
-  }
+  hold_turns(SOCK_STREAM, true, held);
   output = submit("sbatch --predict-mem job.sh ./job.sh", NULL);
   assert_null(strstr(output, " input_bytes"));
   assert_has(output,
@@ -657,6 +667,43 @@ static void helpers_of_one_user_run_one_at_a_time(void **state)
   for (unsigned i = 0; i < TURNS; i++)
     if (i != 3)
       close(held[i]);
+  setenv("FAKE_HELPER", "helper=/nonexistent", 1);
+}
+
+/* Any user can bind the names of another user's slots. */
+static void another_users_sockets_take_no_turn(void **state)
+{
+  static const struct {
+    int type;
+    bool listens, own; /* own: without credentials of another user to be had */
+  } cases[] = { { SOCK_DGRAM, false, true },
+                { SOCK_SEQPACKET, true, true },
+                { SOCK_STREAM, false, true },
+                { SOCK_STREAM, true, false } };
+  static char path[600];
+  const char *top = getenv("FT_TOP_BUILDDIR");
+  int held[TURNS];
+
+  (void)state;
+  (void)snprintf(path, sizeof path, "helper=%s/predictor/cli/foretell-helper", top ? top : ".");
+  setenv("FAKE_HELPER", path, 1);
+  for (size_t i = 0; i < COUNT_OF(cases); i++) {
+    uid_t uid = geteuid();
+
+    if (!cases[i].own && uid)
+      continue;
+    /* the name has the uid of the victim, the credentials that of whoever called listen */
+    hold_turns(cases[i].type, cases[i].own && cases[i].listens, held);
+    if (!cases[i].own) {
+      assert_int_equal(seteuid(65534), 0);
+      for (unsigned turn = 0; turn < TURNS; turn++)
+        assert_int_equal(listen(held[turn], 0), 0);
+      assert_int_equal(seteuid(uid), 0);
+    }
+    assert_has(submit("sbatch job.sh ./job.sh", NULL), " input_bytes=75");
+    for (unsigned turn = 0; turn < TURNS; turn++)
+      close(held[turn]);
+  }
   setenv("FAKE_HELPER", "helper=/nonexistent", 1);
 }
 
@@ -759,6 +806,7 @@ int main(int argc, char **argv)
     cmocka_unit_test(a_late_or_broken_child_is_abandoned),
     cmocka_unit_test(the_helper_adds_features_of_files),
     cmocka_unit_test(helpers_of_one_user_run_one_at_a_time),
+    cmocka_unit_test(another_users_sockets_take_no_turn),
     cmocka_unit_test(ignored_settings_are_reported),
 #ifndef SANITIZED
     cmocka_unit_test(every_allocation_may_fail),

@@ -46,6 +46,10 @@ int ft_tombstone_add(struct ft_store *store, struct ft_tombstone *tombstone, str
  * fills ERR. */
 int ft_tombstone_next(struct ft_store *store, struct ft_tombstone *tombstone, struct ft_error *err);
 
+/* Inside a transaction: removes some finished tombstones of requests before this UTC time. Returns
+ * 1 if more may remain, else 0; -1 and ERR. */
+int ft_tombstone_expire(struct ft_store *store, double before, struct ft_error *err);
+
 /* Marks the tombstone ID as finished. Returns 0; -1 on error and fills ERR. */
 int ft_tombstone_finish(struct ft_store *store, int64_t id, struct ft_error *err);
 
