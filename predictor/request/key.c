@@ -410,6 +410,8 @@ static void add_command_program(struct ft_key *key, const struct ft_command *c,
   else
     describe_program(c, parts->program, &p);
   key->serves |= serves_session(&p);
+  if (key->report)
+    key->report(&p, c->word[p.name[0] ? parts->script : parts->program].raw, key->data);
   if (!kind || p.script[0] || !c->document)
     add_program(key, &p);
   else if (ft_statements_hash(&key->document, false))
