@@ -21,6 +21,7 @@ enum {
 };
 
 int ft_command_predict(int argc, char **argv);
+int ft_command_scripts(int argc, char **argv);
 int ft_command_history(int argc, char **argv);
 int ft_command_job(int argc, char **argv);
 int ft_command_profile(int argc, char **argv);

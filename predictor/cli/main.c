@@ -15,6 +15,7 @@ struct command {
 
 static const struct command commands[] = {
   { "predict", ft_command_predict, "show what a submission would need and foretell's decision" },
+  { "scripts", ft_command_scripts, "show what the batch scripts of a folder run" },
   { "history", ft_command_history, "list apps, their runs and their models" },
   { "job", ft_command_job, "show a job's request and use, and what to request next time" },
   { "profile", ft_command_profile, "measure a command with the agent's samplers" },

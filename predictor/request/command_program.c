@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "predictor/request/command_program.h"
+#include "predictor/request/launchers.h"
 
 /* Reserved words that precede a command. */
 static const char *const keywords[] = { "if", "then", "elif", "else", "while", "until",
@@ -24,116 +25,6 @@ static const char *const ignored[] = {
   NULL
 };
 
-/* Launchers: commands that run a program. Each has its options with a separate value (letters; long
- * names between commas), the number of operands before the program, and which operand, from 1, is a
- * container image (0: none). Source: the manual page of each command. */
-static const struct launcher {
-  const char *name;
-  const char *letters;
-  const char *names;
-  int operands;
-  int image;
-} launchers[] = {
-  { "exec", "a", "", 0, 0 },
-  { "command", "", "", 0, 0 },
-  { "builtin", "", "", 0, 0 },
-  { "nohup", "", "", 0, 0 },
-  { "setsid", "", "", 0, 0 },
-  { "time", "fo", "", 0, 0 },
-  { "env", "uCS", ",unset,chdir,", 0, 0 },
-  { "nice", "n", ",adjustment,", 0, 0 },
-  { "ionice", "cn", ",class,classdata,", 0, 0 },
-  { "stdbuf", "ioe", ",input,output,error,", 0, 0 },
-  { "timeout", "ks", ",kill-after,signal,", 1, 0 },
-  { "taskset", "", "", 1, 0 },
-  { "numactl", "NmCipP", "", 0, 0 },
-  { "chrt", "", "", 1, 0 },
-  { "xargs", "nPILsdaEe", ",max-args,max-procs,max-lines,max-chars,delimiter,arg-file,", 0, 0 },
-  { "parallel", "jNnILSaP",
-    ",jobs,max-args,colsep,joblog,results,tmpdir,arg-file,delay,retries,timeout,memfree,load,"
-    "sshlogin,workdir,",
-    0, 0 },
-  { "conda", "np", ",name,prefix,cwd,", 1, 0 },
-  { "uv", "p", ",python,with,project,directory,extra,group,env-file,", 1, 0 },
-  { "srun", "ABCDGIJKLMNPSTVcdeimnoprtwxW",
-    ",account,chdir,constraint,container,container-image,container-mounts,container-workdir,"
-    "cpu-bind,cpus-per-gpu,cpus-per-task,dependency,distribution,error,exclude,export,gpu-bind,"
-    "gpus,gpus-per-node,gpus-per-task,gres,hint,input,jobid,job-name,mem,mem-bind,mem-per-cpu,"
-    "mem-per-gpu,mpi,nodelist,nodes,ntasks,ntasks-per-core,ntasks-per-gpu,ntasks-per-node,"
-    "ntasks-per-socket,output,partition,qos,relative,threads-per-core,time,wckey,het-group,"
-    "predict-app,predict-params,predict-model,",
-    0, 0 },
-  { "mpirun", "ncNHxfpw",
-    ",np,n,c,N,H,host,hosts,hostfile,machinefile,ppn,perhost,npernode,npersocket,map-by,bind-to,"
-    "rank-by,wdir,wd,x,env,genvlist,iface,bootstrap,launcher,rmk,path,prefix,output-filename,",
-    0, 0 },
-  { "aprun", "nNdScjLFm", "", 0, 0 },
-  { "jsrun", "nacgrdblE", "", 0, 0 },
-  { "ibrun", "no", "", 0, 0 },
-  { "singularity", "BHSWc", ",bind,home,pwd,workdir,env,env-file,scratch,overlay,app,mount,", 2,
-    2 },
-  { "docker", "vewuv", ",volume,env,workdir,user,name,memory,cpus,gpus,network,entrypoint,mount,",
-    2, 2 },
-  { "shifter", "iVv", ",image,volume,", 0, 0 },
-  { "torchrun", "r",
-    ",nnodes,nproc_per_node,nproc-per-node,rdzv_backend,rdzv-backend,rdzv_endpoint,rdzv-endpoint,"
-    "rdzv_id,rdzv-id,rdzv_conf,rdzv-conf,master_addr,master-addr,master_port,master-port,"
-    "node_rank,node-rank,max_restarts,max-restarts,monitor_interval,monitor-interval,role,log_dir,"
-    "log-dir,redirects,tee,",
-    0, 0 },
-  { "accelerate", "",
-    ",config_file,num_processes,num_machines,machine_rank,main_process_ip,main_process_port,"
-    "mixed_precision,gpu_ids,dynamo_backend,rdzv_backend,num_cpu_threads_per_process,"
-    "deepspeed_config_file,zero_stage,",
-    1, 0 },
-  { "deepspeed", "Hie",
-    ",hostfile,include,exclude,num_nodes,num_gpus,master_addr,master_port,launcher,launcher_args,",
-    0, 0 },
-  { "horovodrun", "Hnp", ",hosts,hostfile,num-proc,network-interface,", 0, 0 },
-  { "charmrun", "", ",nodelist,", 0, 0 },
-  { "nsys", "otswfy", ",output,trace,sample,stats,force-overwrite,delay,duration,", 1, 0 },
-  { "perf", "eoFCp", ",event,output,", 1, 0 },
-  { "strace", "eopPsS", "", 0, 0 },
-  { "likwid-perfctr", "CgTtoS", ",group,", 0, 0 },
-  { "likwid-pin", "c", "", 0, 0 },
-  { "likwid-mpirun", "ncgpno", ",pin,mpi,omp,", 0, 0 },
-  { "coverage", "", ",rcfile,source,data-file,omit,include,", 1, 0 },
-  { "mprof", "oTC", ",output,interval,", 1, 0 },
-  { "sudo", "uug", ",user,group,", 0, 0 },
-  { "cProfile", "os", ",outfile,", 0, 0 },
-  { "accelerate.commands.launch", "",
-    ",config_file,num_processes,main_process_port,mixed_precision,", 0, 0 }
-};
-
-/* Launchers that run a program only with one of these sub-commands. */
-static const char *const launch_verbs[][2] = { { "conda", ",run," },
-                                               { "uv", ",run," },
-                                               { "singularity", ",exec,run," },
-                                               { "docker", ",exec,run," },
-                                               { "accelerate", ",launch," },
-                                               { "nsys", ",profile,launch," },
-                                               { "perf", ",stat,record," },
-                                               { "coverage", ",run," },
-                                               { "mprof", ",run," } };
-
-/* Options of MPI launchers with two values. */
-static const char *const mpi_pair_options[] = { "mca", "gmca", "genv", "env", NULL };
-
-/* Other names, or commands with the options of a launcher. */
-static const struct {
-  const char *launcher, *names;
-} aliases[] = {
-  { "mpirun", "mpiexec,mpiexec.hydra,orterun,prterun,mpirun_rsh" },
-  { "singularity", "apptainer" },
-  { "docker", "podman" },
-  { "nohup", "catchsegv,mpi4py,mpi4py.futures" },
-  { "parallel", "env_parallel" },
-  { "conda", "mamba,micromamba" },
-  { "torchrun", "torch.distributed.run,torch.distributed.launch" },
-  { "cProfile", "kernprof,memory_profiler,pyinstrument,scalene" },
-  { "uv", "poetry,pipenv,pixi" },
-};
-
 static const char *last_component(const char *path)
 {
   const char *slash = strrchr(path, '/');
@@ -150,109 +41,6 @@ const char *ft_word_base_name(const struct ft_word *word, char out[FT_BASE_NAME]
     text.end = text.at + FT_BASE_NAME - 1;
   (void)ft_text_copy(text, out, FT_BASE_NAME);
   return out;
-}
-
-static const struct launcher *find_launcher(const char *name)
-{
-  for (size_t i = 0; i < sizeof aliases / sizeof *aliases; i++)
-    if (ft_text_lists(ft_text_from(aliases[i].names), name))
-      name = aliases[i].launcher;
-  for (size_t i = 0; i < sizeof launchers / sizeof *launchers; i++)
-    if (strcmp(launchers[i].name, name) == 0)
-      return &launchers[i];
-  return NULL;
-}
-
-static bool has_long_option(const char *names, const char *name)
-{
-  size_t length = strlen(name);
-
-  if (!length)
-    return false;
-  for (const char *p = names; (p = strstr(p, name)); p++)
-    if (p > names && p[-1] == ',' && p[length] == ',')
-      return true;
-  return false;
-}
-
-/* Returns the launcher at the word AT of C; NULL if it is none. */
-static const struct launcher *launcher_at(const struct ft_command *c, size_t at)
-{
-  char base[FT_BASE_NAME];
-  const struct launcher *found =
-      at < c->count ? find_launcher(ft_word_base_name(&c->word[at], base)) : NULL;
-
-  for (size_t i = 0; found && i < sizeof launch_verbs / sizeof *launch_verbs; i++)
-    if (strcmp(launch_verbs[i][0], found->name) == 0 &&
-        (at + 1 == c->count || !has_long_option(launch_verbs[i][1], c->word[at + 1].text)))
-      return NULL;
-  return found;
-}
-
-static bool is_numeric_word(const char *word)
-{
-  double value;
-
-  return ft_text_is_double(ft_text_from(word), &value);
-}
-
-/* Returns the number of words after OPTION of LAUNCHER that are its values. */
-static size_t option_value_count(const struct launcher *launcher, const char *option)
-{
-  const char *name = option + 1;
-
-  if (*name == '-')
-    name++;
-  if (strchr(option, '='))
-    return 0;
-  if (launcher->names[0] && ft_string_listed(mpi_pair_options, name) &&
-      strcmp(launcher->name, "mpirun") == 0)
-    return 2;
-  if (option[1] != '-' && option[1] && !option[2])
-    return strchr(launcher->letters, option[1]) ? 1 : 0;
-  return has_long_option(launcher->names, name) ? 1 : 0;
-}
-
-/* Returns the index of the program that LAUNCHER, the word AT of C, runs; of the container image if
- * the container runs its default program; C->count without a program. Sets *IMAGE to a container
- * image, if there is one. */
-static size_t find_launched_program(const struct launcher *launcher, const struct ft_command *c,
-                                    size_t at, const char **image)
-{
-  bool runs_image = strcmp(launcher->name, "singularity") == 0 && at + 1 < c->count &&
-                    strcmp(c->word[at + 1].text, "run") == 0;
-  size_t count = c->count, none = count;
-  int operands = launcher->operands, seen = 0;
-
-  for (at++; at < count; at++) {
-    const char *text = c->word[at].text;
-    struct ft_text rest = ft_text_from(text), name;
-
-    if (ft_text_skip(&rest, "--container-image=") || ft_text_skip(&rest, "--image="))
-      *image = rest.at;
-    if (strcmp(text, "--container-image") == 0 && at + 1 < count)
-      *image = c->word[at + 1].text;
-    if (text[0] == '-' && text[1]) {
-      at += option_value_count(launcher, text);
-      continue;
-    }
-    if (c->word[at].unknown && !operands)
-      return at;
-    /* skip A=B after env, and numbers, which are values of options that the table does not have */
-    if (ft_shell_assignment(&rest, &name) || (!operands && is_numeric_word(text)))
-      continue;
-    if (!operands)
-      return at;
-    seen++;
-    operands--;
-    if (seen != launcher->image)
-      continue;
-    *image = text;
-    if (runs_image)
-      return at;
-    none = at;
-  }
-  return none;
 }
 
 enum ft_interpreter ft_interpreter(const char *name)
@@ -304,14 +92,8 @@ static bool option_has_value(const char *text, const char *value, enum ft_interp
     return true;
   /* in some interpreters these are flags, in others a number or file follows */
   if (ft_string_listed(flags, text))
-    return is_numeric_word(value) || strcmp(value, "auto") == 0;
+    return ft_is_numeric_word(value) || strcmp(value, "auto") == 0;
   return ft_text_lists(ft_text_from(interpreter_options), text);
-}
-
-/* Whether WORD is an option, even if its value is unknown ("-Dtmp=$TMPDIR"). */
-static bool is_option_word(const struct ft_word *word)
-{
-  return word->unknown ? ft_text_starts(word->raw, "-") : word->text[0] == '-';
 }
 
 /* Returns the index of the script of the interpreter AT: "x.py", the module after -m, or the
@@ -319,17 +101,17 @@ static bool is_option_word(const struct ft_word *word)
 static size_t find_interpreter_script(const struct ft_command *c, size_t at,
                                       enum ft_interpreter kind, bool *statements)
 {
-  const struct launcher *launcher;
-  const char *image = NULL;
+  const struct ft_launcher *launcher;
+  struct ft_launched launched = { 0 };
 
   for (size_t i = at + 1; i < c->count; i++) {
     const char *text = c->word[i].text, *next = i + 1 < c->count ? c->word[i + 1].text : "";
     bool module = strcmp(text, "-m") == 0;
 
     /* Python modules that run another script: cProfile, torchrun */
-    if (module && (launcher = find_launcher(next))) {
-      i = find_launched_program(launcher, c, i + 1, &image);
-      return i < c->count ? i : at;
+    if (module && (launcher = ft_launcher_find(next))) {
+      ft_launcher_program(launcher, c, i + 1, &launched);
+      return launched.at < c->count ? launched.at : at;
     }
     /* the script is standard input; the following words are its arguments */
     if (strcmp(text, kind == FT_INTERPRETER_SHELL ? "-s" : "-") == 0)
@@ -346,7 +128,7 @@ static size_t find_interpreter_script(const struct ft_command *c, size_t at,
       i++;
       continue;
     }
-    if (is_option_word(&c->word[i]) || (i > at + 1 && is_numeric_word(text)))
+    if (ft_is_option_word(&c->word[i]) || (i > at + 1 && ft_is_numeric_word(text)))
       continue;
     return i;
   }
@@ -532,13 +314,27 @@ static bool run_builtin(struct ft_shell *shell, const struct ft_command *c, size
   return false;
 }
 
+/* Skips words before a program that are none: $PREFIX if it is empty, or unknown and followed by a
+ * program. Returns the index of the next word. */
+static size_t skip_prefixes(const struct ft_command *c, size_t at)
+{
+  for (; at + 1 < c->count; at++) {
+    const struct ft_word *word = &c->word[at];
+
+    if (!ft_text_starts(word->raw, "$") ||
+        (word->unknown ? word->base || !ft_is_program_word(word + 1) : *word->text != '\0'))
+      break;
+  }
+  return at;
+}
+
 bool ft_command_find_parts(struct ft_shell *shell, const struct ft_command *c,
                            struct ft_command_parts *out, const char **directory)
 {
-  const struct launcher *launcher;
+  const struct ft_launcher *launcher;
+  struct ft_launched launched = { 0 };
   enum ft_interpreter kind;
   char base[FT_BASE_NAME];
-  bool joined = false; /* the next word may be a whole command */
   size_t at = 0;
 
   *out = (struct ft_command_parts){ 0 };
@@ -548,17 +344,19 @@ bool ft_command_find_parts(struct ft_shell *shell, const struct ft_command *c,
   at = store_assignments(shell, c, at);
   if (at == c->count || run_builtin(shell, c, at, directory))
     return false;
-  while ((launcher = launcher_at(c, at))) {
-    joined = strcmp(launcher->name, "parallel") == 0;
-    at = find_launched_program(launcher, c, at, &out->image);
+  at = skip_prefixes(c, at);
+  while ((launcher = ft_launcher_at(c, at))) {
+    ft_launcher_program(launcher, c, at, &launched);
+    at = skip_prefixes(c, launched.at);
   }
+  out->image = launched.image;
   if (at >= c->count || c->pattern || c->defines ||
       (!c->word[at].text[0] && !c->word[at].unknown) ||
       (strncmp(c->word[at].text, "./", 2) != 0 &&
        ft_string_listed(ignored, ft_word_base_name(&c->word[at], base))))
     return false;
   out->program = out->script = at;
-  if (joined && is_quoted_command(&c->word[at])) {
+  if (launched.joined && is_quoted_command(&c->word[at])) {
     out->inner = command_text(&c->word[at], &out->quoted);
     return true;
   }

@@ -483,6 +483,9 @@ void ft_feature_set_add_arguments(struct ft_feature_set *found, const struct ft_
       i = add_option(found, c, i, script);
       continue;
     }
+    /* an option's value or a sub-command of an interpreter: R CMD BATCH x.R */
+    if (!own && i < script)
+      continue;
     operands++;
     named = own && i < 64 && (found->arguments_named & UINT64_C(1) << i);
     value = split_equals(word->text, name);

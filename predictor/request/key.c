@@ -279,11 +279,13 @@ static void describe_interpreter(const struct ft_command *c, const struct ft_com
     (void)ft_string_copy(c->word[sub].text, p->sub, sizeof p->sub);
 }
 
-/* Fills P, which has name and weight, for a program that is no interpreter. */
-static void describe_program(const struct ft_command *c, size_t at, struct ft_key_program *p)
+/* Fills P, which has name and weight, for a program that is no interpreter. IMAGE: it is a
+ * container image that runs its own program. */
+static void describe_program(const struct ft_command *c, size_t at, bool image,
+                             struct ft_key_program *p)
 {
   bool is_program = p->weight == FT_KEY_PROGRAM;
-  bool installed = is_program && is_installed_program(&c->word[at]);
+  bool installed = is_program && (image || is_installed_program(&c->word[at]));
   size_t sub = c->count, script = c->count;
 
   if (is_program || is_in_list(multi_command_programs, p->name))
@@ -421,8 +423,10 @@ static void add_command_program(struct ft_key *key, const struct ft_command *c,
   if (kind)
     describe_interpreter(c, parts, kind, &p);
   else
-    describe_program(c, parts->program, &p);
+    describe_program(c, parts->program, parts->image == word->text, &p);
   key->serves |= serves_session(&p);
+  if (key->report)
+    key->report(&p, c->word[p.name[0] ? parts->script : parts->program].raw, key->data);
   if (!kind || p.script[0] || !c->document)
     add_program(key, &p);
   else if (ft_statements_hash(&key->document, false))

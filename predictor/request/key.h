@@ -44,6 +44,9 @@ struct ft_key_program {
 
 /* The programs found so far in a script. */
 struct ft_key {
+  /* called with DATA for each program and the word that names it, as it is written; or NULL */
+  void (*report)(const struct ft_key_program *program, struct ft_text word, void *data);
+  void *data;
   enum ft_key_weight weight; /* of the programs in PROGRAM */
   bool known;                /* any of them is known */
   bool idle;                 /* any of them is idle */

@@ -446,6 +446,105 @@ static void operators_in_double_brackets_end_no_command(void **state)
   }
 }
 
+/* Describes SCRIPT and copies its app to APP. */
+static void describe_app(const char *script, char app[sizeof out.app])
+{
+  assert_int_equal(describe(script, NULL), 0);
+  memcpy(app, out.app, sizeof out.app);
+}
+
+/* The app of a launched program is that of the program, whatever is known of the launcher's
+ * options. */
+static void launchers_do_not_change_the_app(void **state)
+{
+  static const char *const programs[][20] = {
+    { "python3 train.py 10", "srun --cpus-per-task=$SLURM_CPUS_PER_TASK python3 train.py 10",
+      "srun --cpus-per-task $SLURM_CPUS_PER_TASK python3 train.py 10",
+      "srun -c $SLURM_CPUS_PER_TASK -n\"$SLURM_NTASKS\" python3 train.py 10",
+      "srun \"--output=$PWD/run.out\" --error=$LOGS/x.err python3 train.py 10",
+      "srun --output \"$PWD/run.out\" -q debug python3 train.py 10",
+      "srun -K -I -l --unbuffered python3 train.py 10",
+      "srun torchrun --nnodes=$SLURM_JOB_NUM_NODES --rdzv_id=$SLURM_JOB_ID train.py 10",
+      "accelerate launch --new_option $X --other y train.py 10",
+      "python -m torch.distributed.run --nproc_per_node=$N train.py 10",
+      "$MPIRUN python3 train.py 10", "MPIRUN=\n$MPIRUN python3 train.py 10",
+      "singularity run --nv x/torch.sif python3 train.py 10",
+      "apptainer --quiet -c my.conf exec -c --bind $PWD:/d x.sif python3 train.py 10",
+      "docker --context x run --rm -v $PWD:/d image python3 train.py 10",
+      "uv --quiet run --with numpy train.py 10", "ch-run -b $PWD:/d img -- python3 train.py 10",
+      "shifter --image=x:y python3 train.py 10", NULL },
+    { "./sim 5", "ibrun -np $N ./sim 5", "ibrun -n $SLURM_NTASKS -o 0 task_affinity ./sim 5",
+      "mpirun --new $SLURM_NTASKS ./sim 5",
+      "mpirun -np $((N * 2)) -x A=$B -genv X $Y --map-by ppr:$P:node ./sim 5",
+      "mpiexec -n ${N} --hostfile $HOSTS ./sim 5", "jsrun -n $N --smpiargs=$X ./sim 5",
+      "aprun -n $N -cc depth ./sim 5", "env OUT=$PWD/x IN=3 ./sim 5", "timeout $T ./sim 5",
+      "flux run -n $N -o cpu-affinity=off ./sim 5", "hwloc-bind core:$A -- ./sim 5",
+      "parallel -j $N --joblog $X ./sim ::: 5", "dmtcp_launch -i 60 --ckptdir $X ./sim 5",
+      "unbuffer ./sim 5", "singularity -s exec -B $PWD:/data tool.sif ./sim 5", NULL },
+    { "./sim 5",
+      "nvprof -o $X/out.%p.prof ./sim 5",
+      "ncu --set full -o out -f ./sim 5",
+      "nsys profile -o $OUT --trace=cuda,mpi ./sim 5",
+      "compute-sanitizer --tool racecheck ./sim 5",
+      "rocprof --hip-trace -o x.csv ./sim 5",
+      "rocprofv3 --pmc A B --kernel-trace -- ./sim 5",
+      "vtune -collect hotspots -r $R -- ./sim 5",
+      "vtune -collect=hotspots -r r1 srun ./sim 5",
+      "map --profile -o $X -n 4 ./sim 5",
+      "perf-report --np=4 ./sim 5",
+      "tau_exec -T mpi,pdt -ebs ./sim 5",
+      "hpcrun -e CPUTIME@4000 -t -o $X ./sim 5",
+      "scalasca -analyze -e $X srun -n 4 ./sim 5",
+      "perf --no-pager stat -e cycles ./sim 5",
+      "perf record -g -o $X ./sim 5",
+      "memusage --png=x.png ./sim 5",
+      "srun -n 4 strace -c -o $X ./sim 5",
+      "/usr/bin/time -v -o $X ./sim 5",
+      NULL },
+  };
+  char app[sizeof out.app], expected[sizeof out.app];
+
+  (void)state;
+  for (size_t i = 0; i < COUNT_OF(programs); i++) {
+    describe_app(programs[i][0], expected);
+    for (size_t k = 1; programs[i][k]; k++) {
+      describe_app(programs[i][k], app);
+      if (strcmp(app, expected) != 0)
+        fail_msg("%s: %s, expected %s", programs[i][k], app, expected);
+      if (!strstr(features(), i ? "arg1=5" : "arg1=10") && !strstr(programs[i][k], ":::"))
+        fail_msg("%s: %s", programs[i][k], features());
+    }
+  }
+}
+
+/* Words that only look like a launcher's program, and programs that only look like a launcher. */
+static void programs_of_launchers_are_found(void **state)
+{
+  static const struct {
+    const char *script, *shown;
+  } cases[] = { { "./map 5\n", "map-" },
+                { "singularity pull --disable-cache docker://a/b:c\n", "singularity-pull-" },
+                { "nsys stats report.nsys-rep\n", "nsys-" },
+                { "vtune -report summary -r r0\n./x\n", "x-" },
+                { "singularity run x/tool-1.2.sif a\n", "tool-0.sif-" },
+                { "singularity run x/tool-1.2.sif\n", "tool-0.sif-" },
+                { "singularity run x/tool.sif blastn -db nr\n", "tool.sif-blastn-" },
+                { "singularity run x/tool.sif align -db nr\n", "tool.sif-align-" },
+                { "docker run --rm -p 80:80 x/tool\n", "tool-" },
+                { "enroot start -m $PWD:/d tool blastn -db nr\n", "blastn-" },
+                /* the program is unknown */
+                { "srun $EXE input.dat\n", "job.sh-" },
+                { "srun --new $EXE input.dat\n", "job.sh-" } };
+
+  (void)state;
+  for (size_t i = 0; i < COUNT_OF(cases); i++) {
+    assert_int_equal(describe(cases[i].script, NULL), 0);
+    if (strncmp(out.app, cases[i].shown, strlen(cases[i].shown)) != 0 ||
+        strlen(out.app) != strlen(cases[i].shown) + 8)
+      fail_msg("%s: %s", cases[i].script, out.app);
+  }
+}
+
 static void former_names_are_recorded(void **state)
 {
   static const ft_declared_app apps[] = { { .name = "declared", .command = "sim *" } };
@@ -905,6 +1004,8 @@ int main(void)
     cmocka_unit_test(without_a_program_the_job_name_counts),
     cmocka_unit_test(an_apps_name_is_that_of_its_program),
     cmocka_unit_test(operators_in_double_brackets_end_no_command),
+    cmocka_unit_test(launchers_do_not_change_the_app),
+    cmocka_unit_test(programs_of_launchers_are_found),
     cmocka_unit_test(former_names_are_recorded),
     cmocka_unit_test(hashes_distinguish_variants),
     cmocka_unit_test(sessions_are_interactive),
