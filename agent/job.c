@@ -170,7 +170,7 @@ void ft_job_apply_record(struct job *job, const ft_slurm_job *answer)
     (void)ft_string_copy(answer->account, o->account, sizeof o->account);
   if (answer->partition[0] && !strchr(answer->partition, ','))
     (void)ft_string_copy(answer->partition, o->partition, sizeof o->partition);
-  set_once(ft_secret_value(answer->name) ? FT_SECRET_JOB_NAME : answer->name,
+  set_once(ft_secret_label(answer->name) ? FT_SECRET_JOB_NAME : answer->name,
            o->submission.job_name, sizeof o->submission.job_name);
 }
 

@@ -469,7 +469,7 @@ static int read_job_line(struct reader *r, const struct ft_sacct_id *id, struct 
   copy_text(r, ACCOUNT, o->account, sizeof o->account);
   copy_text(r, PARTITION, o->partition, sizeof o->partition);
   copy_text(r, JOB_NAME, o->submission.job_name, sizeof o->submission.job_name);
-  if (ft_secret_value(o->submission.job_name))
+  if (ft_secret_label(o->submission.job_name))
     (void)ft_string_copy(FT_SECRET_JOB_NAME, o->submission.job_name, sizeof o->submission.job_name);
   set_imported_app(r->import, o);
   if (*column_text(r, NODE_LIST) &&

@@ -20,7 +20,7 @@ struct ft_hidden {
   struct ft_secret_rules rules;
   uint64_t arguments; /* bit k - 1: argument k of the script is secret */
   size_t count;
-  char value[FT_HIDDEN_VALUES][sizeof((ft_feature *)NULL)->category];
+  char value[FT_HIDDEN_VALUES][sizeof((ft_submission *)NULL)->job_name]; /* the longest name */
 };
 
 /* Initialises HIDDEN without secrets. RULES are borrowed. */
@@ -34,6 +34,15 @@ void ft_hide_words(struct ft_hidden *hidden, struct ft_command *command,
 /* The same for COMMAND, the arguments of the script. Also hides arguments that the script uses as
  * secrets. */
 void ft_hide_arguments(struct ft_hidden *hidden, struct ft_command *command);
+
+/* Returns whether NAME makes VALUE, which a script of any language assigns to it, a secret; then
+ * remembers VALUE. */
+bool ft_hide_assignment(struct ft_hidden *hidden, const char *name, const char *value);
+
+/* Remembers the values in LINE, of a script of any language or of a file, that the names before
+ * them make secrets: password = "x". They are quoted or have a digit; others may be names of
+ * variables. Returns whether LINE has a secret. Examines FT_SECRET_EXAMINED bytes. */
+bool ft_hide_line(struct ft_hidden *hidden, struct ft_text line);
 
 /* Remembers the values of secret variables that --export names. */
 void ft_hide_exported(struct ft_hidden *hidden, const struct ft_export *exported);

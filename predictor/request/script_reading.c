@@ -44,6 +44,7 @@ static void read_document_line(struct ft_text line, void *data)
 {
   struct ft_script_reading *r = data;
 
+  (void)ft_hide_line(&r->hidden, line);
   if (!r->depth)
     r->hash = ft_script_hash_line(r->hash, line);
   ft_key_add_document_line(&r->key, line);

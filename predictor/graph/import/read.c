@@ -168,11 +168,16 @@ struct ft_graph *ft_graph_read(const char *path, struct ft_error *err)
     goto out;
   }
   graph->arena.limit = graph->results.limit = FT_LIMIT_GRAPH;
+  /* a copy: errors are reported after the caller has freed the name */
   kept = ft_arena_take(&graph->arena, strlen(path) + 1);
-  if (kept)
-    memcpy(kept, path,
-           strlen(path) + 1); /* errors are reported after the caller has freed the name */
-  graph->file = kept ? kept : path;
+  if (!kept) {
+    (void)ft_error_set(err, "%s: out of memory", path);
+    ft_graph_free(graph);
+    graph = NULL;
+    goto out;
+  }
+  memcpy(kept, path, strlen(path) + 1);
+  graph->file = kept;
   ft_build_init(&build, graph, err);
   status =
       ft_build_name(&build, "", 0) == UINT32_MAX || read_by_content(&build, fd, dirfd) < 0 ? -1 : 0;
