@@ -62,8 +62,8 @@ static int begin_forget(struct ft_recorder *recorder, struct forget_progress *fo
 
 /* Whether WHAT is accepted without a question to Slurm: it adds to the store no record of a job
  * that the store does not know. Returns 1, 0; -1 and ERR. */
-static int is_known(struct ft_recorder *recorder, const struct ft_query *query,
-                    const ft_forget *what, struct ft_error *err)
+static int is_acceptable(struct ft_recorder *recorder, const struct ft_query *query,
+                         const ft_forget *what, struct ft_error *err)
 {
   return query->privileged || what->dry_run || !what->job_id
              ? 1
@@ -86,7 +86,7 @@ static int try_to_begin(struct ft_recorder *recorder, struct ft_job_owners *owne
     if (!forget_progress)
       return ft_error_errno(err, "forget");
     forget_progress->owner = (struct ft_job_owner){ .job_id = what.job_id, .uid = query->uid };
-    status = is_known(recorder, query, &what, err);
+    status = is_acceptable(recorder, query, &what, err);
   } else if (forget_progress->owner.answered) {
     status = forget_progress->owner.is_owner ? 1 : 2;
   } else {

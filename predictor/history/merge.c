@@ -281,7 +281,11 @@ void ft_observation_add_node(ft_observation *run, const ft_observation *node)
   if (node->allocated_nodes > run->allocated_nodes)
     run->allocated_nodes = node->allocated_nodes;
   if (node->has_command_ran) {
-    run->command_ran = run->command_ran || node->command_ran;
+    const char *app = run->submission.app;
+
+    /* after a rename two records may name two apps; the command is that of one */
+    run->command_ran = (run->command_ran || node->command_ran) &&
+                       (!app[0] || strcmp(app, node->submission.app) == 0);
     run->has_command_ran = true;
   }
   run->recorded_nodes = (run->recorded_nodes ? run->recorded_nodes : 1) + 1;

@@ -506,7 +506,7 @@ static void the_number_of_tombstones_of_a_user_is_bounded(void **state)
   assert_int_equal(ft_store_forget_begin(store, &what, now, &pass, &err), 0);
   sql("WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 10000)"
       " INSERT INTO forgotten (job_id, array_task_id, cluster, uid, app, before, told, done)"
-      " SELECT 1000 + i, -1, iif(i < 10000, '', 'c'), 1001, 0, 0, 0, 1 FROM n");
+      " SELECT 1000 + i, -1, CASE WHEN i < 10000 THEN '' ELSE 'c' END, 1001, 0, 0, 0, 1 FROM n");
   what.job_id = 6;
   assert_int_equal(ft_store_forget_begin(store, &what, now, &pass, &err), -1);
   assert_non_null(strstr(err.text, "10000 things"));

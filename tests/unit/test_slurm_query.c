@@ -368,7 +368,7 @@ static void a_user_asks_for_one_owner_at_a_time(void **state)
       ft_job_owner_ask(owners, &mine[i]);
   ft_job_owner_ask(owners, &other);
   assert_true(mine[0].asked && !mine[1].asked && !mine[2].asked && other.asked);
-  /* a user who gives up has had the turn all the same */
+  /* a user who gives up has had the turn */
   ft_job_owner_drop(owners, &mine[0]);
   ft_job_owner_ask(owners, &mine[1]);
   assert_false(mine[1].asked);

@@ -13,6 +13,11 @@
  * compares each run with all of them; and of requests that name a job. */
 enum { MAX_PER_USER = 1000, MAX_JOBS_PER_USER = 10000 };
 
+/* Number of names that the runs of an app may have had: an earlier release's, the derived and a
+ * declared one, and one more. Each rename writes all runs, so that renaming back and forth would
+ * occupy the learner. Chosen by judgement. */
+enum { MAX_RENAMES = 4 };
+
 int64_t ft_tombstone_hash(const char *app)
 {
   uint64_t hash = ft_hash64(FT_HASH_SEED, app, strlen(app));
@@ -235,6 +240,23 @@ int ft_store_apply_tombstones(struct ft_store *store, ft_observation *o, struct 
     return status;
   ft_tombstone_strip(o);
   return o->schema ? 2 : 1;
+}
+
+int ft_store_may_rename(struct ft_store *store, uint32_t uid, const char *from, const char *to,
+                        struct ft_error *err)
+{
+  static const char sql[] =
+      "WITH RECURSIVE names(app, depth) AS (SELECT was, 1 FROM former WHERE uid = ?1 AND app = ?2"
+      " UNION SELECT was, depth + 1 FROM former JOIN names USING (app) WHERE uid = ?1"
+      " AND depth < ?4) SELECT ifnull(max(depth >= ?4 OR app = ?3), 0) FROM names";
+  double refused;
+
+  if (ft_store_query_number(store, "read", sql,
+                            FT_VALUES(FT_INT(uid), FT_INT(ft_tombstone_hash(from)),
+                                      FT_INT(ft_tombstone_hash(to)), FT_INT(MAX_RENAMES)),
+                            &refused, err) < 0)
+    return -1;
+  return refused == 0;
 }
 
 int ft_store_record_rename(struct ft_store *store, uint32_t uid, const char *from, const char *to,

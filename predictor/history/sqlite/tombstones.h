@@ -67,6 +67,11 @@ int ft_tombstone_add_run(struct ft_store *store, const struct ft_tombstone *tomb
  */
 int ft_store_apply_tombstones(struct ft_store *store, ft_observation *o, struct ft_error *err);
 
+/* Returns 1 if UID's runs of FROM may get the name TO: they did not have it before, and had few
+ * others; else 0; -1 on error and fills ERR. */
+int ft_store_may_rename(struct ft_store *store, uint32_t uid, const char *from, const char *to,
+                        struct ft_error *err);
+
 /* Inside a transaction: records that runs of UID's app TO had the name FROM. Returns 0; -1 on error
  * and fills ERR. */
 int ft_store_record_rename(struct ft_store *store, uint32_t uid, const char *from, const char *to,
