@@ -6,7 +6,6 @@
 . "$FT_TOP_SRCDIR/tests/slurm/tap.sh"
 . "$FT_TOP_SRCDIR/tests/agent/scratch.sh"
 need python3 setpriv
-foretell=$FT_TOP_BUILDDIR/predictor/cli/foretell
 now=$(date +%s)
 [ "$(id -u)" = 0 ] || tap_skip_all "it takes root to be one user and another"
 setpriv --reuid=1001 --clear-groups true 2>/dev/null || tap_skip_all "setpriv cannot change the user"

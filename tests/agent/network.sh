@@ -6,9 +6,7 @@ need munged munge openssl python3
 . "$FT_TOP_SRCDIR/tests/slurm/cluster.sh"
 . "$FT_TOP_SRCDIR/tests/agent/scratch.sh"
 . "$FT_TOP_SRCDIR/tests/slurm/clock.sh"
-mkdir "$scratch"/{munge,run,log,tls,bin}
-# foretell starts the courier that is beside it
-cp "$FT_TOP_BUILDDIR/predictor/cli/foretell" "$FT_TOP_BUILDDIR/foretell-courier" "$scratch/bin" || exit 1
+mkdir "$scratch"/{munge,run,log,tls}
 munge_socket=$scratch/munge/socket
 trap 'cluster_kill munged; cluster_kill ahead; rm -rf $cluster_ports; finish' EXIT
 
@@ -19,7 +17,7 @@ host() {
   local name=$1
   shift
   printf '%s\n' "state_dir = \"$scratch/$name\"" "socket = \"$scratch/run/$name.sock\"" \
-    "learner_socket = \"$scratch/run/$name-learner.sock\"" "slurm_bin = \"$FT_TOP_SRCDIR/tests/agent\"" \
+    "learner_socket = \"$scratch/run/$name-learner.sock\"" "slurm_bin = \"$programs\"" \
     'sample_hz = 20' "munge_socket = \"$munge_socket\"" "agent_users = \"$(id -u)\"" "$@" >"$scratch/$name.conf"
 }
 count_lines() {
@@ -95,7 +93,7 @@ ok $? "and no longer in the spools"
 
 # doctor NAME [COMMAND]...: prints what foretell doctor, started by COMMAND, finds about the learner of NAME
 doctor() {
-  "${@:2}" "$scratch/bin/foretell" doctor --config="$scratch/$1.conf" 2>&1 | grep -E ' (learner|clock|uids|version): '
+  "${@:2}" "$foretell" doctor --config="$scratch/$1.conf" 2>&1 | grep -E ' (learner|clock|uids|version): '
 }
 found=$(doctor one)
 like "$found" "^ok   learner: host 127.0.0.1, port $port accepts requests of user $(id -un)" "doctor finds the learner"
@@ -162,9 +160,9 @@ if [ "$(id -u)" = 0 ]; then
     "doctor of another user says that it needs root"
   install -d -o 65534 "$scratch/other" "$scratch/run/other"
   host other "learner = \"127.0.0.1:$port\"" "socket = \"$scratch/run/other/sock\""
-  printf '#!/bin/sh\nexec setpriv --reuid=65534 --regid=65534 --clear-groups "%s" "$@"\n' "$agent" >"$scratch/bin/other"
-  chmod 0755 "$scratch/bin/other"
-  open_daemon "$scratch/bin/other" other
+  printf '#!/bin/sh\nexec setpriv --reuid=65534 --regid=65534 --clear-groups "%s" "$@"\n' "$agent" >"$scratch/other-agent"
+  chmod 0755 "$scratch/other-agent"
+  open_daemon "$scratch/other-agent" other
   found=$(doctor other)
   like "$found" '^FAIL learner: .*requests of user [^ ]+: user 65534 of host 127.0.0.1 may not send this.*; runs wait' \
     "doctor of an agent of another user reports why it is rejected"
@@ -353,21 +351,22 @@ wait_until 60 has_stored safe 1
 ok $? "with TLS a run is stored"
 like "$(send "$tls_port" /runs "$scratch/empty" 2>&1 | tail -n 1)" 'http.client|Connection|^400' "a request without TLS is not answered"
 
-# rejected NAME PATTERN AUTHORITY CERTIFICATE WHAT
+# rejected NAME PATTERN AUTHORITY CERTIFICATE WHAT [FINDING WHAT]: the finding of doctor, which asks as the agent's user
 rejected() {
   host "$1" "learner = \"127.0.0.1:$tls_port\"" "$(tls "$3" "$4")"
   open_daemon "$agent" "$1"
   wait_until 60 logs "$1" "foretell-learnd does not reply: $2"
   ok $? "$5"
+  [ $# -le 5 ] || like "$(doctor "$1")" "$6" "$7"
   close_daemon "$pid"
 }
 like "$(doctor three)" '^ok   clock: ' "with TLS doctor compares hosts, too"
-rejected four 'certificate of host 127.0.0.1 rejected: ' site stranger "an agent with a certificate of another authority is rejected"
+rejected four 'certificate of host 127.0.0.1 rejected: ' site stranger "an agent with a certificate of another authority is rejected" \
+  '^FAIL learner: .*certificate of host 127.0.0.1 rejected: ' "doctor reports a rejected certificate"
 rejected five 'certificate of host 127.0.0.1 rejected: .*expired' site old "so is one whose certificate has expired"
-rejected six '127.0.0.1: SSL certificate problem: ' other node "an agent rejects a learner of another authority"
+rejected six '127.0.0.1: SSL certificate problem: ' other node "an agent rejects a learner of another authority" \
+  '^FAIL learner: .*SSL certificate problem: ' "doctor reports a rejected learner"
 rejected seven '127.0.0.1: .*missing' site missing "an agent without its key says so"
-like "$(doctor four)" '^FAIL learner: .*certificate of host 127.0.0.1 rejected: ' "doctor reports a rejected certificate"
-like "$(doctor six)" '^FAIL learner: .*SSL certificate problem: ' "and a rejected learner"
 close_daemon "$three_pid"
 close_daemon "$safe_pid"
 

@@ -7,7 +7,6 @@
 [ "$(id -u)" = 0 ] || { skip "users have access only to their own runs" "not root"; tap_done; exit; }
 command -v setpriv >/dev/null || { skip "users have access only to their own runs" "no setpriv"; tap_done; exit; }
 . "$FT_TOP_SRCDIR/tests/agent/scratch.sh"
-foretell=$FT_TOP_BUILDDIR/predictor/cli/foretell
 alice=61001 bob=61002 slurm=61003
 export FORETELL_CONFIG=$scratch/foretell.conf
 

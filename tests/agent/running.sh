@@ -6,7 +6,6 @@ need munged munge python3
 . "$FT_TOP_SRCDIR/tests/slurm/cluster.sh"
 . "$FT_TOP_SRCDIR/tests/agent/scratch.sh"
 mkdir "$scratch"/{munge,run,log}
-foretell=$FT_TOP_BUILDDIR/predictor/cli/foretell
 trap 'cluster_kill munged; rm -rf $cluster_ports; finish' EXIT
 
 # host NAME [LINE]...: writes the configuration of NAME
@@ -14,7 +13,7 @@ host() {
   local name=$1
   shift
   printf '%s\n' "state_dir = \"$scratch/$name\"" "socket = \"$scratch/run/$name.sock\"" \
-    "learner_socket = \"$scratch/run/$name-learner.sock\"" "slurm_bin = \"$FT_TOP_SRCDIR/tests/agent\"" \
+    "learner_socket = \"$scratch/run/$name-learner.sock\"" "slurm_bin = \"$programs\"" \
     'sample_hz = 20' "munge_socket = \"$scratch/munge/socket\"" "agent_users = \"$(id -u)\"" "$@" >"$scratch/$name.conf"
 }
 opened() {

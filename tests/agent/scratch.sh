@@ -3,12 +3,9 @@
 # Functions: config [LINE]..., start, stop [SIGNAL], start_learner, stop_learner [SIGNAL],
 # start_agent, stop_agent [SIGNAL], reload, log_has PATTERN, model APP [UID], spooled COUNT,
 # array_task JOB ARRAY TASK.
-# Variables: state, socket, scratch, pid and learner_pid (of those started last).
+# Variables: agent, learner, announce and foretell (programs), state, socket, scratch, pid and learner_pid (of those
+# started last).
 . "$FT_TOP_SRCDIR/tests/slurm/wait.sh"
-agent=$FT_TOP_BUILDDIR/foretelld
-learner=$FT_TOP_BUILDDIR/foretell-learnd
-announce=$FT_TOP_BUILDDIR/tests/agent/announce
-
 scratch=$(mktemp -d "${TMPDIR:-/tmp}/ft-XXXXXX") || exit 1
 chmod 0755 "$scratch"
 export FT_SCONTROL=$scratch/slurm
@@ -27,9 +24,20 @@ finish() {
 }
 trap finish EXIT
 
+# Programs where every user can execute them, also if the build is below a directory that others cannot enter, as
+# /root. foretelld and foretell start the courier that is beside them; scontrol is the fake one.
+programs=$scratch/programs
+mkdir -m 0755 "$programs"
+install -m 0755 "$FT_TOP_BUILDDIR"/{foretelld,foretell-learnd,foretell-courier,predictor/cli/foretell,tests/agent/announce} \
+  "$FT_TOP_SRCDIR/tests/agent/scontrol" "$programs" || exit 1
+agent=$programs/foretelld
+learner=$programs/foretell-learnd
+announce=$programs/announce
+foretell=$programs/foretell
+
 config() {
   printf '%s\n' "state_dir = \"$state\"" "socket = \"$socket\"" \
-    "learner_socket = \"$learner_socket\"" "slurm_bin = \"$FT_TOP_SRCDIR/tests/agent\"" "$@" >"$scratch/foretell.conf"
+    "learner_socket = \"$learner_socket\"" "slurm_bin = \"$programs\"" "$@" >"$scratch/foretell.conf"
 }
 
 listens() {

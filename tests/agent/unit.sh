@@ -30,7 +30,6 @@ done
 # ---- a user other than root, with the units' capabilities only
 
 own=61000 user=61001 slurmd=61002
-foretell=$FT_TOP_BUILDDIR/predictor/cli/foretell
 export FORETELL_CONFIG=$scratch/foretell.conf
 
 # as UID COMMAND...
@@ -140,7 +139,7 @@ is "$(find "$state" ! -user $own | wc -l):$(find "$state" -name store.db | wc -l
 # ---- fewer capabilities
 
 sed -i 's/ CAP_DAC_READ_SEARCH CAP_PERFMON//' "$scratch/foretelld.service"
-agent=$(confine foretelld "$FT_TOP_BUILDDIR/foretelld")
+agent=$(confine foretelld "$programs/foretelld")
 start_agent
 ok $? "the agent starts without some of them"
 "$foretell" doctor --config "$scratch/foretell.conf" >"$scratch/findings"

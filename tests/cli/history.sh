@@ -197,10 +197,11 @@ print(t["runs"], t["predicted"], t["median_error"], t["lowered"], round(t["asked
 
 if [ "$(id -u)" = 0 ] && command -v setpriv >/dev/null; then
   chmod 755 "$scratch" "$state"
-  out=$(setpriv --reuid=65534 --regid=65534 --clear-groups "$foretell" history --state="$state" 2>&1)
+  install -m 0755 "$foretell" "$scratch/foretell" # the build may be below a directory that others cannot enter
+  out=$(setpriv --reuid=65534 --regid=65534 --clear-groups "$scratch/foretell" history --state="$state" 2>&1)
   like "$out" "store.db: not readable, and foretell-learnd did not answer: .*; showing model files instead" \
     "without permission for the store the message states the reason"
-  setpriv --reuid=65534 --regid=65534 --clear-groups "$foretell" report --state="$state" 2>/dev/null
+  setpriv --reuid=65534 --regid=65534 --clear-groups "$scratch/foretell" report --state="$state" 2>/dev/null
   is $? 3 "without permission for the store there is no report"
 else
   skip "without permission for the store the message states the reason" "not root"
