@@ -222,7 +222,7 @@ static bool is_privileged(const struct ft_query_server *q, uid_t uid)
   return uid == 0 || uid == geteuid() || (q->extra_uid != (uid_t)-1 && uid == q->extra_uid);
 }
 
-static unsigned count_of(const struct ft_query_server *q, uid_t uid)
+static unsigned count_connections(const struct ft_query_server *q, uid_t uid)
 {
   unsigned count = 0;
 
@@ -252,7 +252,7 @@ static struct query_connection *find_largest(const struct ft_query_server *q, un
   unsigned most = own + 1;
 
   for (struct query_connection *c = q->list; c; c = c->next) {
-    unsigned count = c->query.privileged ? 0 : count_of(q, c->query.uid);
+    unsigned count = c->query.privileged ? 0 : count_connections(q, c->query.uid);
 
     if (count > most) {
       most = count;
@@ -284,7 +284,7 @@ static unsigned close_late_queries(struct ft_query_server *q)
 static bool make_query_room(struct ft_query_server *q, uid_t uid)
 {
   bool privileged = is_privileged(q, uid);
-  unsigned unprivileged = close_late_queries(q), own = count_of(q, uid);
+  unsigned unprivileged = close_late_queries(q), own = count_connections(q, uid);
   struct query_connection *victim;
 
   if (!privileged && own >= FT_QUERY_USER_CONNECTIONS)

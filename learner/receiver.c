@@ -13,7 +13,7 @@
 #include "daemon/metric_text.h"
 #include "daemon/socket.h"
 #include "daemon/transfer.h"
-#include "learner/access/unproved.h"
+#include "learner/access/peers.h"
 #include "learner/metrics/tally.h"
 #include "learner/receiver.h"
 #include "predictor/core/io.h"
@@ -50,13 +50,6 @@ struct connection {
   bool granted; /* access, over TCP */
 };
 
-/* A connection over TCP. */
-struct peer {
-  struct ft_unproved_peer unproved; /* first: a list has its address */
-  bool listed;                      /* among the unproved */
-  int fd;
-};
-
 struct ft_receiver {
   struct ft_loop *loop;
   struct MHD_Daemon *http;
@@ -68,9 +61,7 @@ struct ft_receiver {
   void *metrics_data;
   char path[sizeof(((struct sockaddr_un *)0)->sun_path)]; /* empty: TCP */
   struct ft_access *access;                               /* NULL: a Unix socket */
-  struct ft_unproved unproved;
-  struct ft_timer unproved_timer; /* when the oldest of them is due */
-  size_t peers;
+  struct ft_peers peers;
   double complain_at; /* monotonic; no rejected request is logged before */
   bool running;       /* inside MHD_run */
   bool closing;       /* the handler's data and the access are freed already */
@@ -99,96 +90,30 @@ static void http_due(void *data)
   run_http(data);
 }
 
-/* ---- connections that have not proved their sender ---- */
-
-static void remove_unproved(struct ft_receiver *receiver, struct peer *peer)
-{
-  if (peer->listed)
-    ft_unproved_remove(&receiver->unproved, &peer->unproved);
-  peer->listed = false;
-}
-
-/* Ends the connection of PEER, which libmicrohttpd notices when it runs next. */
-static void drop_peer(struct ft_receiver *receiver, struct peer *peer)
-{
-  remove_unproved(receiver, peer);
-  (void)shutdown(peer->fd, SHUT_RDWR);
-}
-
-static void arm_unproved_timer(struct ft_receiver *receiver)
-{
-  const struct ft_unproved_peer *oldest = TAILQ_FIRST(&receiver->unproved.all);
-
-  if (oldest)
-    ft_loop_at(receiver->loop, &receiver->unproved_timer, oldest->since + FT_UNPROVED_SECONDS);
-}
-
-static void add_unproved(struct ft_receiver *receiver, struct peer *peer)
-{
-  struct ft_unproved_peer *oldest =
-      ft_unproved_add(&receiver->unproved, &peer->unproved, ft_io_monotonic());
-
-  peer->listed = true;
-  if (oldest)
-    drop_peer(receiver, (struct peer *)oldest);
-  if (!receiver->unproved_timer.armed)
-    arm_unproved_timer(receiver);
-}
-
-/* Drops the peers whose time is over, but first reads what has arrived: the loop may be late. */
-static void unproved_due(void *data)
-{
-  struct ft_receiver *receiver = data;
-  struct ft_unproved_peer *oldest;
-
-  run_http(receiver);
-  while ((oldest = TAILQ_FIRST(&receiver->unproved.all)) &&
-         oldest->since + FT_UNPROVED_SECONDS <= ft_io_monotonic())
-    drop_peer(receiver, (struct peer *)oldest);
-  arm_unproved_timer(receiver);
-}
-
-/* Called by libmicrohttpd for each connection, at its begin and its end. */
+/* Called by libmicrohttpd for each connection over TCP, at its begin and its end. */
 static void peer_changed(void *data, struct MHD_Connection *http, void **context,
                          enum MHD_ConnectionNotificationCode code)
 {
   struct ft_receiver *receiver = data;
-  const union MHD_ConnectionInfo *info;
-  struct peer *peer = *context;
+  const union MHD_ConnectionInfo *address =
+      MHD_get_connection_info(http, MHD_CONNECTION_INFO_CLIENT_ADDRESS);
+  const union MHD_ConnectionInfo *fd =
+      MHD_get_connection_info(http, MHD_CONNECTION_INFO_CONNECTION_FD);
 
-  if (code == MHD_CONNECTION_NOTIFY_CLOSED) {
-    if (peer) {
-      remove_unproved(receiver, peer);
-      receiver->peers--;
-    }
-    free(peer);
-    return;
-  }
-  peer = receiver->access ? calloc(1, sizeof *peer) : NULL;
-  info = MHD_get_connection_info(http, MHD_CONNECTION_INFO_CLIENT_ADDRESS);
-  if (!peer || !info) {
-    free(peer);
-    return;
-  }
-  *context = peer;
-  peer->unproved.address = ft_unproved_address(info->client_addr);
-  peer->fd = MHD_get_connection_info(http, MHD_CONNECTION_INFO_CONNECTION_FD)->connect_fd;
-  add_unproved(receiver, peer);
-  if (++receiver->peers > FT_EXCHANGE_CONNECTIONS - FREE_PLACES &&
-      !TAILQ_EMPTY(&receiver->unproved.all))
-    drop_peer(receiver, (struct peer *)TAILQ_FIRST(&receiver->unproved.all));
+  if (code == MHD_CONNECTION_NOTIFY_CLOSED)
+    ft_peer_end(&receiver->peers, *context);
+  else if (receiver->access && address && fd)
+    *context = ft_peer_begin(&receiver->peers, fd->connect_fd, address->client_addr);
 }
 
 /* Returns the peer of C; NULL on a Unix socket, or out of memory. */
-static struct peer *find_peer(const struct connection *c)
+static struct ft_peer *find_peer(const struct connection *c)
 {
   const union MHD_ConnectionInfo *info =
       MHD_get_connection_info(c->http, MHD_CONNECTION_INFO_SOCKET_CONTEXT);
 
   return info ? info->socket_context : NULL;
 }
-
-/* ---- requests ---- */
 
 static bool is_peer_allowed(struct MHD_Connection *http)
 {
@@ -239,13 +164,11 @@ static void access_checked(enum ft_access_result result, const struct ft_transfe
 {
   struct connection *c = data;
 
-  struct peer *peer = find_peer(c);
-
   c->status = access_status(c->receiver, result, why);
   c->granted = !c->status;
   c->digest = *digest;
-  if (!c->granted && peer)
-    add_unproved(c->receiver, peer);
+  if (!c->granted)
+    ft_peer_rejected(&c->receiver->peers, find_peer(c));
   if (c->status)
     (void)ft_buf_printf(&c->reply, "%s\n", why->text);
   resume_connection(c);
@@ -372,7 +295,6 @@ static enum MHD_Result check_headers(struct connection *c, const char *url, cons
   enum ft_access_result result = FT_ACCESS_GRANTED;
   struct ft_error err = { "unknown request: this learner is of another version" };
   unsigned status = find_exchange(url, method, &c->received.exchange);
-  struct peer *peer = find_peer(c);
 
   if (!status && c->receiver->closing) {
     status = MHD_HTTP_SERVICE_UNAVAILABLE;
@@ -382,8 +304,8 @@ static enum MHD_Result check_headers(struct connection *c, const char *url, cons
     status = find_body_length(c, &err);
   if (!status && c->receiver->access) {
     result = check_sender(c, &err);
-    if ((result == FT_ACCESS_PENDING || result == FT_ACCESS_GRANTED) && peer)
-      remove_unproved(c->receiver, peer);
+    if (result == FT_ACCESS_PENDING || result == FT_ACCESS_GRANTED)
+      ft_peer_sent(&c->receiver->peers, find_peer(c));
     if (result == FT_ACCESS_PENDING)
       return suspend_connection(c);
     status = access_status(c->receiver, result, &err);
@@ -601,8 +523,7 @@ static struct ft_receiver *new_receiver(struct ft_loop *loop, ft_receiver_handle
   receiver->data = data;
   receiver->watch.fd = -1;
   receiver->timer = (struct ft_timer){ .fire = http_due, .data = receiver };
-  receiver->unproved_timer = (struct ft_timer){ .fire = unproved_due, .data = receiver };
-  ft_unproved_init(&receiver->unproved);
+  ft_peers_init(&receiver->peers, loop, FT_EXCHANGE_CONNECTIONS - FREE_PLACES, http_due, receiver);
   return receiver;
 }
 
@@ -656,7 +577,7 @@ void ft_receiver_close(struct ft_receiver *receiver)
     (void)MHD_run(receiver->http);
     MHD_stop_daemon(receiver->http);
   }
-  ft_loop_cancel(receiver->loop, &receiver->unproved_timer);
+  ft_peers_close(&receiver->peers);
   if (receiver->path[0])
     (void)unlink(receiver->path);
   free(receiver);
