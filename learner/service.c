@@ -75,8 +75,7 @@ static void write_service_metrics(struct ft_buf *out, void *data)
                 "Connected agents: those that wait for a change of the settings.",
                 (double)ft_requests_agents(service->requests));
   if (service->access)
-    ft_metric_add(out, "foretell_requests_unproved",
-                  "Requests whose MUNGE credential munged has not checked yet.",
+    ft_metric_add(out, "foretell_requests_unproved", "Requests and replies that wait for munged.",
                   (double)ft_access_pending(service->access));
   for (size_t i = 0; i < sizeof files / sizeof *files; i++)
     if (fstatat(service->state_fd, files[i], &st, AT_SYMLINK_NOFOLLOW) == 0)

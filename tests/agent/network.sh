@@ -6,67 +6,8 @@ need munged munge openssl python3
 . "$FT_TOP_SRCDIR/tests/slurm/cluster.sh"
 . "$FT_TOP_SRCDIR/tests/agent/scratch.sh"
 . "$FT_TOP_SRCDIR/tests/slurm/clock.sh"
-mkdir "$scratch"/{munge,run,log,tls}
-munge_socket=$scratch/munge/socket
+. "$FT_TOP_SRCDIR/tests/agent/hosts.sh"
 trap 'cluster_kill munged; cluster_kill ahead; rm -rf $cluster_ports; finish' EXIT
-
-# ---- hosts, each with a state directory, sockets, a configuration and a log of its own
-
-# host NAME [LINE]...: writes the configuration of NAME
-host() {
-  local name=$1
-  shift
-  printf '%s\n' "state_dir = \"$scratch/$name\"" "socket = \"$scratch/run/$name.sock\"" \
-    "learner_socket = \"$scratch/run/$name-learner.sock\"" "slurm_bin = \"$programs\"" \
-    'sample_hz = 20' "munge_socket = \"$munge_socket\"" "agent_users = \"$(id -u)\"" "$@" >"$scratch/$name.conf"
-}
-count_lines() {
-  grep -Ec -- "$2" "$scratch/$1.log" 2>/dev/null
-}
-is_open() {
-  [ "$(count_lines "$1" ': listening at .*, state in')" -gt "$2" ]
-}
-# open_daemon PROGRAM NAME: sets $pid
-open_daemon() {
-  local before
-  before=$(count_lines "$2" ': listening at .*, state in')
-  "$1" -c "$scratch/$2.conf" -v 2>>"$scratch/$2.log" &
-  pid=$!
-  pids="$pids $pid"
-  wait_until 60 is_open "$2" "${before:-0}"
-}
-# close_daemon PID [SIGNAL]
-close_daemon() {
-  kill "-${2:-TERM}" "$1"
-  wait_child 120 "$1" 2>/dev/null
-}
-# logs NAME PATTERN
-logs() {
-  grep -Eq -- "$2" "$scratch/$1.log"
-}
-# job NAME ID: runs job ID of app steps on NAME
-job() {
-  "$announce" "$scratch/run/$1.sock" job="$2" app=steps -- true
-}
-# stored NAME: prints the jobs in the store of NAME
-stored() {
-  python3 - "$scratch/$1/store.db" <<'END'
-import sqlite3, sys
-try:
-    db = sqlite3.connect("file:%s?mode=ro" % sys.argv[1], uri=True, timeout=20)
-    print(" ".join(str(row[0]) for row in db.execute("SELECT job_id FROM observation ORDER BY job_id")))
-except sqlite3.Error:
-    print("none")
-END
-}
-# has_stored NAME ID...
-has_stored() {
-  [ "$(stored "$1")" = "${*:2}" ]
-}
-# spools NAME COUNT
-spools() {
-  [ "$(find "$scratch/$1/spool" -name '*.obs' 2>/dev/null | wc -l)" = "$2" ]
-}
 
 cluster_port && port=$cluster_found_port && cluster_port && second_port=$cluster_found_port &&
   cluster_port && tls_port=$cluster_found_port || exit 1
@@ -91,10 +32,6 @@ ok $? "runs of two hosts are in one store"
 wait_until 20 spools one 0 && wait_until 20 spools two 0
 ok $? "and no longer in the spools"
 
-# doctor NAME [COMMAND]...: prints what foretell doctor, started by COMMAND, finds about the learner of NAME
-doctor() {
-  "${@:2}" "$foretell" doctor --config="$scratch/$1.conf" 2>&1 | grep -E ' (learner|clock|uids|version): '
-}
 found=$(doctor one)
 like "$found" "^ok   learner: host 127.0.0.1, port $port accepts requests of user $(id -un)" "doctor finds the learner"
 like "$found" '^ok   clock: [0-9.]+ s (behind|ahead of) host 127.0.0.1$' "it compares clocks"
@@ -103,26 +40,6 @@ like "$found" '^ok   version: foretell [0-9.]+; host 127.0.0.1 has [0-9.]+' "and
 
 # ---- who may send what
 
-# send PORT PATH FILE [HEADER: VALUE]...: sends the body FILE; prints HTTP's status and the reply's first line
-send() {
-  python3 - "$@" <<'END'
-import http.client, sys
-port, path, file, *headers = sys.argv[1:]
-connection = http.client.HTTPConnection("127.0.0.1", int(port), timeout=60)
-with open(file, "rb") as body:
-    connection.request("POST", path, body.read(), dict(header.split(": ", 1) for header in headers))
-reply = connection.getresponse()
-print(reply.status, reply.read(200).split(b"\n")[0].decode("utf-8", "replace") if reply.status != 200 else "")
-END
-}
-# digest PATH FILE
-digest() {
-  { printf 'POST %s\n' "$1"; cat "$2"; } | sha256sum | cut -d' ' -f1
-}
-# credential PATH FILE [OPTION]...
-credential() {
-  echo "Authorization: MUNGE $(munge --socket="$munge_socket" --string="$(digest "$1" "$2")" "${@:3}")"
-}
 : >"$scratch/empty"
 printf 'no list' >"$scratch/damaged"
 python3 -c 'import sys, zlib; sys.stdout.buffer.write(zlib.compress(b""))' >"$scratch/empty.z"
@@ -229,29 +146,12 @@ like "$(doctor ahead)" "^FAIL learner: .*: clock of host 127.0.0.1 is [56][0-9]*
 close_daemon "$pid"
 cluster_kill ahead
 
-# a learner of an older version, whose clock is behind by less than munged tolerates and whose root has uid 7
-python3 - "$scratch/strange.port" <<'END' &
-import http.server, os, struct, sys, time
-class Learner(http.server.BaseHTTPRequestHandler):
-    def do_POST(self):
-        self.rfile.read(int(self.headers["Content-Length"]))
-        body = b"\x08\x01\x11" + struct.pack("<d", time.time() - 270) + b"\x1a\x050.0.9\x22\x08\x0a\x04root\x10\x07"
-        self.send_response(200)
-        self.send_header("Content-Length", str(len(body)))
-        self.end_headers()
-        self.wfile.write(body)
-    def log_message(self, *_):
-        pass
-server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), Learner)
-with open(sys.argv[1] + ".new", "w") as file:
-    print(server.server_port, file=file)
-os.rename(sys.argv[1] + ".new", sys.argv[1])
-server.serve_forever()
-END
-strange_pid=$!
-pids="$pids $strange_pid"
-wait_until 60 test -s "$scratch/strange.port"
-host strange "learner = \"127.0.0.1:$(cat "$scratch/strange.port")\""
+# an older learner, whose clock and users differ
+learner_port=$port
+fake_learner 0 right
+strange_pid=$fake_pid
+host strange "learner = \"127.0.0.1:$port\""
+port=$learner_port
 found=$(doctor strange)
 like "$found" "^warn clock: 2[67][0-9.]* s ahead of host 127.0.0.1; MUNGE tolerates 300 s" "doctor warns of a clock that is far ahead"
 like "$found" '^warn uids: user root is 0 here and 7 on host 127.0.0.1' "of a user with another uid"

@@ -27,6 +27,8 @@ for name in foretelld foretell-learnd; do
   fi
 done
 
+like "$(cat "$scratch/foretell-learnd.service")" '^MemoryMax=[1-9]' "the learner's unit limits its memory"
+
 # ---- a user other than root, with the units' capabilities only
 
 own=61000 user=61001 slurmd=61002
