@@ -404,13 +404,13 @@ static void add_command_program(struct ft_key *key, const struct ft_command *c,
     if (strcmp(key->function[i], p.name) == 0)
       return;
   p.known = p.name[0];
-  p.weight = program_weight(c, parts, p.name);
-  if (kind)
+  p.weight = parts->whole ? FT_KEY_PROGRAM : program_weight(c, parts, p.name);
+  if (kind || parts->whole)
     describe_interpreter(c, parts, kind, &p);
   else
     describe_program(c, parts->program, &p);
   key->serves |= serves_session(&p);
-  if (!kind || p.script[0] || !c->document)
+  if ((!kind && !parts->whole) || p.script[0] || !c->document)
     add_program(key, &p);
   else if (ft_statements_hash(&key->document, false))
     add_with_document(key, &p);
