@@ -59,8 +59,11 @@ enum ft_interpreter ft_interpreter(const char *name)
     { "papermill", FT_INTERPRETER_LANGUAGE }, { "spark-submit", FT_INTERPRETER_LANGUAGE },
     { "bash", FT_INTERPRETER_SHELL },         { "sh", FT_INTERPRETER_SHELL },
     { "dash", FT_INTERPRETER_SHELL },         { "ksh", FT_INTERPRETER_SHELL },
-    { "zsh", FT_INTERPRETER_SHELL },          { "valgrind", FT_INTERPRETER_CHECKER },
-    { "gdb", FT_INTERPRETER_CHECKER },        { "heaptrack", FT_INTERPRETER_CHECKER }
+    { "zsh", FT_INTERPRETER_SHELL },          { "csh", FT_INTERPRETER_SHELL },
+    { "tcsh", FT_INTERPRETER_SHELL },         { "mksh", FT_INTERPRETER_SHELL },
+    { "fish", FT_INTERPRETER_LANGUAGE },      { "pwsh", FT_INTERPRETER_LANGUAGE },
+    { "valgrind", FT_INTERPRETER_CHECKER },   { "gdb", FT_INTERPRETER_CHECKER },
+    { "heaptrack", FT_INTERPRETER_CHECKER }
   };
 
   for (size_t i = 0; i < sizeof known / sizeof *known; i++) {

@@ -13,6 +13,7 @@ struct ft_command_parts {
   struct ft_text inner; /* commands in one word for a shell or GNU parallel; or empty */
   bool quoted;          /* INNER is the text between the script's quotes "...", not expanded */
   bool statements;      /* SCRIPT is no file but the text after -c or -e */
+  bool whole;           /* SCRIPT is the batch script itself, not read as commands */
 };
 
 enum { FT_BASE_NAME = 128 }; /* size of an array for a file name, in bytes; chosen by judgement */

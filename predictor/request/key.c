@@ -418,16 +418,16 @@ static void add_command_program(struct ft_key *key, const struct ft_command *c,
     if (strcmp(key->function[i], p.name) == 0)
       return;
   p.known = p.name[0];
-  p.weight = program_weight(c, parts, p.name);
+  p.weight = parts->whole ? FT_KEY_PROGRAM : program_weight(c, parts, p.name);
   p.own_tool = p.weight == FT_KEY_PROGRAM && is_tool(p.name);
-  if (kind)
+  if (kind || parts->whole)
     describe_interpreter(c, parts, kind, &p);
   else
     describe_program(c, parts->program, parts->image == word->text, &p);
   key->serves |= serves_session(&p);
   if (key->report)
     key->report(&p, c->word[p.name[0] ? parts->script : parts->program].raw, key->data);
-  if (!kind || p.script[0] || !c->document)
+  if ((!kind && !parts->whole) || p.script[0] || !c->document)
     add_program(key, &p);
   else if (ft_statements_hash(&key->document, false))
     add_with_document(key, &p);

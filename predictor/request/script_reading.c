@@ -7,9 +7,11 @@
 
 #include "predictor/core/hash.h"
 #include "predictor/request/array.h"
+#include "predictor/request/language.h"
 #include "predictor/request/properties.h"
 #include "predictor/request/script_hash.h"
 #include "predictor/request/script_reading.h"
+#include "predictor/request/shell/csh.h"
 
 enum {
   LINE_SIZE = 1024,           /* bytes of a command line for pattern matching; by judgement */
@@ -46,7 +48,7 @@ static void read_document_line(struct ft_text line, void *data)
 
   (void)ft_hide_line(&r->hidden, line);
   if (!r->depth)
-    r->hash = ft_script_hash_line(r->hash, line);
+    r->hash = ft_script_hash_line(r->hash, ft_hide_line(&r->hidden, line));
   ft_key_add_document_line(&r->key, line);
   if (!ft_text_left(&r->document))
     r->document.at = line.at;
@@ -124,9 +126,29 @@ static bool unescape_double_quoted(struct ft_text text, char out[INNER_SIZE])
   return text.at == text.end;
 }
 
-/* Reads the commands in TEXT, which is already part of the script's hash. OWN: $1 in TEXT is the
- * script's first argument. A cd in TEXT does not change the directory of the script. */
-static void read_inner_commands(struct ft_script_reading *r, struct ft_text text, bool own)
+/* Reads all commands in TEXT, which for csh is translated. */
+static void read_commands(struct ft_script_reading *r, struct ft_text text, bool csh)
+{
+  struct ft_buf translated;
+
+  ft_buf_init(&translated, FT_LIMIT_ANALYSED);
+  if (csh) {
+    /* of a text that is too long, the beginning is read */
+    (void)ft_csh_to_sh(text, &translated);
+    text = ft_text_of(translated.data, translated.length);
+  }
+  r->shell.rest = text;
+  while (ft_shell_next_command(&r->shell, &r->command, read_document_line, r))
+    read_command(r);
+  r->document = r->shell.rest = ft_text_from("");
+  ft_buf_free(&translated);
+}
+
+/* Reads the commands in TEXT, which is already part of the script's hash. CSH: it is for csh. OWN:
+ * $1 in TEXT is the script's first argument. A cd in TEXT does not change the directory of the
+ * script. */
+static void read_inner_commands(struct ft_script_reading *r, struct ft_text text, bool csh,
+                                bool own)
 {
   struct ft_shell *shell = &r->shell;
   const struct ft_text rest = shell->rest;
@@ -137,13 +159,11 @@ static void read_inner_commands(struct ft_script_reading *r, struct ft_text text
 
   (void)ft_string_copy(r->found.directory, directory, sizeof directory);
   r->depth++;
-  shell->rest = text;
   shell->heredoc_count = 0;
   shell->argument_count = own ? arguments : 0;
   shell->depth = shell->cases = 0;
   shell->in_pattern = false;
-  while (ft_shell_next_command(shell, &r->command, read_document_line, r))
-    read_command(r);
+  read_commands(r, text, csh);
   shell->rest = rest;
   shell->heredoc_count = documents;
   shell->argument_count = arguments;
@@ -152,19 +172,18 @@ static void read_inner_commands(struct ft_script_reading *r, struct ft_text text
   shell->in_pattern = in_pattern;
   (void)ft_string_copy(directory, r->found.directory, sizeof directory);
   r->found.lost = lost;
-  /* no command follows in TEXT, and TEXT does not outlive this call */
-  r->document = ft_text_from("");
   r->depth--;
 }
 
 /* Reads the command text of PARTS, from a copy: the next command overwrites the words. */
-static void read_command_text(struct ft_script_reading *r, const struct ft_command_parts *parts)
+static void read_command_text(struct ft_script_reading *r, const struct ft_command_parts *parts,
+                              bool csh)
 {
   char copy[INNER_SIZE];
 
   if (parts->quoted ? unescape_double_quoted(parts->inner, copy)
                     : ft_text_copy(parts->inner, copy, sizeof copy))
-    read_inner_commands(r, ft_text_from(copy), parts->quoted);
+    read_inner_commands(r, ft_text_from(copy), csh, parts->quoted);
 }
 
 /* Whether the command is a shell that reads its commands from DOCUMENT. */
@@ -219,6 +238,15 @@ static void hash_command(struct ft_script_reading *r, const struct ft_command_pa
   r->hash = ft_hash64(r->hash, "\n", 1);
 }
 
+/* Keeps the image of PARTS, which is borrowed, unless there is one. */
+static void keep_image(struct ft_script_reading *r, const struct ft_command_parts *parts)
+{
+  if (!parts->image || !*parts->image || r->image)
+    return;
+  (void)ft_string_copy(parts->image, r->image_text, sizeof r->image_text);
+  r->image = r->image_text;
+}
+
 /* Adds one command of the script to key, hash, workflow task and features. Then reads the command
  * text that it passes to a shell. */
 static void read_command(struct ft_script_reading *r)
@@ -226,7 +254,8 @@ static void read_command(struct ft_script_reading *r)
   const struct ft_text document = r->document;
   const char *directory;
   struct ft_command_parts parts;
-  bool runs = ft_command_find_parts(&r->shell, &r->command, &parts, &directory);
+  char base[FT_BASE_NAME];
+  bool csh, runs = ft_command_find_parts(&r->shell, &r->command, &parts, &directory);
   bool reads = runs && runs_document(r, &parts, document);
 
   ft_hide_words(&r->hidden, &r->command, runs ? &parts : NULL);
@@ -242,55 +271,83 @@ static void read_command(struct ft_script_reading *r)
     ft_workflow_add_features(&r->task, &r->command, NULL, &r->found);
   if (!runs)
     return;
-  if (parts.image && *parts.image && !r->image) {
-    (void)ft_string_copy(parts.image, r->image_text, sizeof r->image_text);
-    r->image = r->image_text;
-  }
+  keep_image(r, &parts);
   match_apps(r, &parts);
   read_arguments(r, &parts);
   if (!ft_text_left(&parts.inner) || r->depth == INNER_DEPTH)
     return;
+  csh = ft_is_csh(ft_word_base_name(&r->command.word[parts.program], base));
   if (reads)
-    read_inner_commands(r, document, true);
+    read_inner_commands(r, document, csh, true);
   else
-    read_command_text(r, &parts);
+    read_command_text(r, &parts, csh);
 }
 
-/* Fills OUT with the arguments of WHAT, which are borrowed. */
-static void arguments_as_command(const struct ft_description *what, struct ft_command *out)
+/* Appends the arguments of WHAT, which are borrowed, to OUT. */
+static void append_arguments(const struct ft_description *what, struct ft_command *out)
 {
-  ft_command_clear(out);
   for (size_t i = 0; i < what->argument_count && out->count < FT_SHELL_WORDS; i++)
     out->word[out->count++] =
         (struct ft_word){ .raw = ft_text_from(what->arguments[i]), .text = what->arguments[i] };
+}
+
+/* Reads SCRIPT of another language, which r->command runs with PARTS. Its text is hashed, without
+ * comments and secrets; of a script without a name it also makes the key. */
+static void read_foreign_script(struct ft_script_reading *r, struct ft_text script,
+                                struct ft_command_parts *parts)
+{
+  struct ft_text line;
+
+  while (ft_text_line(&script, &line)) {
+    line = ft_text_trim(ft_hide_line(&r->hidden, line));
+    if (!ft_text_left(&line) || *line.at == '#')
+      continue;
+    r->hash = ft_script_hash_line(r->hash, line);
+    ft_key_add_document_line(&r->key, line);
+  }
+  if (!r->command.count)
+    return;
+  append_arguments(r->what, &r->command);
+  ft_hide_words(&r->hidden, &r->command, parts);
+  ft_key_add_command(&r->key, &r->command, parts);
+  keep_image(r, parts);
+  match_apps(r, parts);
 }
 
 void ft_script_read(struct ft_script_reading *r)
 {
   const struct ft_description *what = r->what;
   size_t length = what->script_length < FT_LIMIT_ANALYSED ? what->script_length : FT_LIMIT_ANALYSED;
+  const struct ft_text script = ft_text_of(what->script, length);
+  struct ft_command_parts parts;
+  enum ft_language language;
 
   ft_hide_exported(&r->hidden, &what->exported);
   if (!what->script) {
     ft_shell_init(&r->shell, ft_text_from(""), NULL, 0);
     r->shell.secrets = &r->hidden.rules;
-    arguments_as_command(what, &r->command);
+    ft_command_clear(&r->command);
+    append_arguments(what, &r->command);
     if (r->command.count)
       read_command(r);
     ft_feature_set_add_exported(&r->found, &r->shell, &what->exported);
     return;
   }
-  if (ft_workflow_of_job(ft_text_of(what->script, length), what->job_name, &r->task))
+  if (ft_workflow_of_job(script, what->job_name, &r->task))
     set_workflow_task(r);
-  ft_shell_init(&r->shell, ft_text_of(what->script, length), what->arguments, what->argument_count);
+  language = ft_language_of(script, what->script_name, &r->shell, &r->command, &parts);
+  if (language == FT_LANGUAGE_OTHER)
+    read_foreign_script(r, script, &parts);
+  ft_shell_init(&r->shell, ft_text_from(""), what->arguments, what->argument_count);
   r->shell.secrets = &r->hidden.rules;
   r->shell.exported = what->exported;
   r->shell.array = what->array && ft_array_count(what->array) > 0;
-  while (ft_shell_next_command(&r->shell, &r->command, read_document_line, r))
-    read_command(r);
+  if (language != FT_LANGUAGE_OTHER)
+    read_commands(r, script, language == FT_LANGUAGE_CSH);
   if (r->task.manager)
-    ft_properties_add_features(ft_text_of(what->script, length), &r->found);
-  arguments_as_command(what, &r->command);
+    ft_properties_add_features(script, &r->found);
+  ft_command_clear(&r->command);
+  append_arguments(what, &r->command);
   ft_hide_arguments(&r->hidden, &r->command);
   ft_feature_set_add_arguments(&r->found, &r->command, &(struct ft_command_parts){ 0 }, true);
   /* in a workflow task, the variables are settings of the manager */

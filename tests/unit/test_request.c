@@ -953,6 +953,7 @@ static void helper_messages_are_decoded_and_damage_is_rejected(void **state)
                                  .directory = "/d",
                                  .script = "x\0y",
                                  .script_length = 3,
+                                 .script_name = "x.py",
                                  .arguments = arguments,
                                  .argument_count = 3,
                                  .exported = { NULL, &environment },
@@ -975,6 +976,7 @@ static void helper_messages_are_decoded_and_damage_is_rejected(void **state)
   assert_string_equal(frame->description.exported.list, "ALL");
   assert_null(frame->description.exported.environment);
   assert_int_equal(frame->description.script_length, 3);
+  assert_string_equal(frame->description.script_name, "x.py");
   assert_int_equal(frame->description.argument_count, 3);
   assert_string_equal(frame->description.arguments[2], "3");
   assert_int_equal(frame->request.tasks, 3);

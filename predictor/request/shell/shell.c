@@ -62,14 +62,10 @@ static void skip_heredocs(struct ft_shell *shell, void (*body)(struct ft_text li
                           void *data)
 {
   for (size_t i = 0; i < shell->heredoc_count; i++) {
-    struct ft_text line, bare;
+    struct ft_text line;
 
     while (ft_text_line(&shell->rest, &line)) {
-      bare = line;
-      while (bare.at < bare.end && *bare.at == '\t')
-        bare.at++;
-      if (ft_text_left(&bare) == ft_text_left(&shell->heredoc[i]) &&
-          memcmp(bare.at, shell->heredoc[i].at, ft_text_left(&bare)) == 0)
+      if (ft_shell_ends_document(line, shell->heredoc[i]))
         break;
       if (body)
         body(line, data);
@@ -92,15 +88,8 @@ static struct ft_text next_raw_word(struct ft_shell *shell)
 /* Parses and remembers the end word of a here-document, without its quotes. */
 static void remember_heredoc(struct ft_shell *shell)
 {
-  struct ft_text word = next_raw_word(shell);
+  struct ft_text word = ft_shell_document_end(next_raw_word(shell));
 
-  if (word.at < word.end && *word.at == '\\')
-    word.at++;
-  if (ft_text_left(&word) >= 2 && (*word.at == '\'' || *word.at == '"') &&
-      word.end[-1] == *word.at) {
-    word.at++;
-    word.end--;
-  }
   if (ft_text_left(&word) && shell->heredoc_count < 4)
     shell->heredoc[shell->heredoc_count++] = word;
 }
