@@ -405,7 +405,8 @@ static void add_command_program(struct ft_key *key, const struct ft_command *c,
   for (size_t i = 0; i < key->function_count; i++)
     if (strcmp(key->function[i], p.name) == 0)
       return;
-  p.known = p.name[0];
+  /* {} of xargs and GNU parallel stands for an unknown program */
+  p.known = p.name[0] && p.name[0] != '{';
   p.weight = program_weight(c, parts, p.name);
   if (kind)
     describe_interpreter(c, parts, kind, &p);
