@@ -126,7 +126,8 @@ static void describe_by_helper(struct prediction *w)
   struct ft_error err;
 
   w->has_network_request = network;
-  if (!w->files.count && !w->files.script[0] && !helper.user_apps && !network)
+  if (!w->files.count && !w->files.script[0] && !w->files.commands[0] && !helper.user_apps &&
+      !network)
     return;
   /* policies may name users */
   if (network)

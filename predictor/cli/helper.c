@@ -282,6 +282,7 @@ int main(int argc, char **argv)
   /* reserve 1 / ANSWER_PART of the time for the answer */
   deadline = begun + (double)asked.milliseconds * (1 - 1.0 / ANSWER_PART) / 1000;
   if (acquire_slot(begun + (double)asked.milliseconds / 2000)) {
+    ft_describe_commands(&frame->description, &frame->request, deadline, submission, files);
     ft_describe_files(files, frame->description.directory, frame->description.array, deadline,
                       submission);
     if (frame->network.file || frame->network.mig)

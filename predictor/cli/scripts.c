@@ -51,6 +51,8 @@ struct survey {
   enum ft_key_weight weight;
   struct words programs, unknown;
   ft_submission submission;
+  struct ft_file_queries files;
+  struct ft_command_list commands;
   struct ft_script_reading reading;
 };
 
@@ -219,17 +221,24 @@ static int read_one_script(struct survey *s, const char *path, const struct ft_b
   const char *slash = strrchr(path, '/');
   struct ft_description what = { .user = s->user,
                                  .job_name = slash ? slash + 1 : path,
+                                 .script_name = path,
                                  .script = text->data,
                                  .script_length = text->length };
   const ft_request request = { .command = FT_COMMAND_SBATCH };
   char *words = malloc(text->length + 1);
+  char folder[PATH_SIZE];
   struct ft_error err;
   enum script_kind kind;
 
   if (!words)
     return -1;
   apply_array_and_name(&what, words, ft_asked_directives(text->data, words));
-  (void)ft_describe(&what, &request, &s->submission, NULL, &err);
+  (void)ft_string_copy(path, folder, sizeof folder);
+  folder[slash ? slash - path : 0] = '\0';
+  what.directory = *folder ? folder : ".";
+  (void)ft_describe(&what, &request, &s->submission, &s->files, &err);
+  if (ft_describe_read_commands(&what, &s->files, &s->commands))
+    (void)ft_describe(&what, &request, &s->submission, &s->files, &err);
   s->weight = FT_KEY_LOOK;
   s->programs.count = s->unknown.count = 0;
   ft_script_reading_init(&s->reading, &what, NULL, NULL);

@@ -5,6 +5,7 @@
 
 #include "predictor/request/command_program.h"
 #include "predictor/request/launchers.h"
+#include "predictor/request/written.h"
 
 /* Reserved words that precede a command. */
 static const char *const keywords[] = { "if", "then", "elif", "else", "while", "until",
@@ -160,7 +161,32 @@ static struct ft_text command_text(const struct ft_word *word, bool *quoted)
 static bool is_quoted_command(const struct ft_word *word)
 {
   return ft_text_left(&word->raw) && strchr("\"'", *word->raw.at) &&
-         memchr(word->raw.at, ' ', ft_text_left(&word->raw));
+         (memchr(word->raw.at, ' ', ft_text_left(&word->raw)) || strchr(word->text, ' '));
+}
+
+/* Whether WORD, of eval, is the output of a command, as in eval "$(conda shell.bash hook)". */
+static bool is_evaluated_output(const struct ft_word *word)
+{
+  struct ft_text raw = word->raw;
+
+  (void)ft_text_skip(&raw, "\"");
+  return word->unknown &&
+         (!is_quoted_command(word) || ft_text_starts(raw, "$") || ft_text_starts(raw, "`"));
+}
+
+/* Sets the list of commands that LAUNCHED reads; C has no program or the list at the word AT. */
+static void find_command_list(const struct ft_launched *launched, const struct ft_command *c,
+                              size_t at, struct ft_command_parts *out)
+{
+  if (launched->listed && at < c->count) {
+    out->program = out->script = at;
+    out->list = c->word[at].text;
+    out->ranked = true;
+  } else if (launched->joined && at == c->count) {
+    out->list = launched->list ? launched->list : c->input;
+  } else if (launched->joined && at + 1 < c->count && strcmp(c->word[at].text, "::::") == 0) {
+    out->list = c->word[at + 1].text;
+  }
 }
 
 /* Returns TEXT of "bash -c TEXT" or "sh -lc TEXT"; empty for other commands. */
@@ -331,8 +357,23 @@ static size_t skip_prefixes(const struct ft_command *c, size_t at)
   return at;
 }
 
+/* Returns the index of the program that the wrapper AT, written by the script, runs; AT if it is
+ * none. */
+static size_t skip_wrapper(const struct ft_command *c, const struct ft_written *written, size_t at)
+{
+  char base[FT_BASE_NAME];
+  size_t wrapper = at;
+
+  if (at + 2 < c->count &&
+      ft_interpreter(ft_word_base_name(&c->word[at], base)) == FT_INTERPRETER_SHELL)
+    wrapper++;
+  return wrapper + 1 < c->count && ft_written_is_wrapper(written, &c->word[wrapper]) ? wrapper + 1
+                                                                                     : at;
+}
+
 bool ft_command_find_parts(struct ft_shell *shell, const struct ft_command *c,
-                           struct ft_command_parts *out, const char **directory)
+                           const struct ft_written *written, struct ft_command_parts *out,
+                           const char **directory)
 {
   const struct ft_launcher *launcher;
   struct ft_launched launched = { 0 };
@@ -348,11 +389,21 @@ bool ft_command_find_parts(struct ft_shell *shell, const struct ft_command *c,
   if (at == c->count || run_builtin(shell, c, at, directory))
     return false;
   at = skip_prefixes(c, at);
-  while ((launcher = ft_launcher_at(c, at))) {
-    ft_launcher_program(launcher, c, at, &launched);
-    at = skip_prefixes(c, launched.at);
+  for (size_t from = c->count; at != from;) {
+    from = at;
+    if ((launcher = ft_launcher_at(c, at))) {
+      ft_launcher_program(launcher, c, at, &launched);
+      at = launched.at;
+    }
+    at = skip_wrapper(c, written, skip_prefixes(c, at));
   }
   out->image = launched.image;
+  find_command_list(&launched, c, at, out);
+  if (out->list)
+    return true;
+  if (at && at < c->count && strcmp(c->word[at - 1].text, "eval") == 0 &&
+      is_evaluated_output(&c->word[at]))
+    return false;
   if (at >= c->count || c->pattern || c->defines ||
       (!c->word[at].text[0] && !c->word[at].unknown) ||
       (strncmp(c->word[at].text, "./", 2) != 0 &&

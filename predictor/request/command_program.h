@@ -12,6 +12,8 @@ struct ft_command_parts {
   const char *image;    /* container image of a launcher, or NULL */
   struct ft_text inner; /* commands in one word for a shell or GNU parallel; or empty */
   bool quoted;          /* INNER is the text between the script's quotes "...", not expanded */
+  const char *list;     /* file with a command in each line, or NULL */
+  bool ranked;          /* ranks precede each command in LIST: srun --multi-prog */
   bool statements;      /* SCRIPT is no file but the text after -c or -e */
   bool whole;           /* SCRIPT is the batch script itself, not read as commands */
 };
@@ -32,10 +34,14 @@ enum ft_interpreter {
 /* Returns the type of interpreter of the program NAME, with or without a version number. */
 enum ft_interpreter ft_interpreter(const char *name);
 
-/* Finds the parts of COMMAND. Returns false if it runs no relevant program: assignments, which are
- * stored in SHELL, control words, builtins, file management. *DIRECTORY becomes the argument of cd
+struct ft_written;
+
+/* Finds the parts of COMMAND. WRITTEN has the files that the script writes. Returns false if it
+ * runs no relevant program: assignments, which are stored in SHELL, control words, builtins, file
+ * management. *DIRECTORY becomes the argument of cd
  * ("": unknown), NULL for other commands. */
 bool ft_command_find_parts(struct ft_shell *shell, const struct ft_command *command,
-                           struct ft_command_parts *out, const char **directory);
+                           const struct ft_written *written, struct ft_command_parts *out,
+                           const char **directory);
 
 #endif

@@ -30,7 +30,9 @@ struct ft_description {
   const char *array;              /* --array */
   struct ft_secret_rules secrets; /* rules of the site for secret arguments */
   struct ft_export exported;      /* environment of the job */
-  const ft_declared_app *apps;    /* the user's, then the site's; the first match is used */
+  const char *commands_file;      /* file_queries.commands, if it was read, and its text */
+  struct ft_text commands;
+  const ft_declared_app *apps; /* the user's, then the site's; the first match is used */
   size_t app_count;
 };
 
@@ -51,6 +53,7 @@ struct ft_file_query {
 struct ft_file_queries {
   size_t count;
   struct ft_file_query query[FT_FILE_QUERIES];
+  char commands[FT_FILE_PATH];    /* a file with a command in each line, to be read; "": none */
   char script[FT_FILE_PATH];      /* the script of a workflow task, to be read; "": none */
   struct ft_secret_rules secrets; /* for that script */
 };
@@ -75,6 +78,23 @@ struct ft_file_queries {
  */
 int ft_describe(const struct ft_description *what, const ft_request *request, ft_submission *out,
                 struct ft_file_queries *files, struct ft_error *err);
+
+/* A file of commands. */
+struct ft_command_list {
+  char file[FT_FILE_PATH];
+  char text[64 << 10]; /* its beginning; chosen by judgement */
+};
+
+/* Reads the file of commands that FILES names into LIST and sets WHAT's commands, which borrow from
+ * it. Returns false if there is none or it cannot be read. */
+bool ft_describe_read_commands(struct ft_description *what, const struct ft_file_queries *files,
+                               struct ft_command_list *list);
+
+/* Reads the file of commands that FILES names, not for the plugin, and then fills OUT and FILES as
+ * ft_describe does, with the programs in the file. Does nothing without such a file or after
+ * DEADLINE. */
+void ft_describe_commands(const struct ft_description *what, const ft_request *request,
+                          double deadline, ft_submission *out, struct ft_file_queries *files);
 
 /* Adds the features of SCRIPT, which a workflow manager wrote for its task, to OUT and resets FILES
  * to the files of SCRIPT. Does not change the app. Omits secrets by SECRETS. DIRECTORY (or NULL) is

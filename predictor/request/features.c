@@ -28,7 +28,7 @@ void ft_feature_set_init(struct ft_feature_set *found, struct ft_file_queries *f
   found->variable_count = 0;
   if (files) {
     files->count = 0;
-    files->script[0] = '\0';
+    files->script[0] = files->commands[0] = '\0';
   }
 }
 
@@ -180,14 +180,23 @@ static bool may_be_file(const char *word)
   return (size_t)snprintf(path, sizeof path, "./%s", word) < sizeof path && looks_like_path(path);
 }
 
+bool ft_feature_set_join(const struct ft_feature_set *found, const char *path,
+                         char out[FT_FILE_PATH])
+{
+  bool unchanged = path[0] == '/' || !found->directory[0];
+
+  return (!found->lost || path[0] == '/') &&
+         (size_t)snprintf(out, FT_FILE_PATH, "%s%s%s", unchanged ? "" : found->directory,
+                          unchanged ? "" : "/", path) < FT_FILE_PATH;
+}
+
 void ft_feature_set_add_query(struct ft_feature_set *found, const char *path, const char *counts,
                               const char *feature)
 {
   struct ft_file_queries *files = found->files;
   struct ft_file_query query;
-  bool unchanged = path[0] == '/' || !found->directory[0];
 
-  if (!files || (found->lost && path[0] != '/') || files->count == FT_FILE_QUERIES)
+  if (!files || files->count == FT_FILE_QUERIES)
     return;
   /* a look-up result can be absolute or relative, so its path is unknown after a cd */
   if (strchr(path, FT_LOOKUP_MARK) && found->directory[0])
@@ -195,8 +204,7 @@ void ft_feature_set_add_query(struct ft_feature_set *found, const char *path, co
   if (strncmp(path, "/proc/", 6) == 0 || strncmp(path, "/sys/", 5) == 0 ||
       strncmp(path, "/dev/", 5) == 0)
     return;
-  if ((size_t)snprintf(query.path, sizeof query.path, "%s%s%s", unchanged ? "" : found->directory,
-                       unchanged ? "" : "/", path) >= sizeof query.path)
+  if (!ft_feature_set_join(found, path, query.path))
     return;
   (void)ft_string_copy(counts, query.counts, sizeof query.counts);
   (void)ft_string_copy(feature, query.feature, sizeof query.feature);

@@ -64,6 +64,11 @@ void ft_feature_set_add_declared(struct ft_feature_set *found, const struct ft_c
 void ft_feature_set_add_exported(struct ft_feature_set *found, const struct ft_shell *shell,
                                  const struct ft_export *exported);
 
+/* Copies PATH, which begins in the directory of FOUND unless it is absolute, to OUT. Returns false
+ * if it is too long or the directory is unknown. */
+bool ft_feature_set_join(const struct ft_feature_set *found, const char *path,
+                         char out[FT_FILE_PATH]);
+
 /* Applies cd PATH; "": an unknown directory. */
 void ft_feature_set_change_directory(struct ft_feature_set *found, const char *path);
 

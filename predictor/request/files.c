@@ -484,6 +484,40 @@ static void examine_all(struct examination *l, const char *array, ft_submission 
   }
 }
 
+bool ft_describe_read_commands(struct ft_description *what, const struct ft_file_queries *files,
+                               struct ft_command_list *list)
+{
+  int directory;
+  size_t length;
+  bool done;
+
+  if (!files->commands[0])
+    return false;
+  directory = open(what->directory && *what->directory ? what->directory : "/",
+                   O_PATH | O_DIRECTORY | O_CLOEXEC);
+  memcpy(list->file, files->commands, sizeof list->file);
+  done = read_script_start(directory, list->file, list->text, sizeof list->text, &length);
+  if (directory >= 0)
+    close(directory);
+  if (!done)
+    return false;
+  what->commands_file = list->file;
+  what->commands = ft_text_of(list->text, length);
+  return true;
+}
+
+void ft_describe_commands(const struct ft_description *what, const ft_request *request,
+                          double deadline, ft_submission *out, struct ft_file_queries *files)
+{
+  struct ft_command_list *list = malloc(sizeof *list);
+  struct ft_description all = *what;
+  struct ft_error err;
+
+  if (list && ft_io_monotonic() < deadline && ft_describe_read_commands(&all, files, list))
+    (void)ft_describe(&all, request, out, files, &err);
+  free(list);
+}
+
 void ft_describe_files(const struct ft_file_queries *files, const char *directory,
                        const char *array, double deadline, ft_submission *out)
 {

@@ -114,7 +114,7 @@ static size_t hide_option_value(struct ft_hidden *hidden, struct ft_command *c, 
  * VALUE", "setenv NAME VALUE". */
 static void hide_assigned_value(struct ft_hidden *hidden, struct ft_command *c, size_t at)
 {
-  static const char *const operators[] = { "=", "<-", ":=", "=>", NULL };
+  static const char *const operators[] = { "=", ":=", ":", "=>", "<-", NULL };
   const size_t sets = strcmp(c->word[at].text, "setenv") == 0;
 
   if (at + 2 < c->count && !c->word[at + 2].unknown &&
@@ -163,27 +163,11 @@ static bool is_program_word(const struct ft_hidden *hidden, const struct ft_comm
          !ft_secret_name(before, c->word[at].text, &hidden->rules);
 }
 
-/* Hides the secret VALUE of "NAME = VALUE" and "setenv NAME VALUE". */
-static void hide_assigned_words(struct ft_hidden *hidden, struct ft_command *c)
-{
-  static const char *const operators[] = { "=", ":=", ":", "=>", "<-", NULL };
-
-  for (size_t i = 0; i + 2 < c->count; i++) {
-    bool sets = strcmp(c->word[i].text, "setenv") == 0;
-    const char *value = c->word[i + 2].text;
-
-    if ((sets || ft_string_listed(operators, c->word[i + 1].text)) && !c->word[i + 2].unknown &&
-        ft_secret_name(c->word[i + sets].text, value, &hidden->rules))
-      hide_word(hidden, &c->word[i + 2], value);
-  }
-}
-
 void ft_hide_words(struct ft_hidden *hidden, struct ft_command *c,
                    const struct ft_command_parts *parts)
 {
   const char letter = password_option_of(c, parts);
 
-  hide_assigned_words(hidden, c);
   for (size_t i = 0; i < c->count; i++) {
     const char *value;
 
@@ -335,23 +319,6 @@ bool ft_hide_assignment(struct ft_hidden *hidden, const char *name, const char *
     return false;
   remember_secret(hidden, value);
   return true;
-}
-
-bool ft_hide_line(struct ft_hidden *hidden, struct ft_text line)
-{
-  char copy[FT_BASE_NAME];
-  struct ft_text value;
-  bool found = false;
-
-  if (ft_text_left(&line) > FT_SECRET_EXAMINED)
-    line.end = line.at + FT_SECRET_EXAMINED;
-  while (ft_secret_next_pair(&line, &value)) {
-    found = true;
-    if (ft_text_copy(value, copy, sizeof copy) &&
-        (strchr("\"'", value.at[-1]) || strpbrk(copy, "0123456789")))
-      remember_secret(hidden, copy);
-  }
-  return found;
 }
 
 bool ft_hides(const struct ft_hidden *hidden, const char *text)

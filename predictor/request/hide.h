@@ -43,11 +43,6 @@ void ft_hide_arguments(struct ft_hidden *hidden, struct ft_command *command);
  * remembers VALUE. */
 bool ft_hide_assignment(struct ft_hidden *hidden, const char *name, const char *value);
 
-/* Remembers the values in LINE, of a script of any language or of a file, that the names before
- * them make secrets: password = "x". They are quoted or have a digit; others may be names of
- * variables. Returns whether LINE has a secret. Examines FT_SECRET_EXAMINED bytes. */
-bool ft_hide_line(struct ft_hidden *hidden, struct ft_text line);
-
 /* Remembers the values of secret variables that --export names. */
 void ft_hide_exported(struct ft_hidden *hidden, const struct ft_export *exported);
 

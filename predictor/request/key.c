@@ -417,9 +417,10 @@ static void add_command_program(struct ft_key *key, const struct ft_command *c,
   for (size_t i = 0; i < key->function_count; i++)
     if (strcmp(key->function[i], p.name) == 0)
       return;
-  p.known = p.name[0];
+  /* {} of xargs and GNU parallel stands for an unknown program */
+  p.known = p.name[0] && p.name[0] != '{';
   p.weight = parts->whole ? FT_KEY_PROGRAM : program_weight(c, parts, p.name);
-  p.own_tool = p.weight == FT_KEY_PROGRAM && is_tool(p.name);
+  p.own_tool = !parts->whole && p.weight == FT_KEY_PROGRAM && is_tool(p.name);
   if (kind || parts->whole)
     describe_interpreter(c, parts, kind, &p);
   else

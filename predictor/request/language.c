@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "predictor/request/language.h"
+#include "predictor/request/written.h"
 
 bool ft_is_csh(const char *program)
 {
@@ -35,6 +36,7 @@ static struct ft_text skip_env(struct ft_text line)
 enum ft_language ft_language_of(struct ft_text script, const char *name, struct ft_shell *shell,
                                 struct ft_command *c, struct ft_command_parts *parts)
 {
+  static const struct ft_written none;
   char base[FT_BASE_NAME];
   const char *directory;
   struct ft_text line;
@@ -53,7 +55,7 @@ enum ft_language ft_language_of(struct ft_text script, const char *name, struct 
   if (name)
     c->word[c->count++] = (struct ft_word){ .raw = ft_text_from(name), .text = name };
   c->document = !name;
-  found = ft_command_find_parts(shell, c, parts, &directory);
+  found = ft_command_find_parts(shell, c, &none, parts, &directory);
   (void)ft_word_base_name(&c->word[found ? parts->program : 0], base);
   if (ft_interpreter(base) == FT_INTERPRETER_SHELL)
     return ft_is_csh(base) ? FT_LANGUAGE_CSH : FT_LANGUAGE_SH;

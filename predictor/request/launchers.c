@@ -31,6 +31,7 @@ struct ft_launcher {
 
 static const struct ft_launcher launchers[] = {
   { "exec", "a", "", 0, 0, NULL, NULL },
+  { "eval", "", "", 0, JOINED, NULL, NULL },
   { "command", "", "", 0, 0, NULL, NULL },
   { "builtin", "", "", 0, 0, NULL, NULL },
   { "nohup", "", "", 0, 0, NULL, NULL },
@@ -414,6 +415,12 @@ static bool is_no_program(const struct ft_launcher *launcher, const struct ft_co
          is_value_of_unlisted_option(launcher, c, at);
 }
 
+/* Whether TEXT is the option of GNU parallel for a file of commands or arguments. */
+static bool is_listing_option(const char *text)
+{
+  return strcmp(text, "-a") == 0 || strcmp(text, "--arg-file") == 0;
+}
+
 /* Notes what the option AT of C, with COUNT values, says about the program. */
 static void note_option(const struct ft_command *c, size_t at, size_t count,
                         struct ft_launched *out)
@@ -424,6 +431,8 @@ static void note_option(const struct ft_command *c, size_t at, size_t count,
     out->image = text.at;
   else if (count && strcmp(c->word[at].text, "--container-image") == 0 && at + 1 < c->count)
     out->image = c->word[at + 1].text;
+  else if (count && at + 1 < c->count && is_listing_option(c->word[at].text))
+    out->list = c->word[at + 1].text;
   out->listed |= strcmp(c->word[at].text, "--multi-prog") == 0;
 }
 

@@ -14,7 +14,8 @@ struct ft_launched {
                         program; the command's count: none */
   const char *image; /* the container image, borrowed; unchanged without one */
   bool joined;       /* the program may be a whole command in one word */
-  bool listed;       /* AT is a file with a program in each line: srun --multi-prog */
+  bool listed;       /* AT is a file with ranks and a program in each line: srun --multi-prog */
+  const char *list;  /* file with a command in each line (GNU parallel), borrowed, or NULL */
 };
 
 /* Returns the launcher NAME, a file name; NULL if it is none. */

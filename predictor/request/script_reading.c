@@ -9,6 +9,7 @@
 #include "predictor/request/array.h"
 #include "predictor/request/language.h"
 #include "predictor/request/properties.h"
+#include "predictor/request/shell/lookup.h"
 #include "predictor/request/script_hash.h"
 #include "predictor/request/script_reading.h"
 #include "predictor/request/shell/csh.h"
@@ -17,7 +18,9 @@ enum {
   LINE_SIZE = 1024,           /* bytes of a command line for pattern matching; by judgement */
   LINES_MATCHED = 256,        /* commands matched with patterns; by judgement */
   INNER_SIZE = FT_SHELL_TEXT, /* bytes of a command text for a shell */
-  INNER_DEPTH = 3             /* nesting of such texts; by judgement */
+  INNER_DEPTH = 3,            /* nesting of such texts; by judgement */
+  LISTS = 16,                 /* lists of commands that are read; by judgement */
+  LISTED = 64                 /* commands read of a list; by judgement */
 };
 
 /* Sets members one by one: most pages of the large struct are never touched. */
@@ -32,8 +35,10 @@ void ft_script_reading_init(struct ft_script_reading *r, const struct ft_descrip
   ft_key_init(&r->key);
   ft_hidden_init(&r->hidden, &what->secrets);
   r->task = (struct ft_workflow){ 0 };
-  r->depth = 0;
+  r->depth = r->lists = 0;
+  r->listing = false;
   r->document = ft_text_from("");
+  r->written.count = 0;
   ft_feature_set_init(&r->found, files);
   r->found.secrets = &r->hidden.rules;
   if (what->app_count) {
@@ -45,10 +50,10 @@ void ft_script_reading_init(struct ft_script_reading *r, const struct ft_descrip
 static void read_document_line(struct ft_text line, void *data)
 {
   struct ft_script_reading *r = data;
+  const struct ft_text harmless = ft_hide_line(&r->hidden, line);
 
-  (void)ft_hide_line(&r->hidden, line);
   if (!r->depth)
-    r->hash = ft_script_hash_line(r->hash, ft_hide_line(&r->hidden, line));
+    r->hash = ft_script_hash_line(r->hash, harmless);
   ft_key_add_document_line(&r->key, line);
   if (!ft_text_left(&r->document))
     r->document.at = line.at;
@@ -208,6 +213,8 @@ static void read_arguments(struct ft_script_reading *r, const struct ft_command_
 {
   const char *script = ft_workflow_script(&r->command, parts);
 
+  if (r->listing)
+    return;
   if (ft_workflow_of_command(&r->command, parts, r->what->job_name, &r->task)) {
     set_workflow_task(r);
     ft_workflow_add_features(&r->task, &r->command, parts, &r->found);
@@ -247,6 +254,119 @@ static void keep_image(struct ft_script_reading *r, const struct ft_command_part
   r->image = r->image_text;
 }
 
+/* Reads the commands in the lines of TEXT; RANKED: the first word of each is a list of ranks. */
+static void read_listed_commands(struct ft_script_reading *r, struct ft_text text, bool ranked)
+{
+  const bool listing = r->listing;
+  char copy[INNER_SIZE];
+  struct ft_text line, ranks;
+
+  r->listing = true;
+  r->lists++;
+  for (int i = 0; i < LISTED && ft_text_line(&text, &line); i++) {
+    line = ft_text_trim(line);
+    if (ft_text_starts(line, "#") || (ranked && !ft_text_word(&line, &ranks)) ||
+        !ft_text_copy(line, copy, sizeof copy))
+      continue;
+    read_inner_commands(r, ft_text_from(copy), false, false);
+  }
+  r->listing = listing;
+}
+
+/* Finds the text of the file PATH, which lists commands: the script writes it, or the helper has
+ * read it. Otherwise asks for it and returns false. */
+static bool find_list(struct ft_script_reading *r, const char *path, struct ft_text *text)
+{
+  const struct ft_word word = { .raw = ft_text_from(""), .text = path };
+  struct ft_file_queries *files = r->found.files;
+  char joined[FT_FILE_PATH];
+
+  if (!*path || ft_written_find(&r->written, &word, text))
+    return *path;
+  if (!ft_feature_set_join(&r->found, path, joined))
+    return false;
+  *text = r->what->commands;
+  if (r->what->commands_file && strcmp(joined, r->what->commands_file) == 0)
+    return true;
+  if (files && !files->commands[0] && !r->what->commands_file)
+    (void)ft_string_copy(joined, files->commands, sizeof files->commands);
+  return false;
+}
+
+/* Copies all results of the look-up in TEXT, the program or script of a job array, to OUT, one a
+ * line. Returns false if they are unknown; then asks for the file. */
+static bool find_looked_up(struct ft_script_reading *r, const char *text, char out[INNER_SIZE])
+{
+  char path[FT_FILE_PATH];
+  struct ft_text content = ft_text_from(""), found;
+  struct ft_lookup l;
+  size_t used = 0;
+
+  if (*text++ != FT_SHELL_INDEX || !ft_lookup_read(&text, &l) || *text ||
+      (l.source != FT_LOOKUP_LIST && l.source != FT_LOOKUP_LINES) ||
+      !ft_text_copy(l.in, path, sizeof path))
+    return false;
+  if (l.source == FT_LOOKUP_LINES && !find_list(r, path, &content))
+    return false;
+  l.key = 0;
+  l.offset = l.source == FT_LOOKUP_LINES;
+  for (uint32_t i = 0; i < LISTED && ft_lookup_find(&l, i, content, &found); i++) {
+    if (ft_text_left(&found) + 2 > INNER_SIZE - used)
+      break;
+    (void)ft_text_copy(found, out + used, INNER_SIZE - used);
+    used += ft_text_left(&found) + 1;
+    out[used - 1] = '\n';
+  }
+  out[used] = '\0';
+  return used > 0;
+}
+
+/* Adds the command to the key once for each line of SCRIPTS, the script that it runs. */
+static void add_each_script(struct ft_script_reading *r, const struct ft_command_parts *parts,
+                            const char *scripts)
+{
+  struct ft_word *word = &r->command.word[parts->script];
+  struct ft_text rest = ft_text_from(scripts), line;
+  char name[FT_FILE_PATH];
+
+  while (ft_text_line(&rest, &line))
+    if (ft_text_copy(line, name, sizeof name)) {
+      *word = (struct ft_word){ .raw = word->raw, .text = name };
+      ft_key_add_command(&r->key, &r->command, parts);
+    }
+}
+
+/*
+ * Adds the programs of a command whose program or script is in a list: the results of a look-up by
+ * the task index, the lines of a file. Returns true if the command needs no further analysis. A
+ * program that remains unknown is marked so.
+ */
+static bool read_lists(struct ft_script_reading *r, const struct ft_command_parts *parts)
+{
+  struct ft_word *word = &r->command.word[parts->script];
+  const bool reads = r->depth < INNER_DEPTH && r->lists < LISTS;
+  struct ft_text list;
+  char text[INNER_SIZE];
+
+  if (parts->list && reads && find_list(r, parts->list, &list)) {
+    read_listed_commands(r, list, parts->ranked);
+    return true;
+  }
+  if (!parts->list && !strchr(word->text, FT_LOOKUP_MARK))
+    return false;
+  if (!parts->list && reads && find_looked_up(r, word->text, text)) {
+    if (parts->script == parts->program || ft_text_left(&parts->inner))
+      read_listed_commands(r, ft_text_from(text), false);
+    else
+      add_each_script(r, parts, text);
+    return true;
+  }
+  word->text = "";
+  word->unknown = true;
+  word->base = NULL;
+  return false;
+}
+
 /* Adds one command of the script to key, hash, workflow task and features. Then reads the command
  * text that it passes to a shell. */
 static void read_command(struct ft_script_reading *r)
@@ -255,10 +375,12 @@ static void read_command(struct ft_script_reading *r)
   const char *directory;
   struct ft_command_parts parts;
   char base[FT_BASE_NAME];
-  bool csh, runs = ft_command_find_parts(&r->shell, &r->command, &parts, &directory);
+  bool csh, runs = ft_command_find_parts(&r->shell, &r->command, &r->written, &parts, &directory);
   bool reads = runs && runs_document(r, &parts, document);
 
   ft_hide_words(&r->hidden, &r->command, runs ? &parts : NULL);
+  if (r->command.document && !r->depth && ft_text_left(&document))
+    ft_written_add(&r->written, &r->command, document);
   r->document = ft_text_from("");
   if (!r->depth)
     hash_command(r, runs ? &parts : NULL);
@@ -266,6 +388,8 @@ static void read_command(struct ft_script_reading *r)
     change_directory(r, directory);
   if (reads)
     parts.inner = document;
+  if (runs && read_lists(r, &parts))
+    return;
   ft_key_add_command(&r->key, &r->command, runs ? &parts : NULL);
   if (r->task.wrapped)
     ft_workflow_add_features(&r->task, &r->command, NULL, &r->found);

@@ -8,6 +8,7 @@
 #include "predictor/request/hide.h"
 #include "predictor/request/key.h"
 #include "predictor/request/workflow.h"
+#include "predictor/request/written.h"
 
 /* State while a script is read, and the result: key, hash of the normalised script, features. All
  * pointers are borrowed. */
@@ -21,8 +22,11 @@ struct ft_script_reading {
   struct ft_key key;
   struct ft_hidden hidden;
   struct ft_workflow task;
+  unsigned lists;              /* lists of commands read so far */
+  bool listing;                /* a list of commands is read: they have no features */
   unsigned depth;              /* nesting of command texts given to a shell; 0: the script itself */
   struct ft_text document;     /* the last here-document, unexpanded */
+  struct ft_written written;   /* files that the script writes */
   struct ft_feature_set found; /* features without a declaration */
   struct ft_command command;
   struct ft_shell shell;

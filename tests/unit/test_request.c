@@ -517,6 +517,92 @@ static void launchers_do_not_change_the_app(void **state)
   }
 }
 
+/* Describes SCRIPT, a job array, in FOLDER. Returns the app as it is with the files of FOLDER. */
+static const char *describe_array(const char *folder, const char *script)
+{
+  struct ft_description what = { .user = "ada",
+                                 .job_name = "job.sh",
+                                 .directory = folder,
+                                 .script = script,
+                                 .script_length = strlen(script),
+                                 .array = "0-2" };
+
+  assert_int_equal(ft_describe(&what, &no_request, &out, &files, &err), 0);
+  ft_describe_commands(&what, &no_request, ft_io_monotonic() + 10, &out, &files);
+  return out.app;
+}
+
+/* A list of commands is no program: the programs in it are, else the program is unknown. */
+static void command_lists_are_the_programs_in_them(void **state)
+{
+  static const struct {
+    const char *script, *shown;
+  } cases[] = {
+    { "srun $(sed -n \"${SLURM_ARRAY_TASK_ID}p\" cmds)\n", "b.py+1-" },
+    { "CMD=$(awk \"NR==$SLURM_ARRAY_TASK_ID\" cmds)\necho $CMD\neval \"$CMD\"\n", "b.py+1-" },
+    { "CMD=$(head -n $SLURM_ARRAY_TASK_ID cmds | tail -n 1)\n$CMD\n", "b.py+1-" },
+    { "bash -c \"$(sed -n \"${SLURM_ARRAY_TASK_ID}p\" cmds)\"\n", "b.py+1-" },
+    { "X=\"$(sed -n ${SLURM_ARRAY_TASK_ID}p cmds)\"\nsrun sh -c \"$X\"\n", "b.py+1-" },
+    { "parallel -j 4 < cmds\n", "b.py+1-" },
+    { "parallel -j 4 -a cmds\n", "b.py+1-" },
+    { "parallel :::: cmds\n", "b.py+1-" },
+    { "srun -n 3 --multi-prog ranks\n", "b.py+1-" },
+    { "cat >conf <<E\n0 ./master 1\n1-2 ./worker %t\nE\nsrun --multi-prog conf\n", "master+1-" },
+    { "cat >list <<E\n./one\n./two\nE\n$(sed -n ${SLURM_ARRAY_TASK_ID}p list)\n", "one+1-" },
+    { "P=(a.py b.py c.py)\npython ${P[$SLURM_ARRAY_TASK_ID]} 5\n", "a.py+2-" },
+    { "P=(./a ./b)\nsrun ${P[$SLURM_ARRAY_TASK_ID]} 5\n", "a+1-" },
+    /* no such file */
+    { "srun $(sed -n \"${SLURM_ARRAY_TASK_ID}p\" none)\n", "job.sh-" },
+    { "srun python $(sed -n \"${SLURM_ARRAY_TASK_ID}p\" none)\n", "job.sh-" },
+    { "parallel < none\n", "job.sh-" },
+    { "srun --multi-prog none\n", "job.sh-" },
+  };
+  char folder[SCRATCH_SIZE];
+  int fd = scratch_open(folder);
+
+  (void)state;
+  assert_int_equal(
+      ft_io_write_file(fd, "cmds", "./simA 5\n./simA 7\n\npython3 /x/b.py 3\n", 37, 0600, &err), 0);
+  assert_int_equal(
+      ft_io_write_file(fd, "ranks", "# x\n0 ./simA 5\n1,2-3 python3 b.py %t\n", 37, 0600, &err), 0);
+  for (size_t i = 0; i < COUNT_OF(cases); i++) {
+    const char *app = describe_array(folder, cases[i].script);
+
+    if (strncmp(app, cases[i].shown, strlen(cases[i].shown)) != 0)
+      fail_msg("%s: %s", cases[i].script, app);
+    assert_null(strpbrk(app, "\x1a\x1d:"));
+    if (strstr(cases[i].script, "cmds"))
+      assert_null(ft_feature_find(out.features, out.features_count, "arg1"));
+  }
+  scratch_close(folder, fd);
+}
+
+/* A script that the job writes to run its arguments is a launcher. */
+static void written_wrappers_do_not_change_the_app(void **state)
+{
+  static const char *const scripts[] = {
+    "srun gmx_mpi mdrun -s topol\n",
+    "cat << EOF > select_gpu\n#!/bin/bash\nexport X=\\$SLURM_LOCALID\nexec \\$*\nEOF\nchmod +x "
+    "select_gpu\n"
+    "srun ./select_gpu gmx_mpi mdrun -s topol\n",
+    "cat > w.sh <<'E'\nnumactl -C 1 \"$@\"\nE\nsrun bash w.sh gmx_mpi mdrun -s topol\n",
+    "W=./w.$SLURM_JOB_ID\ncat > $W <<'E'\nnumactl -C 1 \"$@\"\nE\nsrun $W gmx_mpi mdrun -s topol\n",
+    "tee w <<'E' >/dev/null\nexec \"${@}\"\nE\nsrun -n 4 ./w gmx_mpi mdrun -s topol\n"
+  };
+  char expected[sizeof out.app], app[sizeof out.app];
+
+  (void)state;
+  describe_app(scripts[0], expected);
+  for (size_t i = 1; i < COUNT_OF(scripts); i++) {
+    describe_app(scripts[i], app);
+    if (strcmp(app, expected) != 0)
+      fail_msg("%s: %s", scripts[i], app);
+  }
+  /* it does not run its arguments */
+  describe_app("cat >w <<E\n./sim\necho $@\nE\nsrun ./w gmx_mpi mdrun\n", app);
+  assert_int_equal(strncmp(app, "w-", 2), 0);
+}
+
 /* Words that only look like a launcher's program, and programs that only look like a launcher. */
 static void programs_of_launchers_are_found(void **state)
 {
@@ -779,7 +865,7 @@ static void keys_on_long_lines_are_found(void **state)
 {
   enum { PART = 64 << 10, LENGTH = 3 * PART };
   static const struct ft_file_queries ask = {
-    1, { { "long", "key:nodes", "nodes", false } }, "", { NULL, NULL }
+    1, { { "long", "key:nodes", "nodes", false } }, "", "", { NULL, NULL }
   };
   static const char key[] = "nodes = 1234567890";
   char folder[SCRATCH_SIZE], *line = malloc(LENGTH + 1);
@@ -813,6 +899,7 @@ static void only_regular_files_are_looked_at(void **state)
                                                 { "none", "bytes", "none", false },
                                                 { "b", "lines", "lines", false },
                                                 { "a", "key:nodes", "nodes", false } },
+                                              "",
                                               "",
                                               { NULL, NULL } };
   double begun;
@@ -938,6 +1025,18 @@ static void hostile_scripts_take_no_time(void **state)
                     &no_request, &out, &files, &err);
   if (ft_io_monotonic() - begun > took)
     took = ft_io_monotonic() - begun;
+  /* a long list of commands, read again and again */
+  memset(script, 'x', FT_LIMIT_ANALYSED);
+  memcpy(script, "cat >x <<E\n./a \"$@\"", 20);
+  for (size_t i = FT_LIMIT_ANALYSED / 2; i + 16 < FT_LIMIT_ANALYSED; i += 16)
+    memcpy(script + i, i < FT_LIMIT_ANALYSED / 2 + 16 ? "\nE\n./x b; ./x c\n" : "parallel <x;x b\n",
+           16);
+  begun = ft_io_monotonic();
+  (void)ft_describe(
+      &(struct ft_description){ .script = script, .script_length = FT_LIMIT_ANALYSED }, &no_request,
+      &out, &files, &err);
+  if (ft_io_monotonic() - begun > took)
+    took = ft_io_monotonic() - begun;
   free(script);
   /* the limit is a thousand times the usual duration: it only detects quadratic time */
   assert_true(took < 5);
@@ -1007,6 +1106,8 @@ int main(void)
     cmocka_unit_test(an_apps_name_is_that_of_its_program),
     cmocka_unit_test(operators_in_double_brackets_end_no_command),
     cmocka_unit_test(launchers_do_not_change_the_app),
+    cmocka_unit_test(command_lists_are_the_programs_in_them),
+    cmocka_unit_test(written_wrappers_do_not_change_the_app),
     cmocka_unit_test(programs_of_launchers_are_found),
     cmocka_unit_test(former_names_are_recorded),
     cmocka_unit_test(hashes_distinguish_variants),

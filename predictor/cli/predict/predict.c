@@ -98,6 +98,7 @@ static const char *job_name(const struct ft_asked *asked)
 static int describe_submission(struct question *q, const ft_request *request, struct ft_error *err)
 {
   char number[12];
+  double deadline;
   struct ft_description what = { .app = q->asked.app,
                                  .params = q->asked.params,
                                  .user = number,
@@ -119,8 +120,9 @@ static int describe_submission(struct question *q, const ft_request *request, st
     what.directory = q->directory;
   if (ft_describe(&what, request, &q->submission, &q->files, err) < 0)
     return -1;
-  ft_describe_files(&q->files, what.directory, what.array,
-                    ft_io_monotonic() + 1e-3 * q->site.helper_milliseconds, &q->submission);
+  deadline = ft_io_monotonic() + 1e-3 * q->site.helper_milliseconds;
+  ft_describe_commands(&what, request, deadline, &q->submission, &q->files);
+  ft_describe_files(&q->files, what.directory, what.array, deadline, &q->submission);
   return 0;
 }
 

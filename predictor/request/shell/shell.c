@@ -27,6 +27,7 @@ void ft_command_clear(struct ft_command *command)
 {
   command->count = 0;
   command->input = NULL;
+  command->output = (struct ft_word){ .raw = ft_text_from(""), .text = "" };
   command->process = ft_text_from("");
   command->document = command->defines = command->pattern = false;
 }
@@ -99,6 +100,7 @@ static void parse_redirection(struct ft_shell *shell, struct ft_command *command
 {
   struct ft_text *rest = &shell->rest;
   struct ft_word target;
+  bool descriptor; /* the target is one, >&2, and no file */
 
   if (ft_text_skip(rest, "<<<")) {
     (void)next_raw_word(shell);
@@ -127,9 +129,14 @@ static void parse_redirection(struct ft_shell *shell, struct ft_command *command
     return;
   }
   rest->at++;
+  descriptor = ft_text_starts(*rest, "&");
   while (rest->at < rest->end && (*rest->at == '>' || *rest->at == '&' || *rest->at == '|'))
     rest->at++;
-  (void)next_raw_word(shell);
+  target = (struct ft_word){ .raw = next_raw_word(shell) };
+  if (descriptor || ft_text_left(&command->output.raw))
+    return;
+  command->output = target;
+  ft_shell_expand(shell, &command->output);
 }
 
 /* Whether RAW is the descriptor number of a redirection, "2>", and no word. */

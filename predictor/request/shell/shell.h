@@ -45,6 +45,7 @@ struct ft_word {
 struct ft_command {
   size_t count;           /* words */
   const char *input;      /* file of standard input, or NULL */
+  struct ft_word output;  /* file of standard output; without text and raw text: none */
   struct ft_text process; /* commands in <(...), or empty */
   bool document;          /* has a here-document (<<) */
   bool defines;           /* the last word is the name of a function defined here: NAME() */
