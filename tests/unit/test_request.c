@@ -3,6 +3,8 @@
 
 #include "tests/unit/scratch.h"
 
+#include <limits.h>
+
 #include "predictor/core/io.h"
 #include "predictor/request/describe.h"
 #include "predictor/request/helper_protocol.h"
@@ -993,6 +995,48 @@ static void directories_patterns_and_odd_names_have_sizes(void **state)
   (void)scratch_close(folder, fd);
 }
 
+static void names_in_patterns_have_a_limit(void **state)
+{
+  enum { SHORTEST = 240, LONGEST = NAME_MAX };
+  char folder[SCRATCH_SIZE], name[SHORTEST + 1], script[2 * LONGEST];
+  int fd;
+
+  (void)state;
+  fd = scratch_open(folder);
+  memset(name, 'w', SHORTEST);
+  name[SHORTEST] = '\0';
+  put_into(fd, name, "x");
+  for (int n = LONGEST - 1; n <= LONGEST + 1; n++) {
+    (void)snprintf(script, sizeof script, "./sim ./%s", name);
+    memset(script + strlen(script), '*', (size_t)(n - SHORTEST) + 1);
+    script[strlen("./sim ./") + (size_t)n] = '\0';
+    assert_string_equal(in_folder(folder, script, ft_io_monotonic() + 10),
+                        n <= LONGEST ? "input_bytes=1" : "");
+  }
+  (void)scratch_close(folder, fd);
+}
+
+static void a_helper_message_has_a_limit_of_arguments(void **state)
+{
+  enum { MOST = FT_HELPER_MESSAGE_ARGUMENTS };
+  static struct ft_helper_message frame;
+  static const char *arguments[MOST + 1];
+  const struct ft_description what = { .arguments = arguments, .argument_count = MOST + 1 };
+  struct ft_buf buf;
+
+  (void)state;
+  for (size_t i = 0; i <= MOST; i++)
+    arguments[i] = "w";
+  ft_buf_init(&buf, FT_LIMIT_FRAME);
+  assert_int_equal(ft_helper_message_write(&what, &no_request, NULL, &buf, &err), 0);
+  assert_int_equal(ft_helper_message_read(buf.data, buf.length, &frame, &err), 0);
+  assert_int_equal(frame.description.argument_count, MOST);
+  /* one more, which the plugin does not send */
+  assert_int_equal(ft_buf_add(&buf, "w\2\0\0\0w", 7), 0);
+  assert_int_equal(ft_helper_message_read(buf.data, buf.length, &frame, &err), -1);
+  ft_buf_free(&buf);
+}
+
 static void hostile_scripts_take_no_time(void **state)
 {
   static const char *const pieces[] = { "$(",      "${", "\"",    "'",  "`",    "((",  "<<E\n",
@@ -1119,6 +1163,8 @@ int main(void)
     cmocka_unit_test(declared_apps_choose_their_features),
     cmocka_unit_test(keys_on_long_lines_are_found),
     cmocka_unit_test(only_regular_files_are_looked_at),
+    cmocka_unit_test(names_in_patterns_have_a_limit),
+    cmocka_unit_test(a_helper_message_has_a_limit_of_arguments),
     cmocka_unit_test(directories_patterns_and_odd_names_have_sizes),
     cmocka_unit_test(hostile_scripts_take_no_time),
     cmocka_unit_test(helper_messages_are_decoded_and_damage_is_rejected)
