@@ -95,6 +95,19 @@ static size_t hide_option_value(struct ft_hidden *hidden, struct ft_command *c, 
   return strchr(value, '=') ? at : at + 1;
 }
 
+/* Hides the value that the words from AT assign in another language: "NAME = VALUE", "NAME <-
+ * VALUE", "setenv NAME VALUE". */
+static void hide_assigned_value(struct ft_hidden *hidden, struct ft_command *c, size_t at)
+{
+  static const char *const operators[] = { "=", "<-", ":=", "=>", NULL };
+  const size_t sets = strcmp(c->word[at].text, "setenv") == 0;
+
+  if (at + 2 < c->count && !c->word[at + 2].unknown &&
+      (sets || ft_string_listed(operators, c->word[at + 1].text)) &&
+      ft_hide_assignment(hidden, c->word[at + sets].text, c->word[at + 2].text))
+    hide_word(hidden, &c->word[at + 2], c->word[at + 2].text);
+}
+
 /* Hides the value of the password option LETTER at the word AT, in it or in the next word. */
 static void hide_password_option(struct ft_hidden *hidden, struct ft_command *c, size_t at,
                                  char letter)
@@ -135,30 +148,15 @@ static bool is_program_word(const struct ft_hidden *hidden, const struct ft_comm
          !ft_secret_name(before, c->word[at].text, &hidden->rules);
 }
 
-/* Hides the secret VALUE of "NAME = VALUE" and "setenv NAME VALUE". */
-static void hide_assigned_words(struct ft_hidden *hidden, struct ft_command *c)
-{
-  static const char *const operators[] = { "=", ":=", ":", "=>", "<-", NULL };
-
-  for (size_t i = 0; i + 2 < c->count; i++) {
-    bool sets = strcmp(c->word[i].text, "setenv") == 0;
-    const char *value = c->word[i + 2].text;
-
-    if ((sets || ft_string_listed(operators, c->word[i + 1].text)) && !c->word[i + 2].unknown &&
-        ft_secret_name(c->word[i + sets].text, value, &hidden->rules))
-      hide_word(hidden, &c->word[i + 2], value);
-  }
-}
-
 void ft_hide_words(struct ft_hidden *hidden, struct ft_command *c,
                    const struct ft_command_parts *parts)
 {
   const char letter = password_option_of(c, parts);
 
-  hide_assigned_words(hidden, c);
   for (size_t i = 0; i < c->count; i++) {
     const char *value;
 
+    hide_assigned_value(hidden, c, i);
     if (c->word[i].unknown || is_program_word(hidden, c, parts, i))
       continue;
     if (letter && i > parts->program)
@@ -180,113 +178,6 @@ void ft_hide_arguments(struct ft_hidden *hidden, struct ft_command *c)
       hide_word(hidden, &c->word[i], c->word[i].text);
 }
 
-/* ---- lines ---- */
-
-/* A word or quoted text of a line. */
-struct token {
-  struct ft_text text;
-  bool quoted;
-  bool assigned; /* an operator of assignment is before it */
-  bool listed;   /* a comma is before it */
-};
-
-/* Takes a quoted text at the cursor, or one with a prefix: b"...". Returns false for other text and
- * for an empty one, after which it advances. */
-static bool take_quoted(struct ft_text *line, struct ft_text *out)
-{
-  const char *from = line->at, *stop;
-
-  while (from < line->end && from - line->at < 2 && strchr("bfruBFRU", *from) && *from)
-    from++;
-  if (from == line->end || (*from != '"' && *from != '\''))
-    return false;
-  stop = memchr(from + 1, *from, (size_t)(line->end - from - 1));
-  *out = (struct ft_text){ from + 1, stop ? stop : line->end };
-  line->at = stop ? stop + 1 : line->end;
-  return out->at < out->end;
-}
-
-/* Takes the next token of LINE. Returns false at the end. */
-static bool next_token(struct ft_text *line, struct token *out)
-{
-  static const char separators[] = " \t\r\"'`=<>:,;()[]{}";
-
-  *out = (struct token){ .text = ft_text_from("") };
-  for (;;) {
-    const char *from = line->at;
-
-    if (take_quoted(line, &out->text))
-      return out->quoted = true;
-    if (line->at > from)
-      continue;
-    if (from == line->end || (*from && !strchr(separators, *from)))
-      break;
-    out->assigned |= *from == '=' || *from == ':' || ft_text_starts(*line, "<-");
-    out->listed |= *from == ',';
-    if (*from == '(' || *from == ')' || *from == ';')
-      out->assigned = out->listed = false;
-    line->at += ft_text_starts(*line, "<-") ? 2 : 1;
-  }
-  out->text.at = line->at;
-  while (line->at < line->end && *line->at && !strchr(separators, *line->at))
-    line->at++;
-  out->text.end = line->at;
-  return out->text.at < out->text.end;
-}
-
-/* Whether VALUE is the secret value of NAME, the token before it. SETS: without an operator. */
-static bool is_secret_token(const struct ft_hidden *hidden, const struct token *name,
-                            const struct token *value, bool sets)
-{
-  char key[FT_BASE_NAME], text[FT_SECRET_EXAMINED + 1];
-
-  if (!value->assigned && !(value->listed && name->quoted && value->quoted) &&
-      !(sets && !value->listed))
-    return false;
-  (void)ft_text_copy(value->text, text, sizeof text);
-  return ft_text_copy(name->text, key, sizeof key) && *text &&
-         ft_secret_name(key, text, &hidden->rules);
-}
-
-/* Returns the first word of LINE that is a secret by itself; the end of LINE if there is none. */
-static struct ft_text find_secret_word(struct ft_text line)
-{
-  char text[FT_SECRET_EXAMINED + 1];
-  struct ft_text word;
-
-  while (ft_text_word(&line, &word)) {
-    (void)ft_text_copy(word, text, sizeof text);
-    if (ft_secret_value(text))
-      return word;
-  }
-  return (struct ft_text){ line.end, line.end };
-}
-
-struct ft_text ft_hide_line(struct ft_hidden *hidden, struct ft_text line)
-{
-  static const char *const commands[] = { "set", "setenv", "setx", "export", NULL };
-  struct ft_text rest = line, by_itself = find_secret_word(line), word;
-  struct token name = { .text = ft_text_from("") }, token;
-  char text[FT_SECRET_EXAMINED + 1];
-  bool sets = ft_text_word(&(struct ft_text){ line.at, line.end }, &word) &&
-              ft_text_copy(word, text, sizeof text) && ft_string_listed(commands, text);
-
-  line.end = by_itself.at;
-  while (next_token(&rest, &token) && token.text.at < line.end) {
-    if (is_secret_token(hidden, &name, &token, sets)) {
-      line.end = token.text.at;
-      /* NAME: TYPE = VALUE */
-      if (!token.quoted && next_token(&rest, &name) && name.assigned)
-        token = name;
-      (void)ft_text_copy(token.text, text, sizeof text);
-      remember_secret(hidden, text);
-      break;
-    }
-    name = token;
-  }
-  return line;
-}
-
 void ft_hide_exported(struct ft_hidden *hidden, const struct ft_export *exported)
 {
   struct ft_text list = ft_text_from(exported->list), name;
@@ -297,6 +188,14 @@ void ft_hide_exported(struct ft_hidden *hidden, const struct ft_export *exported
         ft_export_value(exported, name, value, sizeof value) &&
         ft_secret_argument(copy, value, &hidden->rules))
       remember_secret(hidden, value);
+}
+
+bool ft_hide_assignment(struct ft_hidden *hidden, const char *name, const char *value)
+{
+  if (!ft_secret_argument(name, value, &hidden->rules))
+    return false;
+  remember_secret(hidden, value);
+  return true;
 }
 
 bool ft_hides(const struct ft_hidden *hidden, const char *text)
