@@ -4,7 +4,7 @@
 #include <string.h>
 
 #include "predictor/core/text.h"
-#include "predictor/request/hide.h"
+#include "predictor/request/hide_line.h"
 
 /* Program and letter of its password option, "-p VALUE" or "-pVALUE". Source: manual pages. */
 static const char *const password_options[][2] = {
@@ -75,7 +75,7 @@ static bool overlaps_remembered(const struct ft_hidden *hidden, const char *text
 static void hide_word(struct ft_hidden *hidden, struct ft_word *word, const char *value)
 {
   remember_secret(hidden, value);
-  (void)ft_hide_line(hidden, ft_text_from(value));
+  (void)ft_hide_in_line(hidden, ft_text_from(value));
   if (word->argument && word->argument <= 64)
     hidden->arguments |= UINT64_C(1) << (word->argument - 1);
   *word = (struct ft_word){ .raw = ft_text_from("*"), .text = "", .unknown = true };
@@ -173,7 +173,7 @@ void ft_hide_words(struct ft_hidden *hidden, struct ft_command *c,
 
     hide_assigned_value(hidden, c, i);
     if (c->word[i].unknown || is_program_word(hidden, c, parts, i)) {
-      (void)ft_hide_line(hidden, ft_text_from(c->word[i].text));
+      (void)ft_hide_in_line(hidden, ft_text_from(c->word[i].text));
       continue;
     }
     if (letter && i > parts->program)
@@ -193,113 +193,6 @@ void ft_hide_arguments(struct ft_hidden *hidden, struct ft_command *c)
     if (overlaps_remembered(hidden, c->word[i].text) ||
         (i < 64 && (hidden->arguments & UINT64_C(1) << i)))
       hide_word(hidden, &c->word[i], c->word[i].text);
-}
-
-/* ---- lines ---- */
-
-/* A word or quoted text of a line. */
-struct token {
-  struct ft_text text;
-  bool quoted;
-  bool assigned; /* an operator of assignment is before it */
-  bool listed;   /* a comma is before it */
-};
-
-/* Takes a quoted text at the cursor, or one with a prefix: b"...". Returns false for other text and
- * for an empty one, after which it advances. */
-static bool take_quoted(struct ft_text *line, struct ft_text *out)
-{
-  const char *from = line->at, *stop;
-
-  while (from < line->end && from - line->at < 2 && strchr("bfruBFRU", *from) && *from)
-    from++;
-  if (from == line->end || (*from != '"' && *from != '\''))
-    return false;
-  stop = memchr(from + 1, *from, (size_t)(line->end - from - 1));
-  *out = (struct ft_text){ from + 1, stop ? stop : line->end };
-  line->at = stop ? stop + 1 : line->end;
-  return out->at < out->end;
-}
-
-/* Takes the next token of LINE. Returns false at the end. */
-static bool next_token(struct ft_text *line, struct token *out)
-{
-  static const char separators[] = " \t\r\"'`=<>:,;()[]{}";
-
-  *out = (struct token){ .text = ft_text_from("") };
-  for (;;) {
-    const char *from = line->at;
-
-    if (take_quoted(line, &out->text))
-      return out->quoted = true;
-    if (line->at > from)
-      continue;
-    if (from == line->end || (*from && !strchr(separators, *from)))
-      break;
-    out->assigned |= *from == '=' || *from == ':' || ft_text_starts(*line, "<-");
-    out->listed |= *from == ',';
-    if (*from == '(' || *from == ')' || *from == ';')
-      out->assigned = out->listed = false;
-    line->at += ft_text_starts(*line, "<-") ? 2 : 1;
-  }
-  out->text.at = line->at;
-  while (line->at < line->end && *line->at && !strchr(separators, *line->at))
-    line->at++;
-  out->text.end = line->at;
-  return out->text.at < out->text.end;
-}
-
-/* Whether VALUE is the secret value of NAME, the token before it. SETS: without an operator. */
-static bool is_secret_token(const struct ft_hidden *hidden, const struct token *name,
-                            const struct token *value, bool sets)
-{
-  char key[FT_BASE_NAME], text[FT_SECRET_EXAMINED + 1];
-
-  if (!value->assigned && !(value->listed && name->quoted && value->quoted) &&
-      !(sets && !value->listed))
-    return false;
-  (void)ft_text_copy(value->text, text, sizeof text);
-  return ft_text_copy(name->text, key, sizeof key) && *text &&
-         ft_secret_name(key, text, &hidden->rules);
-}
-
-/* Returns the first word of LINE that is a secret by itself; the end of LINE if there is none. */
-static struct ft_text find_secret_word(struct ft_text line)
-{
-  char text[FT_SECRET_EXAMINED + 1];
-  struct ft_text word;
-
-  while (ft_text_word(&line, &word)) {
-    (void)ft_text_copy(word, text, sizeof text);
-    if (ft_secret_value(text))
-      return word;
-  }
-  return (struct ft_text){ line.end, line.end };
-}
-
-struct ft_text ft_hide_line(struct ft_hidden *hidden, struct ft_text line)
-{
-  static const char *const commands[] = { "set", "setenv", "setx", "export", NULL };
-  struct ft_text rest = line, by_itself = find_secret_word(line), word;
-  struct token name = { .text = ft_text_from("") }, token;
-  char text[FT_SECRET_EXAMINED + 1];
-  bool sets = ft_text_word(&(struct ft_text){ line.at, line.end }, &word) &&
-              ft_text_copy(word, text, sizeof text) && ft_string_listed(commands, text);
-
-  line.end = by_itself.at;
-  while (next_token(&rest, &token) && token.text.at < line.end) {
-    if (is_secret_token(hidden, &name, &token, sets)) {
-      line.end = token.text.at;
-      /* NAME: TYPE = VALUE */
-      if (!token.quoted && next_token(&rest, &name) && name.assigned)
-        token = name;
-      (void)ft_text_copy(token.text, text, sizeof text);
-      remember_secret(hidden, text);
-      break;
-    }
-    name = token;
-  }
-  return line;
 }
 
 void ft_hide_exported(struct ft_hidden *hidden, const struct ft_export *exported)

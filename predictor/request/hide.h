@@ -31,11 +31,7 @@ void ft_hidden_init(struct ft_hidden *hidden, const struct ft_secret_rules *rule
 void ft_hide_words(struct ft_hidden *hidden, struct ft_command *command,
                    const struct ft_command_parts *parts);
 
-/* Returns LINE, of a program or document in any language, up to its first secret value, which it
- * remembers: NAME = VALUE, "NAME": VALUE, NAME <- VALUE, set NAME VALUE, setenv NAME VALUE. */
-struct ft_text ft_hide_line(struct ft_hidden *hidden, struct ft_text line);
-
-/* As ft_hide_words for COMMAND, the arguments of the script. Also hides arguments that the script
+/* The same for COMMAND, the arguments of the script. Also hides arguments that the script
  * uses as secrets. */
 void ft_hide_arguments(struct ft_hidden *hidden, struct ft_command *command);
 

@@ -20,7 +20,7 @@ static const char passive_programs[] =
     "readarray,mapfile,ssh-add,ssh-agent,modulecmd,lsblk,ip,lspci,sreport,sdiag,"
     "sshare,sattach,ibstat,mount,findmnt,quota,dmesg,sysctl,getconf,hwloc-ls,"
     "likwid-topology,htop,nvtop,gpustat,pidstat,sar,dirs,times,history,disown,coproc,"
-    "dos2unix,iconv";
+    "dos2unix,iconv,size,whereis";
 
 /* Text tools whose memory can depend on the input. */
 static const char text_tools[] = "sort,awk,gawk,mawk,split,shuf,join,jq,yq";

@@ -7,6 +7,7 @@
 
 #include "predictor/core/hash.h"
 #include "predictor/request/array.h"
+#include "predictor/request/hide_line.h"
 #include "predictor/request/language.h"
 #include "predictor/request/properties.h"
 #include "predictor/request/shell/lookup.h"
@@ -50,7 +51,7 @@ void ft_script_reading_init(struct ft_script_reading *r, const struct ft_descrip
 static void read_document_line(struct ft_text line, void *data)
 {
   struct ft_script_reading *r = data;
-  const struct ft_text harmless = ft_hide_line(&r->hidden, line);
+  const struct ft_text harmless = ft_hide_in_line(&r->hidden, line);
 
   if (!r->depth)
     r->hash = ft_script_hash_line(r->hash, harmless);
@@ -131,29 +132,9 @@ static bool unescape_double_quoted(struct ft_text text, char out[INNER_SIZE])
   return text.at == text.end;
 }
 
-/* Reads all commands in TEXT, which for csh is translated. */
-static void read_commands(struct ft_script_reading *r, struct ft_text text, bool csh)
-{
-  struct ft_buf translated;
-
-  ft_buf_init(&translated, FT_LIMIT_ANALYSED);
-  if (csh) {
-    /* of a text that is too long, the beginning is read */
-    (void)ft_csh_to_sh(text, &translated);
-    text = ft_text_of(translated.data, translated.length);
-  }
-  r->shell.rest = text;
-  while (ft_shell_next_command(&r->shell, &r->command, read_document_line, r))
-    read_command(r);
-  r->document = r->shell.rest = ft_text_from("");
-  ft_buf_free(&translated);
-}
-
-/* Reads the commands in TEXT, which is already part of the script's hash. CSH: it is for csh. OWN:
- * $1 in TEXT is the script's first argument. A cd in TEXT does not change the directory of the
- * script. */
-static void read_inner_commands(struct ft_script_reading *r, struct ft_text text, bool csh,
-                                bool own)
+/* Reads the commands in TEXT, which is already part of the script's hash. OWN: $1 in TEXT is the
+ * script's first argument. A cd in TEXT does not change the directory of the script. */
+static void read_inner_commands(struct ft_script_reading *r, struct ft_text text, bool own)
 {
   struct ft_shell *shell = &r->shell;
   const struct ft_text rest = shell->rest;
@@ -164,11 +145,13 @@ static void read_inner_commands(struct ft_script_reading *r, struct ft_text text
 
   (void)ft_string_copy(r->found.directory, directory, sizeof directory);
   r->depth++;
+  shell->rest = text;
   shell->heredoc_count = 0;
   shell->argument_count = own ? arguments : 0;
   shell->depth = shell->cases = 0;
   shell->in_pattern = false;
-  read_commands(r, text, csh);
+  while (ft_shell_next_command(shell, &r->command, read_document_line, r))
+    read_command(r);
   shell->rest = rest;
   shell->heredoc_count = documents;
   shell->argument_count = arguments;
@@ -177,18 +160,36 @@ static void read_inner_commands(struct ft_script_reading *r, struct ft_text text
   shell->in_pattern = in_pattern;
   (void)ft_string_copy(directory, r->found.directory, sizeof directory);
   r->found.lost = lost;
+  /* no command follows in TEXT, and TEXT does not outlive this call */
+  r->document = ft_text_from("");
   r->depth--;
 }
 
+/* Reads the commands in TEXT for the shell of PARTS, which may be csh. */
+static void read_shell_text(struct ft_script_reading *r, const struct ft_command_parts *parts,
+                            struct ft_text text, bool own)
+{
+  char base[FT_BASE_NAME];
+  struct ft_buf sh;
+
+  if (!ft_is_csh(ft_word_base_name(&r->command.word[parts->program], base))) {
+    read_inner_commands(r, text, own);
+    return;
+  }
+  ft_buf_init(&sh, FT_LIMIT_ANALYSED);
+  (void)ft_csh_to_sh(text, &sh);
+  read_inner_commands(r, ft_text_of(sh.data, sh.length), own);
+  ft_buf_free(&sh);
+}
+
 /* Reads the command text of PARTS, from a copy: the next command overwrites the words. */
-static void read_command_text(struct ft_script_reading *r, const struct ft_command_parts *parts,
-                              bool csh)
+static void read_command_text(struct ft_script_reading *r, const struct ft_command_parts *parts)
 {
   char copy[INNER_SIZE];
 
   if (parts->quoted ? unescape_double_quoted(parts->inner, copy)
                     : ft_text_copy(parts->inner, copy, sizeof copy))
-    read_inner_commands(r, ft_text_from(copy), csh, parts->quoted);
+    read_shell_text(r, parts, ft_text_from(copy), parts->quoted);
 }
 
 /* Whether the command is a shell that reads its commands from DOCUMENT. */
@@ -268,7 +269,7 @@ static void read_listed_commands(struct ft_script_reading *r, struct ft_text tex
     if (ft_text_starts(line, "#") || (ranked && !ft_text_word(&line, &ranks)) ||
         !ft_text_copy(line, copy, sizeof copy))
       continue;
-    read_inner_commands(r, ft_text_from(copy), false, false);
+    read_inner_commands(r, ft_text_from(copy), false);
   }
   r->listing = listing;
 }
@@ -374,8 +375,7 @@ static void read_command(struct ft_script_reading *r)
   const struct ft_text document = r->document;
   const char *directory;
   struct ft_command_parts parts;
-  char base[FT_BASE_NAME];
-  bool csh, runs = ft_command_find_parts(&r->shell, &r->command, &r->written, &parts, &directory);
+  bool runs = ft_command_find_parts(&r->shell, &r->command, &r->written, &parts, &directory);
   bool reads = runs && runs_document(r, &parts, document);
 
   ft_hide_words(&r->hidden, &r->command, runs ? &parts : NULL);
@@ -400,11 +400,10 @@ static void read_command(struct ft_script_reading *r)
   read_arguments(r, &parts);
   if (!ft_text_left(&parts.inner) || r->depth == INNER_DEPTH)
     return;
-  csh = ft_is_csh(ft_word_base_name(&r->command.word[parts.program], base));
   if (reads)
-    read_inner_commands(r, document, csh, true);
+    read_shell_text(r, &parts, document, true);
   else
-    read_command_text(r, &parts, csh);
+    read_command_text(r, &parts);
 }
 
 /* Appends the arguments of WHAT, which are borrowed, to OUT. */
@@ -423,7 +422,7 @@ static void read_foreign_script(struct ft_script_reading *r, struct ft_text scri
   struct ft_text line;
 
   while (ft_text_line(&script, &line)) {
-    line = ft_text_trim(ft_hide_line(&r->hidden, line));
+    line = ft_text_trim(ft_hide_in_line(&r->hidden, line));
     if (!ft_text_left(&line) || *line.at == '#')
       continue;
     r->hash = ft_script_hash_line(r->hash, line);
@@ -436,6 +435,25 @@ static void read_foreign_script(struct ft_script_reading *r, struct ft_text scri
   ft_key_add_command(&r->key, &r->command, parts);
   keep_image(r, parts);
   match_apps(r, parts);
+}
+
+/* Reads all commands of SCRIPT. */
+static void read_commands(struct ft_script_reading *r, struct ft_text script,
+                          enum ft_language language)
+{
+  struct ft_buf sh;
+
+  ft_buf_init(&sh, FT_LIMIT_ANALYSED);
+  /* of a script that is too long, the beginning is read */
+  if (language == FT_LANGUAGE_CSH) {
+    (void)ft_csh_to_sh(script, &sh);
+    script = ft_text_of(sh.data, sh.length);
+  }
+  r->shell.rest = script;
+  while (ft_shell_next_command(&r->shell, &r->command, read_document_line, r))
+    read_command(r);
+  r->document = r->shell.rest = ft_text_from("");
+  ft_buf_free(&sh);
 }
 
 void ft_script_read(struct ft_script_reading *r)
@@ -467,7 +485,7 @@ void ft_script_read(struct ft_script_reading *r)
   r->shell.exported = what->exported;
   r->shell.array = what->array && ft_array_count(what->array) > 0;
   if (language != FT_LANGUAGE_OTHER)
-    read_commands(r, script, language == FT_LANGUAGE_CSH);
+    read_commands(r, script, language);
   if (r->task.manager)
     ft_properties_add_features(script, &r->found);
   ft_command_clear(&r->command);

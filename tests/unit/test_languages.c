@@ -296,7 +296,13 @@ static void csh_becomes_sh(void **state)
       "./a ${1} ${2} $@ \"$*\" $@ $? ${1} ${0} $? $? $? \\$\n" },
     { "./a $f:r $f:t ${f:h}/b $f:e $f:t:r ${f}:r $f:q\n",
       "./a ${f%.*} ${f##*/} ${f%/*}/b ${f##*.} $? ${f}:r ${f}\n" },
-    { "set f = `ls *.dat`\n./a `nproc` \"x`date`\"\n", "f=`ls *.dat` \n./a `nproc` \"x`date`\"\n" },
+    { "set f = `ls *.dat`\n./a `nproc` \"x`date`\"\n",
+      "f=$(ls *.dat) \n./a $(nproc) \"x$(date)\"\n" },
+    { "set f = `sed -n \"${i}p\" $l[1]`; set g=`awk '{print $1}' $f`\n",
+      "f=$(sed -n \"${i}p\" ${l[0]}) ;g=$(awk '{print $1}' ${f}) \n" },
+    { "set f = `echo it's`; set g = `f (x)`; set h = `echo\n./b\n",
+      "f=$? ;g=$? ;h=$(echo) \n./b\n" },
+    { "exit\nexit 1\nexit (1)\nexit(1)\n", "exit\nexit 1\nexit\nexit\n" },
     { "cat > in <<EOF\nset a = $b\n./x\nEOF\n./y\n",
       "cat  >in  <<EOF\nset a = $b\n./x\nEOF\n./y\n" },
     { "a << 'E F' | b <<\\G\n1\nE F\n2\nG\nset a = 3\n",
@@ -324,8 +330,8 @@ static void csh_becomes_sh(void **state)
   }
 }
 
-/* The programs of a script for csh, and their arguments. */
-static void csh_scripts_are_read(void **state)
+/* The programs of a script, also for csh, and their arguments. */
+static void programs_are_found(void **state)
 {
   static const struct {
     const char *script, *app, *features;
@@ -345,6 +351,11 @@ static void csh_scripts_are_read(void **state)
     { "#!/bin/sh\ntcsh -c 'setenv N 3; ./sim --n 4'\n", "sim-", "n=4 arg1=10 epochs=5 N=3" },
     { "#!/bin/sh\ntcsh -f run.csh 3\n", "run.csh-", "arg1=3 epochs=5" },
     { "#!/bin/csh\nbash -c 'N=3; ./sim --n $N'\n", "sim-", "n=3 arg1=10 epochs=5" },
+    { "#!/bin/csh\nset v = 5\nset e = sim_$v.x\n$BIN/$e --n 3\nsize $BIN/$e\n", "sim_5.x-",
+      "n=3 arg1=10 epochs=5" },
+    { "#!/bin/sh\nE=sim\nP=$BIN/x/${E}.x\nsrun $P --n 3\n", "sim.x-", "n=3 arg1=10 epochs=5" },
+    { "#!/bin/sh\nE=a/b/sim\n\"$BIN/$E\" --n 3\n./x\n", "sim+1-", "n=3 arg1=10 epochs=5" },
+    { "#!/bin/csh\nset f = `cat x`\n./sim $f:r --n 3\nexit(1)\n", "sim-", "n=3 arg1=10 epochs=5" },
     { "#!/bin/csh\n@ i = $SLURM_ARRAY_TASK_ID - 1\nset list = (a b)\n./sim $list[$i] --n 3\n",
       "sim-", "n=3 arg1=10 epochs=5" },
   };
@@ -395,7 +406,7 @@ int main(void)
     cmocka_unit_test(shells_are_recognised),
     cmocka_unit_test(a_binary_file_gives_no_features),
     cmocka_unit_test(csh_becomes_sh),
-    cmocka_unit_test(csh_scripts_are_read),
+    cmocka_unit_test(programs_are_found),
     cmocka_unit_test(reading_csh_takes_linear_time),
   };
 

@@ -431,9 +431,9 @@ static void names_of_files_have_limits(void **state)
       assert_int_equal(strlen(app), n + 1 < sizeof app ? n + 1 : sizeof app - 1);
       ft_state_imported_app("", 7, text, app);
       assert_int_equal(strlen(app), n + 2 < sizeof app ? n + 2 : sizeof app - 1);
-      /* "name:", the words that fit, and a '-' between them */
-      (void)ft_state_similarity(FT_SIMILAR_NAME, text, key);
-      assert_int_equal(strlen(key), n <= 72 ? n + 5 : 5);
+      /* "runs:" and the words that fit */
+      (void)ft_state_similarity(FT_SIMILAR_PROGRAM, "", text, key);
+      assert_int_equal(strlen(key), n <= 64 ? n + 5 : 5);
     }
 }
 

@@ -206,6 +206,52 @@ static void translate_variable(struct csh *c)
 
 /* ---- words ---- */
 
+/* Whether the quotes in TEXT are complete and parentheses are only in quotes. */
+static bool is_balanced(struct ft_text text)
+{
+  while (text.at < text.end) {
+    const char quote = *text.at++;
+
+    if (quote == '(' || quote == ')' || quote == '\\')
+      return false;
+    if (quote != '"' && quote != '\'')
+      continue;
+    text.at = ft_shell_skip_quoted(text.at, text.end, quote);
+    if (text.at[-1] != quote)
+      return false;
+  }
+  return true;
+}
+
+/* Translates `COMMAND` to $(COMMAND), which shell.h can look up for the tasks of an array. */
+static void translate_substitution(struct csh *c)
+{
+  struct ft_text inside = { c->line.at + 1, c->line.end }, rest = { c->line.end, c->line.end };
+  const char *stop = memchr(inside.at, '`', ft_text_left(&inside));
+  char quote = '\0';
+
+  if (stop) {
+    inside.end = stop;
+    rest = (struct ft_text){ stop + 1, c->line.end };
+  }
+  if (!is_balanced(inside)) {
+    put(c, unknown_value);
+    c->line = rest;
+    return;
+  }
+  put(c, "$(");
+  for (c->line = inside; c->line.at < c->line.end;) {
+    if (quote ? *c->line.at == quote : is_at(c, "\"'"))
+      quote = quote ? '\0' : *c->line.at;
+    if (*c->line.at == '$' && quote != '\'')
+      translate_variable(c);
+    else
+      copy(c, 1);
+  }
+  put(c, ")");
+  c->line = rest;
+}
+
 /* Translates the text in quotes at the cursor. It ends at the end of the line. */
 static void translate_quoted(struct csh *c)
 {
@@ -215,6 +261,8 @@ static void translate_quoted(struct csh *c)
   while (c->line.at < c->line.end && *c->line.at != quote) {
     if (*c->line.at == '$' && quote == '"')
       translate_variable(c);
+    else if (*c->line.at == '`' && quote == '"')
+      translate_substitution(c);
     else
       copy(c, ft_text_starts(c->line, "\\\n") ? 2 : 1);
   }
@@ -228,8 +276,10 @@ static void translate_word(struct csh *c)
   while (c->line.at < c->line.end && !ft_shell_ends_word(*c->line.at)) {
     if (*c->line.at == '\\')
       copy(c, ft_text_left(&c->line) > 1 ? 2 : 1);
-    else if (is_at(c, "\"'`"))
+    else if (is_at(c, "\"'"))
       translate_quoted(c);
+    else if (*c->line.at == '`')
+      translate_substitution(c);
     else if (*c->line.at == '$')
       translate_variable(c);
     else
@@ -424,6 +474,7 @@ static bool translate_builtin(struct csh *c, const char *word)
                                           "unlimit",  "unsetenv", "rehash", "unhash",
                                           "hashstat", "glob",     NULL };
   const char *after = c->line.at;
+  struct ft_text inside;
 
   skip_blanks(c);
   if (ft_string_listed(markers, word) || (*word && ft_string_ends(word, ":")))
@@ -436,6 +487,9 @@ static bool translate_builtin(struct csh *c, const char *word)
     c->line.at = ft_shell_end_of_word(c->line.at, c->line.end);
     return false;
   }
+  /* exit (1) */
+  if (strcmp(word, "exit") == 0 && take_group(&c->line, '(', ')', &inside))
+    after = c->line.at;
   if (strcmp(word, "foreach") == 0) {
     struct ft_text name = take_variable_name(&c->line);
 

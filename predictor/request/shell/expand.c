@@ -455,6 +455,49 @@ static void store_base_name(struct ft_shell *shell, struct ft_word *word, struct
     shell->used = start;
 }
 
+/* Whether TEXT has only bytes of file names, $NAME and ${NAME}. */
+static bool is_plain_file_name(struct ft_text text)
+{
+  bool braces = false;
+
+  for (const char *p = text.at; p < text.end; p++) {
+    bool opens = *p == '{' && p > text.at && p[-1] == '$' && !braces;
+
+    if (!ft_shell_is_name_byte(*p, false) && !opens && !(*p == '}' && braces) &&
+        (braces || !*p || !strchr("$.-+,@%~", *p)))
+      return false;
+    braces = opens || (braces && *p != '}');
+  }
+  return text.at < text.end && !braces;
+}
+
+/* Stores the file name at the end of RAW, the value of the unknown WORD, if its variables are
+ * known: "$BIN/$PROGRAM". */
+static void expand_base_name(struct ft_shell *shell, struct ft_word *word, struct ft_text raw)
+{
+  const size_t start = shell->used;
+  struct ft_word name = { .text = "" };
+  struct ft_shell_sink sink = { shell, &name, false, false };
+  struct ft_text end = strip_double_quotes(raw);
+  const char *p = end.end, *slash, *base;
+  unsigned argument = 0;
+
+  while (p > end.at && p[-1] != '/')
+    p--;
+  if (word->base || p == end.at || !is_plain_file_name((struct ft_text){ p, end.end }))
+    return;
+  ft_shell_expand_text(&sink, p, end.end, false, &argument);
+  if (name.unknown || shell->used >= FT_SHELL_TEXT - 1) {
+    shell->used = start;
+    return;
+  }
+  shell->text[shell->used++] = '\0';
+  slash = strrchr(shell->text + start, '/');
+  base = slash ? slash + 1 : shell->text + start;
+  if (is_plain_file_name(ft_text_from(base)))
+    word->base = base;
+}
+
 void ft_shell_expand(struct ft_shell *shell, struct ft_word *word)
 {
   struct ft_text raw = word->raw, name;
@@ -473,6 +516,7 @@ void ft_shell_expand(struct ft_shell *shell, struct ft_word *word)
     word->text = "";
     shell->used = start;
     store_base_name(shell, word, raw);
+    expand_base_name(shell, word, raw);
     return;
   }
   word->text = shell->text + start;
