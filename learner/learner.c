@@ -92,8 +92,13 @@ static void maintain_store(void *data)
 {
   struct ft_learner *learner = data;
   double pause = 0;
+  bool more = ft_recorder_maintain(learner->recorder);
 
-  if (!ft_recorder_maintain(learner->recorder)) {
+  if (ft_recorder_was_replaced(learner->recorder)) {
+    ft_loop_stop(learner->settings.loop);
+    return;
+  }
+  if (!more) {
     pause =
         ft_recorder_is_forgetting(learner->recorder) ? MAINTAIN_WAITING_SECONDS : MAINTAIN_SECONDS;
     scrub_store(learner);
@@ -312,7 +317,24 @@ void ft_learner_close(struct ft_learner *learner)
   free(learner);
 }
 
+int ft_learner_check_store(const struct ft_learner *learner, struct ft_error *err)
+{
+  return ft_recorder_was_replaced(learner->recorder)
+             ? ft_error_set(err,
+                            "%s/" FT_STATE_STORE ": replaced while foretell-learnd ran; start it "
+                            "again, then run foretell rebuild",
+                            learner->settings.config->state_directory)
+             : 0;
+}
+
 /* ---- observations and queries ---- */
+
+/* Ends this process soon if the store was replaced. */
+static void note_store(struct ft_learner *learner)
+{
+  if (ft_recorder_was_replaced(learner->recorder))
+    ft_learner_maintain_soon(learner);
+}
 
 void ft_learner_settings_of_nodes(const struct ft_learner *learner, ft_settings *settings)
 {
@@ -336,13 +358,17 @@ int ft_learner_add(struct ft_learner *learner, const ft_observation *observation
     (void)ft_string_copy(ft_user_names_find(learner->names, o->uid), o->user, sizeof o->user);
   ft_platform_map_observe(learner->platforms, o->node, o->platform, o->end_time);
   status = ft_recorder_add(learner->recorder, o, &rebuild, err);
+  note_store(learner);
   publish_soon(learner, rebuild);
   return status;
 }
 
 int ft_learner_begin(struct ft_learner *learner, struct ft_error *err)
 {
-  return ft_recorder_begin(learner->recorder, err);
+  int status = ft_recorder_begin(learner->recorder, err);
+
+  note_store(learner);
+  return status;
 }
 
 int ft_learner_commit(struct ft_learner *learner, struct ft_error *err)

@@ -253,7 +253,7 @@ struct ft_service *ft_service_open(const char *config_path, struct ft_error *err
 
 int ft_service_run(struct ft_service *service, struct ft_error *err)
 {
-  return ft_loop_run(service->loop, err);
+  return ft_loop_run(service->loop, err) < 0 ? -1 : ft_learner_check_store(service->learner, err);
 }
 
 void ft_service_close(struct ft_service *service)

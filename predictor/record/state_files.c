@@ -30,6 +30,12 @@ static void make_file_name(const char *name, const char *suffix, char out[FT_STA
                  ft_hash64(FT_HASH_SEED, name, strlen(name)), suffix);
 }
 
+bool ft_state_is_private(const char *name)
+{
+  return strncmp(name, FT_STATE_STORE, sizeof FT_STATE_STORE - 1) == 0 ||
+         strcmp(name, FT_STATE_PRIOR_APPS) == 0 || strcmp(name, FT_STATE_RELATIVE) == 0;
+}
+
 void ft_state_model_name(const char *app, char out[FT_STATE_NAME_SIZE])
 {
   make_file_name(app, ".model", out);

@@ -27,6 +27,7 @@
 #ifndef FT_RECORD_STATE_FILES_H
 #define FT_RECORD_STATE_FILES_H
 
+#include <stdbool.h>
 #include <stdint.h>
 
 #include "predictor/record/record.h"
@@ -52,6 +53,10 @@
 
 /* Appended to the path of a daemon's socket: that of its socket for queries by users' commands. */
 #define FT_STATE_QUERY_SUFFIX ".ask"
+
+/* Whether NAME is a file for the learner only (mode 0600): the store, what SQLite keeps beside it,
+ * copies whose names begin alike, and what is made of all users' runs. */
+bool ft_state_is_private(const char *name);
 
 /* Size of an array for a file name, in bytes: 64 of the name, '-', 16 digits, a suffix, NUL. */
 #define FT_STATE_NAME_SIZE 128
