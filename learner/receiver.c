@@ -11,6 +11,7 @@
 
 #include "daemon/log.h"
 #include "daemon/metric_text.h"
+#include "daemon/passed_socket.h"
 #include "daemon/socket.h"
 #include "daemon/transfer.h"
 #include "learner/access/peers.h"
@@ -543,8 +544,9 @@ struct ft_receiver *ft_receiver_open(struct ft_loop *loop, const char *path,
 }
 
 struct ft_receiver *ft_receiver_open_network(struct ft_loop *loop, const char *listen,
-                                             struct ft_access *access, ft_receiver_handler *handler,
-                                             void *data, struct ft_error *err)
+                                             unsigned passed, struct ft_access *access,
+                                             ft_receiver_handler *handler, void *data,
+                                             struct ft_error *err)
 {
   struct ft_receiver *receiver = new_receiver(loop, handler, data, err);
   struct ft_address address;
@@ -552,7 +554,8 @@ struct ft_receiver *ft_receiver_open_network(struct ft_loop *loop, const char *l
   int fd = -1;
 
   if (receiver && ft_address_parse_listen(ft_text_from(listen), &address, &why) == 0)
-    fd = ft_socket_listen_tcp(address.host, address.port, &why);
+    fd = passed ? ft_passed_socket_find(passed, &address, &why)
+                : ft_socket_listen_tcp(address.host, address.port, &why);
   if (fd < 0)
     (void)ft_error_set(err, "listen: %s", why.text);
   if (fd >= 0) {

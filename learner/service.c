@@ -11,6 +11,7 @@
 
 #include "daemon/log.h"
 #include "daemon/metric_text.h"
+#include "daemon/passed_socket.h"
 #include "daemon/program.h"
 #include "learner/learner.h"
 #include "learner/metrics/metrics.h"
@@ -26,6 +27,7 @@ struct ft_service {
   struct ft_config config;
   char host[64]; /* host name without domain */
   int state_fd, lock_fd;
+  unsigned passed; /* sockets by systemd */
   struct ft_loop *loop;
   struct ft_subprocesses *children;
   struct ft_learner *learner;
@@ -170,13 +172,18 @@ static int open_network(struct ft_service *service, struct ft_error *err)
 {
   const struct ft_config_network *network = &service->config.network;
 
-  if (!network->listen[0])
+  if (!network->listen[0]) {
+    if (service->passed)
+      ft_log(LOG_WARNING,
+             "systemd passes a socket, but listen is not set: no agent is heard there");
     return 0;
+  }
   service->access = ft_access_open(service->loop, network, err);
   if (!service->access)
     return -1;
-  service->network_receiver = ft_receiver_open_network(
-      service->loop, network->listen, service->access, ft_requests_handle, service->requests, err);
+  service->network_receiver =
+      ft_receiver_open_network(service->loop, network->listen, service->passed, service->access,
+                               ft_requests_handle, service->requests, err);
   if (!service->network_receiver)
     return -1;
   ft_log(LOG_INFO, "listening at TCP %s, %s", network->listen,
@@ -238,6 +245,7 @@ struct ft_service *ft_service_open(const char *config_path, struct ft_error *err
     return NULL;
   }
   service->config_path = config_path;
+  service->passed = ft_passed_sockets();
   service->state_fd = service->lock_fd = -1;
   if (ft_daemon_read_config(config_path, &service->config, err) < 0 ||
       open_service_parts(service, err) < 0) {

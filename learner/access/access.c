@@ -17,6 +17,7 @@
 #include "daemon/transfer.h"
 #include "learner/access/access.h"
 #include "learner/access/credentials.h"
+#include "learner/access/used_credentials.h"
 #include "predictor/core/io.h"
 #include "predictor/core/text.h"
 
@@ -33,6 +34,7 @@ struct ft_access {
   uid_t user[USER_LIMIT + 3];         /* with root, the learner's own and SlurmUser */
   bool has_slurm_user;                /* it is the last */
   struct ft_credentials *credentials; /* NULL with TLS */
+  struct ft_used_credentials used;
   struct ft_buf certificate, key, ca;
   struct ft_access_tls tls;
 };
@@ -188,6 +190,7 @@ void ft_access_close(struct ft_access *access)
   ft_credentials_close(access->credentials);
   if (access->key.data)
     explicit_bzero(access->key.data, access->key.length);
+  ft_used_credentials_free(&access->used);
   ft_buf_free(&access->certificate);
   ft_buf_free(&access->key);
   ft_buf_free(&access->ca);
@@ -240,6 +243,7 @@ enum { PEER_BYTES = 64 };
 /* A request that waits for the check of its credential. */
 struct pending {
   struct ft_access *access;
+  char *authorization;
   char peer[PEER_BYTES];
   ft_access_callback *call;
   void *data;
@@ -254,7 +258,13 @@ static void credential_checked(const struct ft_credentials_result *proved, void 
 
   if (proved->proof == FT_TRANSFER_PROVED)
     result = check_user(pending->access, proved->credential.uid, pending->peer, &err);
+  if (result == FT_ACCESS_GRANTED &&
+      !ft_used_credentials_add(&pending->access->used, pending->authorization, ft_io_monotonic())) {
+    (void)ft_error_set(&err, FT_TRANSFER_USED, pending->peer);
+    result = FT_ACCESS_UNPROVED;
+  }
   pending->call(result, &proved->credential.digest, &err, pending->data);
+  free(pending->authorization);
   free(pending);
 }
 
@@ -278,10 +288,14 @@ static enum ft_access_result check_credential(struct ft_access *access,
     return FT_ACCESS_UNKNOWN;
   }
   *pending = (struct pending){ .access = access, .call = call, .data = data };
+  pending->authorization = strdup(authorization);
   (void)ft_string_copy(peer, pending->peer, sizeof pending->peer);
-  if (ft_credentials_check(access->credentials, authorization, pending->peer, credential_checked,
-                           pending, err) == 0)
+  if (!pending->authorization)
+    (void)ft_error_set(err, "out of memory");
+  else if (ft_credentials_check(access->credentials, authorization, pending->peer,
+                                credential_checked, pending, err) == 0)
     return FT_ACCESS_PENDING;
+  free(pending->authorization);
   free(pending);
   return FT_ACCESS_UNKNOWN;
 }

@@ -23,6 +23,7 @@
  *   store.db                  observations
  *   learner.lock              locked (fcntl) while a learner uses the directory
  *   agent.lock                the same of an agent, for live/ and spool/
+ *   agent.number              random bits of the agent's number, which it sends to the learner
  */
 #ifndef FT_RECORD_STATE_FILES_H
 #define FT_RECORD_STATE_FILES_H
@@ -50,6 +51,7 @@
 #define FT_STATE_STORE "store.db"
 #define FT_STATE_AGENT_LOCK "agent.lock"
 #define FT_STATE_LEARNER_LOCK "learner.lock"
+#define FT_STATE_AGENT_NUMBER "agent.number"
 
 /* Appended to the path of a daemon's socket: that of its socket for queries by users' commands. */
 #define FT_STATE_QUERY_SUFFIX ".ask"

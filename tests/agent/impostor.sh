@@ -48,7 +48,10 @@ rejects none 'reply of host 127.0.0.1 rejected: it is not signed, .*: upgrade th
 # a run, while the impostor accepts all
 host one "learner = \"127.0.0.1:$port\""
 fake_learner "$port" none
-job one 1
+close_daemon "$one_pid"
+"$FT_TOP_BUILDDIR/tests/agent/spool_runs" "$scratch/one" 1 1
+open_daemon "$agent" one
+one_pid=$pid
 wait_until 60 logs one 'reply of host 127.0.0.1 rejected: it is not signed, .*; observations wait in the spool'
 ok $? "an impostor that accepts a run is not believed"
 spools one 1
@@ -58,6 +61,68 @@ open_daemon "$learner" learner
 learner_pid=$pid
 wait_until 60 has_stored learner 1 && wait_until 20 spools one 0
 ok $? "the learner gets it when it is back"
-close_daemon "$one_pid"
 close_daemon "$learner_pid"
+
+# with the socket unit the port stays bound while the learner is stopped
+cat >"$scratch/pass.py" <<'END'
+import os, signal, socket, sys, time
+port, go, program, *arguments = sys.argv[1:]
+server = socket.create_server(("127.0.0.1", int(port)), backlog=64)
+for i in range(2):
+    while not os.path.exists(go):
+        time.sleep(0.05)
+    os.unlink(go)
+    child = os.fork()
+    if child == 0:
+        if server.fileno() == 3:
+            os.set_inheritable(3, True)
+        else:
+            os.dup2(server.fileno(), 3)
+        os.environ.update(LISTEN_PID=str(os.getpid()), LISTEN_FDS="1")
+        os.execv(program, [program, *arguments])
+    os.waitpid(child, 0)
+END
+# starts_again COUNT: whether the learner has listened on TCP COUNT times
+starts_again() {
+  [ "$(count_lines learner 'listening at TCP')" = "$1" ]
+}
+stop_passed() {
+  kill "$(pgrep -P "$passer")"
+}
+before=$(count_lines learner 'listening at TCP')
+touch "$scratch/go"
+python3 "$scratch/pass.py" "$port" "$scratch/go" "$learner" -c "$scratch/learner.conf" -v 2>>"$scratch/learner.log" &
+passer=$!
+pids="$pids $passer"
+wait_until 60 starts_again $((before + 1))
+ok $? "the learner takes a socket that systemd passes"
+job one 2
+wait_until 60 has_stored learner 1 2
+ok $? "and serves agents there"
+stop_passed
+wait_until 60 logs learner 'stopping'
+is "$(python3 -c 'import socket, sys
+try:
+    socket.create_server(("127.0.0.1", int(sys.argv[1])))
+    print("taken")
+except OSError:
+    print("bound")' "$port")" bound "the port of a stopped learner cannot be taken"
+: >"$scratch/empty"
+send "$port" /runs "$scratch/empty" "$(credential /runs "$scratch/empty")" >"$scratch/sent" &
+sender=$!
+sleep 1
+touch "$scratch/go"
+wait_until 60 starts_again $((before + 2))
+wait_child 60 "$sender"
+is "$(cat "$scratch/sent")" "200 " "a request that came meanwhile is answered when it is back"
+close_daemon "$one_pid"
+stop_passed
+wait_child 60 "$passer"
+host learner "listen = \"127.0.0.1:1\""
+LISTEN_FDS=1 python3 -c 'import os, sys
+os.environ["LISTEN_PID"] = str(os.getpid())
+os.execv(sys.argv[1], sys.argv[1:])' "$learner" -c "$scratch/learner.conf" 3</dev/null 2>"$scratch/log/wrong"
+is $? 3 "a learner whose socket is another does not start"
+like "$(cat "$scratch/log/wrong")" 'listen: none of the 1 sockets that systemd passes is at 127.0.0.1, port 1; compare ListenStream' \
+  "and says why"
 tap_done

@@ -133,6 +133,19 @@ wait_until 60 unproved 0
 ok $? "then none waits"
 like "$(send "$port" /runs "$scratch/empty" "$(credential /runs "$scratch/empty")")" '^200' "and requests are accepted again"
 
+# a munged that is restarted has forgotten which credentials were used
+header=$(credential /runs "$scratch/empty")
+like "$(send "$port" /runs "$scratch/empty" "$header")" '^200' "a request is accepted"
+cluster_kill munged
+cluster_spawn munged munged --foreground --force --key-file="$scratch/munge/key" --socket="$munge_socket" \
+  --pid-file="$scratch/run/munged.pid" --log-file="$scratch/log/munged.log" --seed-file="$scratch/munge/seed"
+wait_until 10 munge --no-input --socket="$munge_socket"
+like "$(send "$port" /runs "$scratch/empty" "$header")" '^401 credential of host 127.0.0.1 was used before' \
+  "but not once more after munged was restarted"
+like "$(send "$port" /runs "$scratch/empty" "$header ")" '^401 ' "nor with a space after it"
+like "$(send "$port" /runs "$scratch/empty" "$(credential /runs "$scratch/empty" --ttl=3000)")" \
+  '^401 .*valid for 3000 s, expected at most 300' "nor one that would be valid for longer than it is remembered"
+
 # another munged with the same key, whose clock is 600 s ahead
 set_clock "$scratch/clock" 600
 FT_FAULT_CLOCK=$scratch/clock LD_PRELOAD=$fault_clock cluster_spawn ahead munged \

@@ -9,6 +9,14 @@ for name in foretelld foretell-learnd; do
   unit=$scratch/$name.service
   sed "s|@sbindir_expanded@|$FT_TOP_BUILDDIR|" "$FT_TOP_SRCDIR/etc/$name.service.in" >"$unit"
 done
+# the unit that verifies it needs its service beside it
+cp "$FT_TOP_SRCDIR/etc/foretell-learnd.socket" "$scratch"
+if command -v systemd-analyze >/dev/null; then
+  is "$(systemd-analyze verify --man=no "$scratch/foretell-learnd.socket" 2>&1 | grep foretell)" "" \
+    "foretell-learnd.socket: systemd-analyze verify accepts it"
+else
+  skip "foretell-learnd.socket: systemd-analyze verify accepts it" "systemd-analyze is not installed"
+fi
 for name in foretelld foretell-learnd; do
   unit=$scratch/$name.service
   if command -v systemd-analyze >/dev/null; then
