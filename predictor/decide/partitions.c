@@ -66,12 +66,12 @@ struct memory_range {
   uint64_t min_default, max_default, max;
 };
 
-static uint64_t min_u64(uint64_t a, uint64_t b)
+static uint64_t smaller_limit(uint64_t a, uint64_t b)
 {
   return a < b ? a : b;
 }
 
-static uint64_t max_u64(uint64_t a, uint64_t b)
+static uint64_t larger_limit(uint64_t a, uint64_t b)
 {
   return a > b ? a : b;
 }
@@ -82,8 +82,8 @@ static uint64_t unlimited_if_zero(uint64_t bytes)
   return bytes ? bytes : UINT64_MAX;
 }
 
-static struct memory_range memory_of(const ft_site *site, const ft_request *request,
-                                     const ft_partition *partition)
+static struct memory_range partition_memory(const ft_site *site, const ft_request *request,
+                                            const ft_partition *partition)
 {
   uint64_t bytes =
       unlimited_if_zero(ft_sizing_default(request, partition, site->memory_is_consumable));
@@ -135,7 +135,7 @@ int ft_decide_partition(int state_fd, const ft_site *site, const ft_request *req
   if (!other)
     return ft_error_set(err, "out of memory");
   (void)ft_text_copy(name, merged->min_default_partition, sizeof merged->min_default_partition);
-  memory = memory_of(site, request, out);
+  memory = partition_memory(site, request, out);
   while (ft_text_until(&list, ',', &name)) {
     bool first = lacks_gpus(request, out);
 
@@ -147,7 +147,7 @@ int ft_decide_partition(int state_fd, const ft_site *site, const ft_request *req
     merged->count++;
     if (lacks_gpus(request, other))
       continue;
-    added = memory_of(site, request, other);
+    added = partition_memory(site, request, other);
     if (first || added.min_default < memory.min_default)
       (void)ft_string_copy(copy, merged->min_default_partition,
                            sizeof merged->min_default_partition);
@@ -156,9 +156,9 @@ int ft_decide_partition(int state_fd, const ft_site *site, const ft_request *req
       memory = added;
       continue;
     }
-    memory.min_default = min_u64(memory.min_default, added.min_default);
-    memory.max_default = max_u64(memory.max_default, added.max_default);
-    memory.max = max_u64(memory.max, added.max);
+    memory.min_default = smaller_limit(memory.min_default, added.min_default);
+    memory.max_default = larger_limit(memory.max_default, added.max_default);
+    memory.max = larger_limit(memory.max, added.max);
     merge_partition(out, other);
     merge_gres(out, other, merged);
   }

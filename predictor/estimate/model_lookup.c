@@ -32,6 +32,15 @@ bool ft_model_lookup_evaluate(const ft_model *model, const ft_submission *s,
                             &out->alone.allocation_bytes, &why) == 0;
 }
 
+/* Evaluates out->model as ft_model_lookup_evaluate, for all selected tasks: an earlier model may
+ * have needed only the first. */
+static bool evaluate_all_tasks(const ft_submission *s, const ft_policy *policy,
+                               struct ft_model_lookup *out, struct ft_facts *facts)
+{
+  out->tasks.count = out->selected;
+  return ft_model_lookup_evaluate(&out->model, s, policy, out, facts);
+}
+
 /* Reads the model of APP, of user UID or else the pooled one, and evaluates it. Returns 1; 0 if
  * there is no model or estimate; -1 and fills ERR if the model cannot be read. */
 static int read_and_evaluate(int state_fd, uint32_t uid, const char *app, const ft_submission *s,
@@ -40,7 +49,7 @@ static int read_and_evaluate(int state_fd, uint32_t uid, const char *app, const 
 {
   if (ft_state_read_evaluator(state_fd, uid, app, &out->model, err) < 0)
     return errno == ENOENT ? 0 : -1;
-  return ft_model_lookup_evaluate(&out->model, s, policy, out, facts);
+  return evaluate_all_tasks(s, policy, out, facts);
 }
 
 /* As read_and_evaluate, for the app of S or, if there is no run of it, for its former names. */
@@ -67,7 +76,7 @@ static bool find_shared_model(int state_fd, uint32_t uid, const char *(*user)(vo
   *facts = (struct ft_facts){ .runs = 0 };
   if (!s->default_app)
     return ft_state_read_shared(state_fd, s->app, &out->model, &why) == 0 &&
-           ft_model_lookup_evaluate(&out->model, s, policy, out, facts);
+           evaluate_all_tasks(s, policy, out, facts);
   if (!s->job_name[0] || ft_string_listed(generic_names, s->job_name))
     return false;
   ft_state_imported_app(user(data), uid, s->job_name, app);
@@ -80,7 +89,8 @@ static void estimate_from_others(int state_fd, uint32_t uid, const ft_submission
                                  struct ft_model_lookup *out)
 {
   out->own = out->estimate && out->estimate->runs ? out->estimate : NULL;
-  out->similar = ft_similar_apps_estimate(state_fd, uid, s, out->own, &out->model, &out->others);
+  out->similar = ft_similar_apps_estimate(state_fd, uid, s, out->tasks.index, out->selected,
+                                          out->own, &out->model, &out->others);
   if (!out->similar && !out->own)
     out->site_prior_apps = ft_similar_apps_estimate_all(state_fd, &out->others);
   if (out->similar || out->site_prior_apps)
@@ -100,6 +110,7 @@ int ft_model_lookup_read(int state_fd, uint32_t uid, const char *(*user)(void *d
   out->imported = out->pooled = false;
   out->similar = out->site_prior_apps = 0;
   out->own = NULL;
+  out->selected = out->tasks.count;
   out->facts = (struct ft_facts){ .runs = 0 };
   own = find_own_model(state_fd, uid, s, policy, out, err);
   if (own < 0)

@@ -180,19 +180,20 @@ is "$(found RUNNING)" "" "no byte of it is stored"
 # ---- the record of overrides, and GPU observations
 
 {
-  echo "app,job_id,peak_mib,end,uid,job_name,decision_mode,decision_action,request_mem_bytes,request_mem_unit"
-  echo "OVERRIDE,60,300,$((now - 600)),1001,OVERRIDE,force,warn,1048576,node"
-  echo "OVERRIDE,61,300,$((now - 500)),1001,OVERRIDE,set,set,1048576,node"
+  echo "app,job_id,peak_mib,end,uid,job_name,decision_mode,decision_action,decision_overrode,request_mem_bytes,request_mem_unit"
+  echo "OVERRIDE,60,300,$((now - 600)),1001,OVERRIDE,force,warn,1,1048576,node"
+  echo "OVERRIDE,61,300,$((now - 500)),1001,OVERRIDE,set,set,0,1048576,node"
+  echo "OVERRIDE,62,300,$((now - 400)),1001,OVERRIDE,force,warn,0,1048576,node"
 } >"$scratch/overrides.csv"
 "$foretell" import --state="$state" "$scratch/overrides.csv" >/dev/null
 is "$(as 1001 OVERRIDE)" \
-  "forgot 1 run of 1 app (1 model removed); 1 override of the policy remains in the report" \
+  "forgot 2 runs of 1 app (1 model removed); 1 override of the policy remains in the report" \
   "the message states that an override stays on record"
 is "$(found OVERRIDE)" "" "the record has no name of the program"
 is "$(stored "job_id = 60 AND uid = 1001 AND decision_mode = 'force' AND peak_bytes IS NULL")" 1 \
   "the record has the user, the job and the mode"
 "$foretell" import --state="$state" "$scratch/overrides.csv" >/dev/null
-is "$(found OVERRIDE) $(stored "job_id IN (60, 61)")" " 1" "another import changes nothing"
+is "$(found OVERRIDE) $(stored "job_id IN (60, 61, 62)")" " 1" "another import changes nothing"
 
 stop
 mkdir "$scratch/lib"

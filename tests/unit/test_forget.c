@@ -278,6 +278,7 @@ static ft_observation override(uint32_t job)
   o.submission.has_decision = true;
   o.submission.decision = (ft_decision){ .action = FT_ACTION_WARN,
                                          .mode = FT_MODE_FORCE,
+                                         .overrode = true,
                                          .has_p_oom = true,
                                          .p_oom = 0.99,
                                          .reason = "secret needs more" };
@@ -296,17 +297,20 @@ static ft_observation override(uint32_t job)
 static void only_the_record_of_an_overridden_policy_remains(void **state)
 {
   struct ft_forget_pass pass;
+  ft_observation forced = override(4); /* by its mode, but the policy would not have rejected it */
 
   (void)state;
+  forced.submission.decision.overrode = false;
   assert_int_equal(store_run(override(1)), 0);
+  assert_int_equal(store_run(forced), 0);
   assert_int_equal(store_run(run_of(ADA, "secret", 2, 1)), 0);
   pass = forget((ft_forget){ .has_uid = true, .uid = ADA });
-  assert_int_equal(pass.runs, 1);
+  assert_int_equal(pass.runs, 2);
   assert_int_equal(pass.stripped, 1);
   assert_int_equal(pass.models, 1);
   assert_int_equal(runs(), 1);
   assert_int_equal(number(SECRETS), 0);
-  assert_int_equal(number("SELECT uid FROM observation WHERE decision_mode = 'force'"), ADA);
+  assert_int_equal(number("SELECT uid FROM observation WHERE decision_overrode = 1"), ADA);
   assert_int_equal(number("SELECT request_mem_bytes FROM observation"), 1 << 20);
   /* requested twice, recorded twice, seen for the first time */
   pass = forget((ft_forget){ .has_uid = true, .uid = ADA });

@@ -326,6 +326,19 @@ static void damage_anywhere_is_detected(void **state)
   free(out);
 }
 
+static void a_failed_read_is_no_damage(void **state)
+{
+  int fd = open("/dev/null", O_WRONLY | O_CLOEXEC);
+  ft_site *site = calloc(1, sizeof *site);
+  struct ft_error err;
+
+  (void)state;
+  assert_int_equal(ft_record_read_open(FT_RECORD_SITE, fd, "site", true, site, &err), -1);
+  assert_string_equal(err.text, "site: Bad file descriptor");
+  close(fd);
+  free(site);
+}
+
 static void a_list_is_read_up_to_where_it_is_damaged(void **state)
 {
   char folder[SCRATCH_SIZE];
@@ -546,6 +559,7 @@ int main(void)
     cmocka_unit_test(the_uid_of_no_user_is_rejected),
     cmocka_unit_test(inconsistent_peaks_are_rejected),
     cmocka_unit_test(damage_anywhere_is_detected),
+    cmocka_unit_test(a_failed_read_is_no_damage),
     cmocka_unit_test(a_list_is_read_up_to_where_it_is_damaged),
     cmocka_unit_test(an_estimate_needs_no_history),
     cmocka_unit_test(model_names_are_safe_and_distinct),

@@ -207,6 +207,38 @@ static void similar_apps_do_not_extrapolate(void **state)
   }
 }
 
+/* The array has one request, for the task that needs most. */
+static void an_array_is_estimated_by_its_largest_task(void **state)
+{
+  static const float sizes[] = { 2, 31, 5 };
+  ft_task_values *values = &s.task_values[0];
+  struct ft_error err;
+  double largest, middle;
+
+  (void)state;
+  learn_runs(getuid(), "sizes-1", "sizes1", "sizes.py", 5, 96);
+  estimate_app("sizes-2", "sizes2", "sizes.py", 5);
+  assert_true(evidence.similar);
+  middle = quantile(0.5);
+  estimate_app("sizes-2", "sizes2", "sizes.py", 31);
+  largest = quantile(0.5);
+  assert_true(largest > 1.5 * middle);
+  s.features_count = 0;
+  s.task_values_count = 1;
+  (void)ft_string_copy("batch", values->feature, sizeof values->feature);
+  for (uint32_t i = 0; i < COUNT_OF(sizes); i++) {
+    values->index[i] = evidence.tasks.index[i] = i + 1;
+    values->value[i] = sizes[i];
+  }
+  values->index_count = values->value_count = COUNT_OF(sizes);
+  evidence.tasks.count = COUNT_OF(sizes);
+  assert_int_equal(ft_model_lookup_read(state_fd, getuid(), lookup_user_name, NULL, &s, &policy,
+                                        &evidence, &err),
+                   0);
+  assert_true(evidence.similar);
+  assert_near(quantile(0.5), largest, 0.01);
+}
+
 static void own_runs_soon_outweigh_similar_apps(void **state)
 {
   double before;
@@ -405,6 +437,7 @@ int main(void)
     TEST(a_new_app_is_estimated_from_similar_apps),
     TEST(another_program_of_the_same_name_is_not_similar),
     TEST(similar_apps_do_not_extrapolate),
+    TEST(an_array_is_estimated_by_its_largest_task),
     TEST(own_runs_soon_outweigh_similar_apps),
     TEST(the_site_wide_prior_identifies_no_user),
     TEST(one_user_cannot_dominate_the_site_wide_prior),

@@ -94,7 +94,7 @@ bool ft_tombstone_is_override(const ft_observation *o)
 {
   const ft_decision *d = &o->submission.decision;
 
-  return o->submission.has_decision && (d->mode == FT_MODE_FORCE || d->action == FT_ACTION_REJECT);
+  return o->submission.has_decision && (d->overrode || d->action == FT_ACTION_REJECT);
 }
 
 void ft_tombstone_strip(ft_observation *o)
@@ -128,6 +128,7 @@ void ft_tombstone_strip(ft_observation *o)
   rest->submission.has_decision = true;
   rest->submission.decision = (ft_decision){ .action = s->decision.action,
                                              .mode = s->decision.mode,
+                                             .overrode = s->decision.overrode,
                                              .mem_unit = s->decision.mem_unit,
                                              .mem_bytes = s->decision.mem_bytes,
                                              .rule = s->decision.rule };
