@@ -27,6 +27,7 @@ void ft_script_reading_init(struct ft_script_reading *r, const struct ft_descrip
   r->matched = what->app_count;
   r->lines = 0;
   r->image = NULL;
+  r->memory = (struct ft_memory_use){ 0 };
   ft_key_init(&r->key);
   ft_hidden_init(&r->hidden, &what->secrets);
   r->task = (struct ft_workflow){ 0 };
@@ -218,6 +219,24 @@ static void hash_command(struct ft_script_reading *r, const struct ft_command_pa
   r->hash = ft_hash64(r->hash, "\n", 1);
 }
 
+/* Returns the index of the first word after the options of srun, whose memory options are requests
+ * to Slurm; 0 for other commands. PARTS: NULL without a program. */
+static size_t find_step_options_end(const struct ft_script_reading *r,
+                                    const struct ft_command_parts *parts)
+{
+  static const char *const commands[] = { "srun", "sbatch", "salloc", "scontrol", NULL };
+  const struct ft_command *c = &r->command;
+  char base[FT_BASE_NAME];
+
+  for (size_t i = 0; i < c->count && (!parts || i < parts->program); i++)
+    if (ft_string_listed(commands, ft_word_base_name(&c->word[i], base))) {
+      while (++i < c->count && ft_text_starts(c->word[i].raw, "-"))
+        ;
+      return !parts ? c->count : i > parts->program ? i : parts->program;
+    }
+  return 0;
+}
+
 /* Adds one command of the script to key, hash, workflow task and features. Then reads the command
  * text that it passes to a shell. */
 static void read_command(struct ft_script_reading *r)
@@ -228,6 +247,8 @@ static void read_command(struct ft_script_reading *r)
   bool runs = ft_command_find_parts(&r->shell, &r->command, &parts, &directory);
   bool reads = runs && runs_document(r, &parts, document);
 
+  ft_memory_use_add_command(&r->memory, &r->command,
+                            find_step_options_end(r, runs ? &parts : NULL));
   ft_hide_words(&r->hidden, &r->command, runs ? &parts : NULL);
   r->document = ft_text_from("");
   if (!r->depth)
@@ -279,6 +300,7 @@ void ft_script_read(struct ft_script_reading *r)
     ft_feature_set_add_exported(&r->found, &r->shell, &what->exported);
     return;
   }
+  ft_memory_use_add_script(&r->memory, ft_text_of(what->script, length));
   if (ft_workflow_of_job(ft_text_of(what->script, length), what->job_name, &r->task))
     set_workflow_task(r);
   ft_shell_init(&r->shell, ft_text_of(what->script, length), what->arguments, what->argument_count);
