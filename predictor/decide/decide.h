@@ -68,6 +68,8 @@ struct ft_decision_input {
   unsigned site_prior_apps;     /* number of apps, if the estimate is the site-wide prior, which is
                                    no evidence about this app; else 0 */
   const struct ft_facts *facts; /* of the app's own runs; NULL: no recorded run */
+  bool reads_limit;             /* the script sizes its programs by the job's memory limit */
+  uint64_t stated_bytes;        /* memory that the script states for a program; 0: none */
   bool interactive;             /* the job is a shell or notebook */
   bool cannot_reject;           /* Slurm would ignore a rejection */
   bool dry_run;        /* nothing is submitted (foretell predict): report also if nothing changes */
@@ -122,6 +124,13 @@ struct ft_sizing;
  *   evidence; with min_runs comparable runs, at most 1.3 times their largest peak or bound.
  * - estimate: the allocation with the least expected waste, at least the quantile that is exceeded
  *   with oom_probability.
+ *
+ * An app sizes itself by its memory limit if its runs show it (ft_limit_effect), or if its script
+ * reads the limit and its runs do not show the contrary. Its peaks follow the limit and are no
+ * evidence of its need: the request, or the default, is kept, unless a comparable run was killed at
+ * as much. Then it gets the limit under which the last run completed, without a margin; before such
+ * a run, the rules above apply. An amount that the script states for a program, with a margin, is a
+ * lower bound of what is set.
  *
  * A job is rejected if the probability of exceeding the memory that it will have is over
  * reject_probability, the evidence is not thin, and comparable runs completed, all of which used

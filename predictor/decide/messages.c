@@ -171,6 +171,16 @@ static void append_leak(struct message *m)
                       completed ? ft_message_bytes(f->comparable_peak_bytes, peak) : "");
 }
 
+/* Appends "; its script gives a program 32.4 GiB", if that determines what is set. */
+static void append_stated(struct message *m)
+{
+  char text[FT_MESSAGE_BYTES];
+
+  if (m->sizing->stated)
+    append_message_text(m, "; its script gives a program %s",
+                        ft_message_bytes((double)m->sizing->stated, text));
+}
+
 /* Appends the need, or with LEAK the message about a possible leak. */
 static void append_reason(struct message *m, bool leak)
 {
@@ -310,6 +320,7 @@ static void explain_change(struct message *m)
   const struct ft_sizing *s = m->sizing;
 
   append_reason(m, may_leak(m));
+  append_stated(m);
   append_message_text(m, "; %s ", ft_message_option(s->unit));
   if (s->action == FT_ACTION_SET) {
     append_message_text(m, "set to ");
@@ -486,6 +497,17 @@ static void explain_no_evidence(struct message *m)
     append_message_text(m, "%s: no recorded run yet", m->q->app);
 }
 
+/* Writes "x: its script sizes the program by the memory of the job; --mem=4G is unchanged". */
+static void explain_kept_limit(struct message *m)
+{
+  bool shown = m->q->facts && m->q->facts->limit_effect == FT_LIMIT_FOLLOWED;
+
+  append_message_text(m, "%s: %s; ", m->q->app,
+                      shown ? "its runs used more when they were given more, and less when given less"
+                            : "its script sizes the program by the memory of the job");
+  append_limit(m, " is unchanged");
+}
+
 /* Writes the report of a job that is unchanged, without a warning. */
 static void explain_no_change(struct message *m)
 {
@@ -495,7 +517,12 @@ static void explain_no_change(struct message *m)
     explain_no_evidence(m);
     return;
   }
+  if (s->keeps_limit) {
+    explain_kept_limit(m);
+    return;
+  }
   append_reason(m, s->rule == FT_DECIDED_BY_LEAK);
+  append_stated(m);
   if (s->mode == FT_MODE_OFF)
     return;
   if (m->q->interactive && s->mode != FT_MODE_CHECK) {

@@ -34,6 +34,12 @@
  * raising, because a failure would then be caused by foretell. Chosen by judgement. */
 #define LOWER_TIMES 10
 
+/* What a program needs beside an amount that it is given, such as a Java heap: this fraction of the
+ * amount, and at least STATED_MIN bytes. Source: memoryOverhead of Apache Spark, for the memory of
+ * a Java process outside its heap. */
+#define STATED_MARGIN 0.1
+#define STATED_MIN (384.0 * (double)FT_MIB)
+
 static const struct ft_facts no_facts;
 
 /* Returns the facts of the input; zero if there are none, or if the estimate is a network's. */
@@ -244,6 +250,54 @@ static bool fit_to_unit(const struct ft_decision_input *q, const struct ft_sizin
   return capped;
 }
 
+bool ft_sizing_follows_limit(const struct ft_decision_input *q)
+{
+  switch (facts_or_none(q)->limit_effect) {
+  case FT_LIMIT_FOLLOWED:
+    return true;
+  case FT_LIMIT_WITHOUT_EFFECT:
+    return false;
+  case FT_LIMIT_EFFECT_UNKNOWN:
+    break;
+  }
+  return q->reads_limit && !q->network;
+}
+
+void ft_sizing_use_completed_limit(const struct ft_decision_input *q, struct ft_sizing *sizing)
+{
+  double bytes = facts_or_none(q)->completed_limit_bytes;
+
+  if (bytes <= facts_or_none(q)->comparable_killed_bytes)
+    return;
+  sizing->has_estimate = false;
+  sizing->thin = true;
+  sizing->rule = FT_DECIDED_BY_FLOOR;
+  sizing->floor = bytes;
+  sizing->capped = fit_to_unit(q, sizing, bytes, &sizing->amount, &sizing->unit_amount);
+  sizing->min_amount = sizing->min_need = sizing->amount;
+  sizing->unit_min_amount = sizing->unit_amount;
+}
+
+/* Raises NEED and LOWEST, the amount that is set and the one to which a request may be lowered, to
+ * what the script states. A NEED above the partition's maximum stays, because the program may run
+ * without all that it is given. */
+static void apply_stated_amount(const struct ft_decision_input *q, struct ft_sizing *sizing,
+                                double *need, double *lowest)
+{
+  double stated = (double)q->stated_bytes;
+
+  if (!q->stated_bytes || q->network || sizing->rule == FT_DECIDED_BY_LEAK)
+    return;
+  stated += fmax(STATED_MARGIN * stated, STATED_MIN);
+  if (*lowest < stated)
+    sizing->stated = q->stated_bytes;
+  *lowest = fmax(*lowest, stated);
+  if (*need < stated && (!sizing->max || stated <= (double)sizing->max)) {
+    *need = stated;
+    sizing->rule = FT_DECIDED_BY_FLOOR;
+  }
+}
+
 void ft_sizing_find_amount(const struct ft_decision_input *q, struct ft_sizing *sizing)
 {
   double need = amount_by_rules(q, sizing), lowest = need;
@@ -252,6 +306,7 @@ void ft_sizing_find_amount(const struct ft_decision_input *q, struct ft_sizing *
     lowest = fmax(fmax(need_of_estimate(q->estimate, target_probability(q->policy) / LOWER_TIMES),
                        floor_bytes(q)),
                   (double)q->policy->floor_bytes);
+  apply_stated_amount(q, sizing, &need, &lowest);
   (void)fit_to_unit(q, sizing, lowest, &sizing->min_amount, &sizing->unit_min_amount);
   sizing->capped = fit_to_unit(q, sizing, need, &sizing->amount, &sizing->unit_amount);
   if (sizing->capped)

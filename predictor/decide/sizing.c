@@ -17,6 +17,12 @@
 #define LOW_THIN 0.5
 /* Probabilities are within [MIN_PROBABILITY, 1 - MIN_PROBABILITY]: no evidence is certain. */
 #define MIN_PROBABILITY 1e-6
+/* A default is not lowered by less than this fraction: peaks so close to it may follow it. Chosen by
+ * judgement. */
+#define WORTH_LOWERING 0.95
+/* A limit is one that killed a run if this fraction of it is at most the recorded one: the record
+ * can be the peak at the kill. Chosen by judgement. */
+#define KILLED_NEAR 0.95
 /* The common factor of array tasks is integrated from minus to plus this number of standard
  * deviations: 6e-7 of a normal distribution lies outside. */
 #define SHARED_FACTOR_MAX 5.0
@@ -204,7 +210,7 @@ static void set_unrequested(const struct ft_decision_input *q, struct ft_sizing 
     leave_by_rule(sizing, FT_DECIDED_BY_DEFAULT, "too few runs to set less than the default");
   else if (!q->memory_is_consumable || ft_sizing_exclusive(q))
     leave_by_rule(sizing, FT_DECIDED_BY_DEFAULT, "a smaller request would free nothing");
-  else if (sizing->min_amount >= sizing->limit)
+  else if ((double)sizing->min_amount >= WORTH_LOWERING * (double)sizing->limit)
     leave_by_rule(sizing, FT_DECIDED_BY_DEFAULT, "it may need the default memory");
   else
     lower_request(q, sizing, FT_ACTION_SET, "no memory requested");
@@ -310,6 +316,24 @@ static void apply_rejection(const struct ft_decision_input *q, struct ft_sizing 
              "it would run out of memory");
 }
 
+/* Leaves the limit of an app that sizes itself by it. Returns false if a comparable run was killed
+ * at as much; the amount is then the limit under which the last run completed, if it is known. */
+static bool keep_limit(const struct ft_decision_input *q, struct ft_sizing *sizing)
+{
+  double killed = q->facts ? q->facts->comparable_killed_bytes : 0;
+
+  if (killed > 0 && sizing->limit && KILLED_NEAR * (double)sizing->limit <= killed) {
+    ft_sizing_use_completed_limit(q, sizing);
+    return false;
+  }
+  sizing->keeps_limit = sizing->mode != FT_MODE_OFF;
+  if (sizing->keeps_limit)
+    leave_by_rule(
+        sizing, q->request->mem_unit == FT_MEM_NONE ? FT_DECIDED_BY_DEFAULT : FT_DECIDED_BY_REQUEST,
+        "the program sizes itself by the memory of the job");
+  return true;
+}
+
 void ft_sizing_make(const struct ft_decision_input *q, struct ft_sizing *sizing)
 {
   const struct ft_estimate *e = q->estimate;
@@ -336,6 +360,8 @@ void ft_sizing_make(const struct ft_decision_input *q, struct ft_sizing *sizing)
   if (!sizing->has_evidence)
     return;
   ft_sizing_find_amount(q, sizing);
+  if (ft_sizing_follows_limit(q) && keep_limit(q, sizing))
+    return;
   size_by_mode(q, sizing);
   apply_rejection(q, sizing);
 }

@@ -51,8 +51,10 @@ struct ft_sizing {
   uint64_t amount;       /* recommended */
   uint64_t unit_amount;  /* recommended, per unit */
   uint64_t min_amount, unit_min_amount; /* amount to which a request may be lowered */
-  bool capped;                          /* the amount is less than the need, because of `max` */
-  bool no_node_fits;                    /* P(need > largest node) is over 0.5 */
+  uint64_t stated;   /* memory that the script states, if it raised one of these amounts; else 0 */
+  bool keeps_limit;  /* the app sizes itself by its limit, which is left to it */
+  bool capped;       /* the amount is less than the need, because of `max` */
+  bool no_node_fits; /* P(need > largest node) is over 0.5 */
 
   bool too_low, too_high; /* `limit` is */
   double p_limit;     /* probability of running out of memory under `limit`; negative: unknown */
@@ -121,6 +123,13 @@ void ft_sizing_find_max(const struct ft_decision_input *input, struct ft_sizing 
  * no_node_fits. */
 void ft_sizing_weigh_evidence(const struct ft_decision_input *input, struct ft_sizing *sizing);
 void ft_sizing_find_amount(const struct ft_decision_input *input, struct ft_sizing *sizing);
+
+/* Returns whether the app sizes itself by its memory limit (ft_decide). */
+bool ft_sizing_follows_limit(const struct ft_decision_input *input);
+
+/* Sets the amounts of SIZING to the limit under which the app's last run completed, if that is
+ * above every limit that killed a comparable run. SIZING then has no estimate. */
+void ft_sizing_use_completed_limit(const struct ft_decision_input *input, struct ft_sizing *sizing);
 
 /* Returns the bytes that ESTIMATE alone recommends under POLICY, without other rules. */
 double ft_sizing_need(const struct ft_estimate *estimate, const ft_policy *policy);

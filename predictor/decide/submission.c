@@ -164,6 +164,8 @@ void ft_submission_decide(const struct ft_submission_query *q, struct ft_submiss
                                   .merged = known->merged,
                                   .memory_is_consumable = q->site->memory_is_consumable,
                                   .rule = q->site->rule,
+                                  .reads_limit = q->submission->reads_limit,
+                                  .stated_bytes = q->submission->stated_bytes,
                                   .interactive = q->submission->interactive,
                                   .cannot_reject = q->cannot_reject,
                                   .dry_run = q->dry_run };

@@ -128,7 +128,10 @@ void ft_facts_collect(const ft_model *model, const float *x, size_t count, struc
   bool comparable[sizeof e->fact_bytes / sizeof *e->fact_bytes];
   unsigned later = 0; /* comparable runs that completed after the current one */
 
-  *out = (struct ft_facts){ .runs = model->runs, .completed = model->completed };
+  *out = (struct ft_facts){ .runs = model->runs,
+                            .completed = model->completed,
+                            .limit_effect = e->limit_effect,
+                            .completed_limit_bytes = (double)e->completed_limit_bytes };
   out->less = e->fact_bytes_count > 0;
   for (size_t c = 0; c < e->fact_columns_count; c++)
     wanted[c] = e->fact_columns[c] < count ? x[e->fact_columns[c]] : NAN;

@@ -37,7 +37,9 @@ struct ft_facts {
   unsigned partial;   /* runs that completed, but of which only the largest task was measured */
   bool borrowed;      /* all runs are of other variants (estimate/variant.h) */
   bool unexplained; /* a column explains the memory, and the point prediction does not use it yet */
-  bool less;        /* no run is comparable: all have larger values in every number that differs */
+  ft_limit_effect limit_effect; /* of the memory limit on the peak */
+  double completed_limit_bytes; /* memory that the last completed run had; 0: unknown */
+  bool less; /* no run is comparable: all have larger values in every number that differs */
   /* of comparable runs */
   unsigned comparable_runs, comparable_completed;
   double comparable_peak_bytes;   /* largest peak of a completed run; 0: none completed */

@@ -17,6 +17,7 @@
 #include "predictor/online/gpu_model.h"
 #include "predictor/online/gpu_observations.h"
 #include "predictor/online/interval_calibration.h"
+#include "predictor/online/limit_effect.h"
 #include "predictor/online/online.h"
 #include "predictor/online/pool.h"
 #include "predictor/online/refit.h"
@@ -469,6 +470,7 @@ int ft_online_update(ft_model *model, const ft_observation *observation, struct 
   if (!incremental || !ft_refit_incremental(model, work))
     ft_online_refit(model, work);
   ft_facts_fill(model);
+  ft_limit_effect_update(model, run.key, observation);
   free(work);
   return 1;
 }

@@ -219,6 +219,9 @@ static int check_facts(const ft_evaluator *e, size_t columns, struct ft_error *e
       e->fact_x_count != (size_t)e->fact_bytes_count * e->fact_columns_count ||
       e->facts_explained > e->fact_columns_count)
     return bad(err, "facts");
+  if ((unsigned)e->limit_effect > _ft_limit_effect_MAX ||
+      !(e->completed_limit_bytes >= 0 && isfinite(e->completed_limit_bytes)))
+    return bad(err, "limit_effect");
   for (size_t i = 0; i < e->fact_columns_count; i++)
     if (e->fact_columns[i] >= columns)
       return bad(err, "fact_columns");

@@ -244,6 +244,16 @@ static void append_index_feature(ft_submission *out)
   append_new_features(out, &feature, 1, FT_FEATURES);
 }
 
+/* Adds what the script states about its memory to OUT, whose request is set. */
+static void add_memory_use(const struct ft_memory_use *use, ft_submission *out)
+{
+  uint64_t stated = ft_memory_use_stated(use, out->request.cpus_per_task);
+
+  out->reads_limit |= use->reads_limit;
+  if (stated > out->stated_bytes)
+    out->stated_bytes = stated;
+}
+
 /* Removes secrets from the names that the user chose. Called after the script is read. */
 static void hide_names(struct ft_script_reading *r, struct ft_description *what,
                        ft_request *request)
@@ -274,6 +284,7 @@ void ft_describe_script(struct ft_text script, const char *directory,
 
   ft_script_reading_init(&r, &what, files, NULL);
   ft_script_read(&r);
+  add_memory_use(&r.memory, out);
   ft_hide_features(&r.hidden, r.found.features, &r.found.count);
   append_new_features(out, r.found.features, r.found.count, FT_FEATURES_OF_SCRIPT);
 }
@@ -298,6 +309,7 @@ int ft_describe(const struct ft_description *what, const ft_request *request, ft
                           .request = *request,
                           .directory_hash = hash_directory(what->directory),
                           .interactive = is_interactive(&r, request) };
+  add_memory_use(&r.memory, out);
   hide_names(&r, &shown, &out->request);
   if (r.task.manager)
     out->script_hash = hash_workflow_task(&r.task, out->directory_hash);

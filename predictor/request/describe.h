@@ -70,7 +70,8 @@ struct ft_file_queries {
  *
  * Features in order of precedence: params, arguments, then nodes, tasks, cpus and container of
  * REQUEST. In a job array a value with $SLURM_ARRAY_TASK_ID is per_task. If no such value is a
- * number, the index itself is the feature "array_task_id". OUT and FILES contain no secrets
+ * number, the index itself is the feature "array_task_id". reads_limit and stated_bytes are what
+ * the script states about its memory (memory_use.h). OUT and FILES contain no secrets
  * (hide.h) from arguments, variables, params, explicit app, job name and container.
  *
  * Returns 0. Returns -1 and fills ERR if params are malformed, or if params or app contain a
@@ -96,8 +97,8 @@ bool ft_describe_read_commands(struct ft_description *what, const struct ft_file
 void ft_describe_commands(const struct ft_description *what, const ft_request *request,
                           double deadline, ft_submission *out, struct ft_file_queries *files);
 
-/* Adds the features of SCRIPT, which a workflow manager wrote for its task, to OUT and resets FILES
- * to the files of SCRIPT. Does not change the app. Omits secrets by SECRETS. DIRECTORY (or NULL) is
+/* Adds the features and stated memory of SCRIPT, which a workflow manager wrote for its task, to OUT
+ * and resets FILES to the files of SCRIPT. Does not change the app. Omits secrets by SECRETS. DIRECTORY (or NULL) is
  * the working directory. */
 void ft_describe_script(struct ft_text script, const char *directory,
                         const struct ft_secret_rules *secrets, ft_submission *out,

@@ -33,6 +33,7 @@ void ft_script_reading_init(struct ft_script_reading *r, const struct ft_descrip
   r->matched = what->app_count;
   r->lines = 0;
   r->image = NULL;
+  r->memory = (struct ft_memory_use){ 0 };
   ft_key_init(&r->key);
   ft_hidden_init(&r->hidden, &what->secrets);
   r->task = (struct ft_workflow){ 0 };
@@ -368,6 +369,24 @@ static bool read_lists(struct ft_script_reading *r, const struct ft_command_part
   return false;
 }
 
+/* Returns the index of the first word after the options of srun, whose memory options are requests
+ * to Slurm; 0 for other commands. PARTS: NULL without a program. */
+static size_t find_step_options_end(const struct ft_script_reading *r,
+                                    const struct ft_command_parts *parts)
+{
+  static const char *const commands[] = { "srun", "sbatch", "salloc", "scontrol", NULL };
+  const struct ft_command *c = &r->command;
+  char base[FT_BASE_NAME];
+
+  for (size_t i = 0; i < c->count && (!parts || i < parts->program); i++)
+    if (ft_string_listed(commands, ft_word_base_name(&c->word[i], base))) {
+      while (++i < c->count && ft_text_starts(c->word[i].raw, "-"))
+        ;
+      return !parts ? c->count : i > parts->program ? i : parts->program;
+    }
+  return 0;
+}
+
 /* Adds one command of the script to key, hash, workflow task and features. Then reads the command
  * text that it passes to a shell. */
 static void read_command(struct ft_script_reading *r)
@@ -378,6 +397,8 @@ static void read_command(struct ft_script_reading *r)
   bool runs = ft_command_find_parts(&r->shell, &r->command, &r->written, &parts, &directory);
   bool reads = runs && runs_document(r, &parts, document);
 
+  ft_memory_use_add_command(&r->memory, &r->command,
+                            find_step_options_end(r, runs ? &parts : NULL));
   ft_hide_words(&r->hidden, &r->command, runs ? &parts : NULL);
   if (r->command.document && !r->depth && ft_text_left(&document))
     ft_written_add(&r->written, &r->command, document);
@@ -475,6 +496,7 @@ void ft_script_read(struct ft_script_reading *r)
     ft_feature_set_add_exported(&r->found, &r->shell, &what->exported);
     return;
   }
+  ft_memory_use_add_script(&r->memory, script);
   if (ft_workflow_of_job(script, what->job_name, &r->task))
     set_workflow_task(r);
   language = ft_language_of(script, what->script_name, &r->shell, &r->command, &parts);

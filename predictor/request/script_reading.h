@@ -7,6 +7,7 @@
 #include "predictor/request/features.h"
 #include "predictor/request/hide.h"
 #include "predictor/request/key.h"
+#include "predictor/request/memory_use.h"
 #include "predictor/request/workflow.h"
 #include "predictor/request/written.h"
 
@@ -19,6 +20,7 @@ struct ft_script_reading {
   unsigned lines; /* commands matched with patterns so far */
   const char *image;
   char image_text[128];
+  struct ft_memory_use memory;
   struct ft_key key;
   struct ft_hidden hidden;
   struct ft_workflow task;
