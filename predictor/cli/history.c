@@ -88,7 +88,7 @@ static bool show_app(const struct ft_store_app *app, void *data)
                                     ft_json_number(app->max_bytes > 0, app->max_bytes)));
   } else {
     if (!query->shown)
-      printf("%-32s %-10s %6s %9s %8s  %-20s  %s\n", "APP", "USER", "RUNS", "COMPLETED", "CENSORED",
+      printf("%-32s %-10s %6s %9s %8s  %-20s  %s\n", "APP", "USER", "RUNS", "COMPLETED", "AT LEAST",
              "LAST", "PEAK");
     ft_print_column(app->app, 32);
     printf(" ");

@@ -271,9 +271,10 @@ static void print_import_result(struct import_command *command, const struct ft_
       printf(", %" PRIu64 " line%s skipped", import->bad, ft_plural(import->bad));
     printf("\n");
     if (import->tasks_unknown)
-      printf("%s: without the columns NTasks and TRESUsageInTot, a step counts with its largest task "
-             "only\n",
-             import->name);
+      printf(
+          "%s: without the columns NTasks and TRESUsageInTot, a step counts with its largest task "
+          "only\n",
+          import->name);
     if (import->partial)
       printf("%s: of %" PRIu64 " run%s only the largest of several tasks was measured (no "
              "TRESUsageInTot): lower bounds, no estimate follows from them\n",
@@ -357,7 +358,10 @@ static int import_all(struct import_command *command, int count, char **paths)
   if (check_import_options(command, &err) < 0)
     return ft_print_error(command->name, FT_EXIT_USAGE, "%s", err.text);
   if (ft_store_access_open(&command->records, command->state, true, &err) < 0)
-    return ft_print_error(command->name, FT_EXIT_SYSTEM, "%s", err.text);
+    return ft_print_error(command->name, FT_EXIT_SYSTEM, "%s%s", err.text,
+                          errno == EACCES || errno == EPERM
+                              ? "; only root and the user of foretell-learnd may import"
+                              : "");
   ft_store_set_wait(command->records.store, STORE_WAIT_MILLISECONDS);
   command->files = json_array();
   for (int i = 0; i < count && status == FT_EXIT_DONE; i++)

@@ -405,6 +405,8 @@ static int make_report(const char *name, const char *state, const struct ft_stor
     ft_print_error(name, 0, "%s", err.text);
   else if (report.failed)
     ft_print_error(name, 0, "out of memory");
+  else if (filter->app && !report.apps.count)
+    status = ft_print_error(name, FT_EXIT_NO, "%s: no runs of this app", filter->app);
   else
     status = json ? print_report_json(&report) : print_table(name, &report);
   for (size_t i = 0; i < report.apps.count && i < report.room; i++)

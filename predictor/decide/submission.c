@@ -136,10 +136,12 @@ static void use_network_estimate(const ft_network *network, struct ft_submission
 {
   struct ft_decision_input *q = &out->input;
 
-  if (!network || network->quantiles_count != FT_ESTIMATE_LEVELS ||
-      (q->estimate &&
-       (q->estimate->runs >= q->policy->min_runs || q->estimate->bound_bytes > 0)))
+  if (!network || network->quantiles_count != FT_ESTIMATE_LEVELS)
     return;
+  if (q->estimate && (q->estimate->runs >= q->policy->min_runs || q->estimate->bound_bytes > 0)) {
+    out->outvoted = network->subject;
+    return;
+  }
   out->by_network = true;
   out->host = (struct ft_estimate){ .method = "operators" };
   memcpy(out->host.quantile, network->quantiles, sizeof out->host.quantile);
@@ -170,6 +172,7 @@ void ft_submission_decide(const struct ft_submission_query *q, struct ft_submiss
                                   .cannot_reject = q->cannot_reject,
                                   .dry_run = q->dry_run };
   out->by_network = false;
+  out->outvoted = NULL;
   ft_decision_input_set(&out->input, &known->evidence, q->submission->job_name);
   use_network_estimate(q->network, out);
   ft_sizing_make(&out->input, &out->sizing);
@@ -179,5 +182,11 @@ void ft_submission_decide(const struct ft_submission_query *q, struct ft_submiss
 void ft_submission_explain(const struct ft_submission_decision *decision,
                            struct ft_explanation *out)
 {
-  ft_explain(&decision->input, &decision->sizing, &decision->decision, out);
+  const struct ft_decision_input *q = &decision->input;
+
+  ft_explain(q, &decision->sizing, &decision->decision, out);
+  if (decision->outvoted && out->count < FT_MESSAGE_LINES)
+    (void)snprintf(out->line[out->count++], FT_MESSAGE_SIZE,
+                   "%s: not estimated from the model file, the recorded runs of %s count more",
+                   decision->outvoted, q->app);
 }

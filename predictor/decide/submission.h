@@ -76,6 +76,8 @@ struct ft_submission_decision {
   struct ft_sizing sizing;
   struct ft_estimate host; /* estimated host memory of a network; valid if by_network */
   bool by_network;         /* input.estimate is `host` */
+  const char
+      *outvoted; /* what a model file describes, whose estimate the app's runs replace; NULL */
   ft_decision decision;
 };
 

@@ -370,17 +370,18 @@ static void adjust_run_counts(ft_model *model, const ft_run *run, int delta)
     model->runs += (uint32_t)delta;
 }
 
-/* Inserts RUN into the history in order of time; a full history loses its oldest run. Returns
- * whether RUN is now the newest. */
-static bool insert_history_run(ft_model *model, const ft_run *run)
+/* Inserts RUN into the history in order of time; a full history loses its oldest run. Returns 1 if
+ * RUN is now the newest, 0 if not; -1 if the history refuses it: full of newer runs, or pooled and
+ * full of this user's. */
+static int insert_history_run(ft_model *model, const ft_run *run)
 {
   size_t at;
 
   if (model->uid == FT_STATE_POOLED && !ft_pool_make_room(model, run))
-    return false;
+    return -1;
   if (model->history_count == MAX_RUNS) {
     if (run->time < model->history[0].time)
-      return false;
+      return -1;
     ft_refit_remove_run(model, 0);
   }
   for (at = model->history_count; at > 0 && model->history[at - 1].time > run->time; at--)
@@ -430,6 +431,7 @@ int ft_online_update(ft_model *model, const ft_observation *observation, struct 
   double bytes = min_required_bytes(observation, model->rule);
   struct ft_refit *work;
   bool known = false, incremental;
+  int inserted;
   struct run_features features;
   ft_run run;
 
@@ -464,8 +466,10 @@ int ft_online_update(ft_model *model, const ft_observation *observation, struct 
   incremental = !add_columns_of_features(model, &features) && !known;
   run.x_count = model->columns_count;
   ft_columns_fill(model->columns, model->columns_count, features.features, features.count, run.x);
-  adjust_run_counts(model, &run, 1);
-  incremental &= insert_history_run(model, &run);
+  inserted = insert_history_run(model, &run);
+  if (inserted >= 0)
+    adjust_run_counts(model, &run, 1);
+  incremental &= inserted > 0;
   model->updated = fmax(model->updated, run.time);
   if (!incremental || !ft_refit_incremental(model, work))
     ft_online_refit(model, work);

@@ -79,6 +79,15 @@ is "$(run history --limit=0 net)" "$(run history --limit=40 net)" \
   "runs are listed newest first with any limit"
 is "$(run history --since=2999-01-01) $(run history --since=2999-01-01 net)" \
   "no runs since 2999-01-01 no runs since 2999-01-01" "the message states that no run is that new"
+run report --app=nonsense >/dev/null
+is "$?:$(cat "$scratch/err")" "1:foretell report: nonsense: no runs of this app" "no report of an unknown app"
+if [ "$(id -u)" = 0 ] && setpriv --reuid=65534 --clear-groups true 2>/dev/null; then
+  chmod 711 "$scratch"
+  like "$(setpriv --reuid=65534 --clear-groups "$foretell" import --state="$state" - </dev/null 2>&1)" \
+    "Permission denied; only root and the user of foretell-learnd may import" "an import names who may import"
+else
+  skip "an import names who may import" "it takes root"
+fi
 run history nonsense >/dev/null
 is $? 1 "an unknown app gives exit status 1"
 

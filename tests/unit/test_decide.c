@@ -5,6 +5,7 @@
 #include "tests/unit/unit.h"
 
 #include "predictor/core/units.h"
+#include "predictor/decide/submission.h"
 #include "predictor/decide/sizing.h"
 #include "predictor/learn/distribution.h"
 
@@ -1231,6 +1232,38 @@ static void long_names_are_truncated(void **state)
   assert_true(strlen(said.line[0]) < FT_MESSAGE_SIZE - 1);
 }
 
+static void runs_that_outvote_a_model_file_are_named(void **state)
+{
+  static struct ft_submission_knowledge known;
+  static ft_submission submission = { .app = "x" };
+  static ft_network network = { .subject = "training of batch 64 of net.onnx",
+                                .quantiles_count = FT_ESTIMATE_LEVELS };
+  static ft_site of_site;
+  struct ft_submission_query query = {
+    .site = &of_site, .submission = &submission, .known = &known, .mode = FT_MODE_CHECK,
+    .network = &network
+  };
+  struct ft_submission_decision decided;
+  struct ft_explanation said;
+
+  (void)state;
+  known.policy = ft_policy_defaults;
+  for (unsigned runs = 1; runs <= 42; runs += 41) {
+    struct ft_estimate e = estimate_of(1e9, runs);
+    bool named = false;
+
+    memcpy(network.quantiles, e.quantile, sizeof network.quantiles);
+    known.evidence.estimate = &e;
+    ft_submission_decide(&query, &decided);
+    ft_submission_explain(&decided, &said);
+    for (int i = 0; i < said.count; i++)
+      named |= strstr(said.line[i], "net.onnx: not estimated from the model file, the recorded runs"
+                                    " of x count more") != NULL;
+    if (named != (runs == 42))
+      fail_msg("%u runs: %s", runs, said.line[said.count - 1]);
+  }
+}
+
 static void exceedance_and_quantile_are_inverse(void **state)
 {
   struct ft_estimate e = estimate_of(1e9, 10);
@@ -1267,6 +1300,7 @@ int main(void)
     cmocka_unit_test(each_rule_holds_at_its_boundaries),
     cmocka_unit_test(the_invariants_hold_for_every_combination),
     cmocka_unit_test(long_names_are_truncated),
+    cmocka_unit_test(runs_that_outvote_a_model_file_are_named),
     cmocka_unit_test(exceedance_and_quantile_are_inverse),
   };
 

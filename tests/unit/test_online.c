@@ -595,6 +595,21 @@ static void a_later_record_replaces_an_earlier_one(void **state)
   assert_near(exp((double)model.history[6].predicted_log), GIB, 0.05);
 }
 
+static void a_run_that_the_history_refuses_does_not_count(void **state)
+{
+  uint32_t runs;
+
+  (void)state;
+  for (unsigned turn = 1; turn <= COUNT_OF(model.history); turn++)
+    complete(turn, GIB);
+  runs = model.runs;
+  complete(0, GIB); /* older than all of a full history */
+  assert_int_equal(model.runs, runs);
+  assert_int_equal(model.completed, runs);
+  complete(COUNT_OF(model.history) + 1, GIB);
+  assert_int_equal(model.runs, runs + 1);
+}
+
 static void the_first_run_has_no_prediction(void **state)
 {
   struct ft_estimate e;
@@ -792,6 +807,7 @@ int main(void)
     cmocka_unit_test_setup(a_run_of_which_one_task_was_measured_gives_a_bound, start),
     cmocka_unit_test_setup(sampled_peaks_count_until_better_ones_come, start),
     cmocka_unit_test_setup(a_later_record_replaces_an_earlier_one, start),
+    cmocka_unit_test_setup(a_run_that_the_history_refuses_does_not_count, start),
     cmocka_unit_test_setup(the_first_run_has_no_prediction, start),
     cmocka_unit_test_setup(history_stays_bounded_and_in_order, start),
     cmocka_unit_test_setup(columns_and_categories_stay_bounded, start),

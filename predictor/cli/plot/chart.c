@@ -45,6 +45,7 @@ struct ft_chart {
   double top, ground; /* upper and lower edge of the plot area, in CSS pixels */
   bool slanted;       /* labels are rotated because they are wider than their tick interval */
   double legend_x;
+  int legend_row; /* pixels below the first row */
 };
 
 static void set_series_color(cairo_t *c, struct colour colour, double alpha)
@@ -221,7 +222,8 @@ struct ft_chart *ft_chart_open(bool png, bool legend, const char *title, const c
   if (png) {
     chart->surface = cairo_image_surface_create(CAIRO_FORMAT_RGB24, SCALE * WIDTH, SCALE * HEIGHT);
   } else {
-    chart->surface = cairo_svg_surface_create_for_stream(append_png_bytes, &chart->out, WIDTH, HEIGHT);
+    chart->surface =
+        cairo_svg_surface_create_for_stream(append_png_bytes, &chart->out, WIDTH, HEIGHT);
     cairo_svg_surface_set_document_unit(chart->surface, CAIRO_SVG_UNIT_PX);
   }
   chart->c = cairo_create(chart->surface);
@@ -352,11 +354,20 @@ void ft_chart_series(struct ft_chart *chart, enum ft_mark mark, const double *x,
 
 void ft_chart_legend(struct ft_chart *chart, enum ft_mark mark, const char *text)
 {
-  enum { KEY = 18, BASE = 71 };
+  enum { KEY = 18, BASE = 71, ROW = 16 };
   point_function *point = point_of(mark);
   cairo_t *c = chart->c;
-  double x = chart->legend_x, y = BASE - 4;
+  double x = chart->legend_x, y, end;
 
+  set_font(c, 12, false);
+  end = x + KEY + 6 + text_width(c, text);
+  if (end > WIDTH - 20 && !chart->legend_row) {
+    /* the second row ends above the title of the y axis */
+    chart->legend_row = ROW;
+    end -= x - 20;
+    x = 20;
+  }
+  y = BASE + chart->legend_row - 4;
   cairo_new_path(c);
   if (point) {
     point(c, x + KEY / 2.0, y);
@@ -369,10 +380,9 @@ void ft_chart_legend(struct ft_chart *chart, enum ft_mark mark, const char *text
     cairo_line_to(c, x + KEY, y);
     stroke(c, mark);
   }
-  set_font(c, 12, false);
   set_series_color(c, ink, 1);
-  write_text(c, x + KEY + 6, BASE, 0, text);
-  chart->legend_x = x + KEY + 6 + text_width(c, text) + 22;
+  write_text(c, x + KEY + 6, BASE + chart->legend_row, 0, text);
+  chart->legend_x = end + 22;
 }
 
 void ft_chart_note(struct ft_chart *chart, double x, double y, const char *text)
