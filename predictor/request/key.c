@@ -167,7 +167,8 @@ static size_t find_program_file(const struct ft_command *c, size_t at, const cha
 {
   char base[FT_BASE_NAME];
 
-  if (strcmp(name, "nextflow") == 0 && sub + 1 < c->count && strcmp(c->word[sub].text, "run") == 0)
+  if (strcmp(name, "nextflow") == 0 && sub + 1 < c->count &&
+      strcmp(c->word[sub].text, "run") == 0 && c->word[sub + 1].text[0] != '-')
     return sub + 1;
   for (size_t i = at + 1; i < c->count; i++)
     if (ft_names_program(ft_word_base_name(&c->word[i], base)))
@@ -274,6 +275,18 @@ static void strip_version(char *name)
     name[--length] = '\0';
 }
 
+/* Whether NAME can be the name of a program: it has a letter or is not of digits and signs only,
+ * and is no pattern, as "{}" of xargs, "*.sh", "run-%j.out". */
+static bool is_program_name(const char *name)
+{
+  const char *percent = strchr(name, '%');
+
+  for (const char *p = name; *p; p++)
+    if (is_alphabetic(*p) || (unsigned char)*p >= 0x80)
+      return name[0] != '{' && !strpbrk(name, "*?\n") && !(percent && is_alphabetic(percent[1]));
+  return false;
+}
+
 /* Fills P, which has name and weight, for an interpreter. */
 static void describe_interpreter(const struct ft_command *c, const struct ft_command_parts *parts,
                                  enum ft_interpreter kind, struct ft_key_program *p)
@@ -301,7 +314,7 @@ static void describe_interpreter(const struct ft_command *c, const struct ft_com
       p->weight = FT_KEY_PROGRAM;
     return;
   }
-  p->known = ft_word_base_name(script, p->script)[0];
+  p->known = is_program_name(ft_word_base_name(script, p->script));
   if (is_in_list(file_tools, p->script))
     p->weight = FT_KEY_TOOL;
   sub = find_subcommand(c, parts->script, p->script, ft_string_ends(p->script, ".jar"));
@@ -443,8 +456,7 @@ static void add_command_program(struct ft_key *key, const struct ft_command *c,
   for (size_t i = 0; i < key->function_count; i++)
     if (strcmp(key->function[i], p.name) == 0)
       return;
-  /* {} of xargs and GNU parallel stands for an unknown program */
-  p.known = p.name[0] && p.name[0] != '{';
+  p.known = is_program_name(p.name);
   p.weight = program_weight(c, parts, p.name);
   if (kind)
     describe_interpreter(c, parts, kind, &p);

@@ -627,7 +627,15 @@ static void programs_of_launchers_are_found(void **state)
                 { "singularity run x/tool.sif align -db nr\n", "tool.sif-align-" },
                 { "docker run --rm -p 80:80 x/tool\n", "tool-" },
                 { "enroot start -m $PWD:/d tool blastn -db nr\n", "blastn-" },
+                { "R CMD INSTALL pkg.tar.gz\n./x\n", "x+1-" },
+                { "mono /a/Quant.exe x.xml\n", "Quant.exe-" },
+                { "nextflow run -with-mpi x\n", "nextflow-run-" },
                 /* the program is unknown */
+                { "...\n", "job.sh-" },
+                { "12 5\n", "job.sh-" },
+                { "srun --new run-%j.out ./sim\n", "job.sh-" },
+                { "python3 *.py\n", "job.sh-" },
+                { "ls x | xargs -n 1 {}\n", "job.sh-" },
                 { "srun $EXE input.dat\n", "job.sh-" },
                 { "srun --new $EXE input.dat\n", "job.sh-" } };
 
