@@ -49,23 +49,36 @@ enum ft_interpreter ft_interpreter(const char *name)
   static const struct {
     const char *name;
     enum ft_interpreter kind;
-  } known[] = {
-    { "python", FT_INTERPRETER_LANGUAGE },    { "ipython", FT_INTERPRETER_LANGUAGE },
-    { "pypy", FT_INTERPRETER_LANGUAGE },      { "perl", FT_INTERPRETER_LANGUAGE },
-    { "ruby", FT_INTERPRETER_LANGUAGE },      { "node", FT_INTERPRETER_LANGUAGE },
-    { "julia", FT_INTERPRETER_LANGUAGE },     { "Rscript", FT_INTERPRETER_LANGUAGE },
-    { "R", FT_INTERPRETER_LANGUAGE },         { "java", FT_INTERPRETER_LANGUAGE },
-    { "octave", FT_INTERPRETER_LANGUAGE },    { "lua", FT_INTERPRETER_LANGUAGE },
-    { "php", FT_INTERPRETER_LANGUAGE },       { "tclsh", FT_INTERPRETER_LANGUAGE },
-    { "papermill", FT_INTERPRETER_LANGUAGE }, { "spark-submit", FT_INTERPRETER_LANGUAGE },
-    { "bash", FT_INTERPRETER_SHELL },         { "sh", FT_INTERPRETER_SHELL },
-    { "dash", FT_INTERPRETER_SHELL },         { "ksh", FT_INTERPRETER_SHELL },
-    { "zsh", FT_INTERPRETER_SHELL },          { "csh", FT_INTERPRETER_SHELL },
-    { "tcsh", FT_INTERPRETER_SHELL },         { "mksh", FT_INTERPRETER_SHELL },
-    { "fish", FT_INTERPRETER_LANGUAGE },      { "pwsh", FT_INTERPRETER_LANGUAGE },
-    { "valgrind", FT_INTERPRETER_CHECKER },   { "gdb", FT_INTERPRETER_CHECKER },
-    { "heaptrack", FT_INTERPRETER_CHECKER }
-  };
+  } known[] = { { "python", FT_INTERPRETER_LANGUAGE },
+                { "ipython", FT_INTERPRETER_LANGUAGE },
+                { "pypy", FT_INTERPRETER_LANGUAGE },
+                { "perl", FT_INTERPRETER_LANGUAGE },
+                { "ruby", FT_INTERPRETER_LANGUAGE },
+                { "node", FT_INTERPRETER_LANGUAGE },
+                { "julia", FT_INTERPRETER_LANGUAGE },
+                { "Rscript", FT_INTERPRETER_LANGUAGE },
+                { "R", FT_INTERPRETER_LANGUAGE },
+                { "java", FT_INTERPRETER_LANGUAGE },
+                { "octave", FT_INTERPRETER_LANGUAGE },
+                { "lua", FT_INTERPRETER_LANGUAGE },
+                { "php", FT_INTERPRETER_LANGUAGE },
+                { "tclsh", FT_INTERPRETER_LANGUAGE },
+                { "mono", FT_INTERPRETER_LANGUAGE },
+                { "fish", FT_INTERPRETER_LANGUAGE },
+                { "pwsh", FT_INTERPRETER_LANGUAGE },
+                { "papermill", FT_INTERPRETER_LANGUAGE },
+                { "spark-submit", FT_INTERPRETER_LANGUAGE },
+                { "bash", FT_INTERPRETER_SHELL },
+                { "sh", FT_INTERPRETER_SHELL },
+                { "dash", FT_INTERPRETER_SHELL },
+                { "ksh", FT_INTERPRETER_SHELL },
+                { "zsh", FT_INTERPRETER_SHELL },
+                { "csh", FT_INTERPRETER_SHELL },
+                { "tcsh", FT_INTERPRETER_SHELL },
+                { "mksh", FT_INTERPRETER_SHELL },
+                { "valgrind", FT_INTERPRETER_CHECKER },
+                { "gdb", FT_INTERPRETER_CHECKER },
+                { "heaptrack", FT_INTERPRETER_CHECKER } };
 
   for (size_t i = 0; i < sizeof known / sizeof *known; i++) {
     struct ft_text rest = ft_text_from(name);
@@ -125,6 +138,8 @@ static size_t find_interpreter_script(const struct ft_command *c, size_t at,
     if (*statements || module || strcmp(text, "-jar") == 0)
       return i + 1 < c->count ? i + 1 : at;
     if (strcmp(text, "--args") == 0 && kind != FT_INTERPRETER_CHECKER)
+      return at;
+    if (strcmp(text, "CMD") == 0 && strcmp(next, "BATCH") != 0)
       return at;
     /* R CMD BATCH x.R */
     if ((i + 1 < c->count && option_has_value(text, next, kind)) ||

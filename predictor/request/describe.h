@@ -97,9 +97,9 @@ bool ft_describe_read_commands(struct ft_description *what, const struct ft_file
 void ft_describe_commands(const struct ft_description *what, const ft_request *request,
                           double deadline, ft_submission *out, struct ft_file_queries *files);
 
-/* Adds the features and stated memory of SCRIPT, which a workflow manager wrote for its task, to OUT
- * and resets FILES to the files of SCRIPT. Does not change the app. Omits secrets by SECRETS. DIRECTORY (or NULL) is
- * the working directory. */
+/* Adds the features and stated memory of SCRIPT, which a workflow manager wrote for its task, to
+ * OUT and resets FILES to the files of SCRIPT. Does not change the app. Omits secrets by SECRETS.
+ * DIRECTORY (or NULL) is the working directory. */
 void ft_describe_script(struct ft_text script, const char *directory,
                         const struct ft_secret_rules *secrets, ft_submission *out,
                         struct ft_file_queries *files);

@@ -23,7 +23,7 @@ void ft_feature_set_init(struct ft_feature_set *found, struct ft_file_queries *f
   found->files = files;
   found->secrets = NULL;
   found->directory[0] = '\0';
-  found->lost = false;
+  found->lost = found->quiet = false;
   found->arguments_named = 0;
   found->variable_count = 0;
   if (files) {
@@ -130,7 +130,7 @@ void ft_feature_set_add_value(struct ft_feature_set *found, const char *name, co
   double number;
   char clean[48];
 
-  if (!ft_feature_clean_name(name, clean) ||
+  if (found->quiet || !ft_feature_clean_name(name, clean) ||
       ft_feature_find(found->features, found->count, clean) ||
       ft_secret_argument(name, value, found->secrets))
     return;
@@ -241,7 +241,8 @@ static uint64_t hash_variable_name(struct ft_text name)
 /* Remembers that the variable of WORD is the value of a feature already. */
 static void remember_variable(struct ft_feature_set *found, const struct ft_word *word)
 {
-  if (ft_text_left(&word->variable) && found->variable_count < FT_FEATURE_VARIABLES)
+  if (!found->quiet && ft_text_left(&word->variable) &&
+      found->variable_count < FT_FEATURE_VARIABLES)
     found->variable[found->variable_count++] = hash_variable_name(word->variable);
 }
 
@@ -267,6 +268,8 @@ static void add_option_value(struct ft_feature_set *found, const char *name,
     ft_feature_set_add_query(found, value, "bytes", "input_bytes");
     return;
   }
+  if (found->quiet)
+    return;
   if (word->argument && word->argument <= 64)
     found->arguments_named |= UINT64_C(1) << (word->argument - 1);
   remember_variable(found, word);

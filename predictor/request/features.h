@@ -15,6 +15,7 @@ enum {
 /* Features found so far in a script. */
 struct ft_feature_set {
   pb_size_t count;
+  bool quiet;                            /* ignores values, not files */
   bool lost;                             /* a cd made the current directory unknown */
   struct ft_file_queries *files;         /* or NULL */
   const struct ft_secret_rules *secrets; /* of the site, or NULL */

@@ -167,7 +167,8 @@ static size_t find_program_file(const struct ft_command *c, size_t at, const cha
 {
   char base[FT_BASE_NAME];
 
-  if (strcmp(name, "nextflow") == 0 && sub + 1 < c->count && strcmp(c->word[sub].text, "run") == 0)
+  if (strcmp(name, "nextflow") == 0 && sub + 1 < c->count &&
+      strcmp(c->word[sub].text, "run") == 0 && c->word[sub + 1].text[0] != '-')
     return sub + 1;
   for (size_t i = at + 1; i < c->count; i++)
     if (ft_names_program(ft_word_base_name(&c->word[i], base)))
@@ -209,14 +210,48 @@ static enum ft_key_weight program_weight(const struct ft_command *c,
   return FT_KEY_PROGRAM;
 }
 
-static uint64_t hash_statements(const char *text)
+/* Hashes TEXT with "0" for numbers, without blanks. */
+static uint64_t hash_code_without_numbers(struct ft_text text)
+{
+  uint64_t hash = FT_HASH_SEED;
+  bool number = false;
+
+  for (; text.at < text.end; text.at++) {
+    bool digit = *text.at >= '0' && *text.at <= '9';
+
+    if (!(digit && number) && (unsigned char)*text.at > ' ')
+      hash = ft_hash64(hash, digit ? "0" : text.at, 1);
+    number = digit;
+  }
+  return hash;
+}
+
+/* Hashes the statements in TEXT by the names in it; without names by TEXT. */
+static uint64_t hash_statements(struct ft_text text)
 {
   struct ft_statements statements = { 0 };
-  struct ft_text rest = ft_text_from(text), line;
+  struct ft_text rest = text, line;
+  uint64_t hash;
 
   while (ft_text_line(&rest, &line))
     ft_statements_add_line(&statements, line);
-  return ft_statements_hash(&statements, true);
+  hash = ft_statements_hash(&statements, true);
+  return hash || !ft_text_left(&text) ? hash : hash_code_without_numbers(text);
+}
+
+/* Returns the statements in WORD: its value or, if a variable in it is unknown, what is between its
+ * quotes; empty if that is only a variable. */
+static struct ft_text statements_text(const struct ft_word *word)
+{
+  struct ft_text raw = word->raw;
+
+  if (!word->unknown)
+    return ft_text_from(word->text);
+  if (!ft_shell_is_quoted(raw) ||
+      !(memchr(raw.at, '(', ft_text_left(&raw)) || memchr(raw.at, ' ', ft_text_left(&raw))) ||
+      ft_text_starts(raw, "\"$"))
+    return ft_text_from("");
+  return ft_text_of(raw.at + 1, ft_text_left(&raw) - 2);
 }
 
 /* Hashes the statements of matlab -batch "f(3)" or octave --eval; 0 without such an option. */
@@ -225,8 +260,8 @@ static uint64_t hash_batch_option(const struct ft_command *c, size_t at)
   static const char *const options[] = { "-batch", "-r", "--eval", NULL };
 
   for (size_t i = at + 1; i + 1 < c->count; i++)
-    if (ft_string_listed(options, c->word[i].text) && !c->word[i + 1].unknown)
-      return hash_statements(c->word[i + 1].text);
+    if (ft_string_listed(options, c->word[i].text))
+      return hash_statements(statements_text(&c->word[i + 1]));
   return 0;
 }
 
@@ -247,6 +282,18 @@ static void strip_version(char *name)
     name[--length] = '\0';
 }
 
+/* Whether NAME can be the name of a program: it has a letter or is not of digits and signs only,
+ * and is no pattern, as "{}" of xargs, "*.sh", "run-%j.out". */
+static bool is_program_name(const char *name)
+{
+  const char *percent = strchr(name, '%');
+
+  for (const char *p = name; *p; p++)
+    if (is_alphabetic(*p) || (unsigned char)*p >= 0x80)
+      return name[0] != '{' && !strpbrk(name, "*?\n") && !(percent && is_alphabetic(percent[1]));
+  return false;
+}
+
 /* Fills P, which has name and weight, for an interpreter. */
 static void describe_interpreter(const struct ft_command *c, const struct ft_command_parts *parts,
                                  enum ft_interpreter kind, struct ft_key_program *p)
@@ -265,13 +312,16 @@ static void describe_interpreter(const struct ft_command *c, const struct ft_com
   }
   p->known = !script->unknown;
   if (parts->statements) {
-    p->code = hash_statements(script->text);
+    const struct ft_text text = statements_text(script);
+
+    p->code = hash_statements(text);
+    p->known = ft_text_left(&text) || !script->unknown;
     /* an unknown command text of a shell can be any program */
     if (kind == FT_INTERPRETER_SHELL)
       p->weight = FT_KEY_PROGRAM;
     return;
   }
-  p->known = ft_word_base_name(script, p->script)[0];
+  p->known = is_program_name(ft_word_base_name(script, p->script));
   if (is_in_list(file_tools, p->script))
     p->weight = FT_KEY_TOOL;
   sub = find_subcommand(c, parts->script, p->script, ft_string_ends(p->script, ".jar"));
@@ -414,17 +464,18 @@ static void add_command_program(struct ft_key *key, const struct ft_command *c,
   struct ft_key_program p = { 0 };
   enum ft_interpreter kind = ft_interpreter(ft_word_base_name(word, p.name));
 
+  key->current = FT_KEY_PROGRAM;
   for (size_t i = 0; i < key->function_count; i++)
     if (strcmp(key->function[i], p.name) == 0)
       return;
-  /* {} of xargs and GNU parallel stands for an unknown program */
-  p.known = p.name[0] && p.name[0] != '{';
+  p.known = is_program_name(p.name);
   p.weight = parts->whole ? FT_KEY_PROGRAM : program_weight(c, parts, p.name);
   p.own_tool = !parts->whole && p.weight == FT_KEY_PROGRAM && is_tool(p.name);
   if (kind || parts->whole)
     describe_interpreter(c, parts, kind, &p);
   else
     describe_program(c, parts->program, parts->image == word->text, &p);
+  key->current = p.weight;
   key->serves |= serves_session(&p);
   if (key->report)
     key->report(&p, c->word[p.name[0] ? parts->script : parts->program].raw, key->data);
@@ -442,6 +493,7 @@ void ft_key_add_command(struct ft_key *key, const struct ft_command *c,
   bool named = c->count > 1 && strcmp(c->word[0].text, "function") == 0;
 
   finish_waiting(key);
+  key->current = FT_KEY_PROGRAM;
   if ((c->defines || named) && key->function_count < FT_KEY_FUNCTIONS)
     (void)ft_word_base_name(&c->word[named ? 1 : c->count - 1],
                             key->function[key->function_count++]);

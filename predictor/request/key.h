@@ -48,9 +48,11 @@ struct ft_key {
   void (*report)(const struct ft_key_program *program, struct ft_text word, void *data);
   void *data;
   enum ft_key_weight weight; /* of the programs in PROGRAM */
-  bool known;                /* any of them is known */
-  bool idle;                 /* any of them is idle */
-  bool serves;               /* any of them serves an interactive session: Jupyter */
+  /* of the program of the last command, as far as its arguments count: FT_KEY_PROGRAM if unknown */
+  enum ft_key_weight current;
+  bool known;  /* any of them is known */
+  bool idle;   /* any of them is idle */
+  bool serves; /* any of them serves an interactive session: Jupyter */
   size_t count, function_count, commands;
   uint64_t program[FT_KEY_PROGRAMS]; /* hashes, distinct */
   char function[FT_KEY_FUNCTIONS][FT_BASE_NAME];

@@ -38,7 +38,9 @@ void ft_script_reading_init(struct ft_script_reading *r, const struct ft_descrip
   ft_hidden_init(&r->hidden, &what->secrets);
   r->task = (struct ft_workflow){ 0 };
   r->depth = r->lists = 0;
-  r->listing = false;
+  r->listing = r->piped = r->after = r->works = false;
+  r->weight = FT_KEY_LOOK;
+  r->files = 0;
   r->document = ft_text_from("");
   r->written.count = 0;
   ft_feature_set_init(&r->found, files);
@@ -209,6 +211,22 @@ static void set_workflow_task(struct ft_script_reading *r)
   ft_key_set_task(&r->key, r->task.manager, r->task.name);
 }
 
+/* Decides whether arguments of the current command are features: of programs that only print they
+ * are not, of tools only without a program that does more. Outside of workflow tasks, whose
+ * features have other sources, too. */
+static void select_features(struct ft_script_reading *r)
+{
+  if (r->task.manager)
+    return;
+  if (r->key.current > r->weight) {
+    r->weight = r->key.current;
+    r->found.count = 0;
+    r->found.arguments_named = 0;
+    r->found.variable_count = 0;
+  }
+  r->found.quiet = r->key.current == FT_KEY_LOOK || r->key.current < r->weight;
+}
+
 /* Adds the features of a program's arguments. The arguments of a workflow manager describe its task
  * instead. */
 static void read_arguments(struct ft_script_reading *r, const struct ft_command_parts *parts)
@@ -217,12 +235,14 @@ static void read_arguments(struct ft_script_reading *r, const struct ft_command_
 
   if (r->listing)
     return;
+  select_features(r);
   if (ft_workflow_of_command(&r->command, parts, r->what->job_name, &r->task)) {
     set_workflow_task(r);
     ft_workflow_add_features(&r->task, &r->command, parts, &r->found);
   } else if (!r->task.wrapped) {
     ft_feature_set_add_arguments(&r->found, &r->command, parts, false);
   }
+  r->found.quiet = false;
   if (script && r->task.manager && r->found.files)
     (void)ft_string_copy(script, r->found.files->script, sizeof r->found.files->script);
 }
@@ -388,14 +408,14 @@ static size_t find_step_options_end(const struct ft_script_reading *r,
 }
 
 /* Adds one command of the script to key, hash, workflow task and features. Then reads the command
- * text that it passes to a shell. */
-static void read_command(struct ft_script_reading *r)
+ * text that it passes to a shell. Returns whether it does more than print. */
+static bool read_one_command(struct ft_script_reading *r)
 {
   const struct ft_text document = r->document;
   const char *directory;
   struct ft_command_parts parts;
   bool runs = ft_command_find_parts(&r->shell, &r->command, &r->written, &parts, &directory);
-  bool reads = runs && runs_document(r, &parts, document);
+  bool reads = runs && runs_document(r, &parts, document), works;
 
   ft_memory_use_add_command(&r->memory, &r->command,
                             find_step_options_end(r, runs ? &parts : NULL));
@@ -410,21 +430,45 @@ static void read_command(struct ft_script_reading *r)
   if (reads)
     parts.inner = document;
   if (runs && read_lists(r, &parts))
-    return;
+    return true;
   ft_key_add_command(&r->key, &r->command, runs ? &parts : NULL);
   if (r->task.wrapped)
     ft_workflow_add_features(&r->task, &r->command, NULL, &r->found);
   if (!runs)
-    return;
+    return true;
   keep_image(r, &parts);
   match_apps(r, &parts);
   read_arguments(r, &parts);
+  works = r->key.current > FT_KEY_LOOK;
   if (!ft_text_left(&parts.inner) || r->depth == INNER_DEPTH)
-    return;
+    return works;
   if (reads)
     read_shell_text(r, &parts, document, true);
   else
     read_command_text(r, &parts);
+  return works;
+}
+
+/* Reads one command. Files of a pipeline that only prints are no inputs if a program precedes it:
+ * it prints results. */
+static void read_command(struct ft_script_reading *r)
+{
+  struct ft_file_queries *files = r->found.files;
+  const bool piped = r->command.piped;
+
+  if (r->depth || !files) {
+    (void)read_one_command(r);
+    return;
+  }
+  if (!r->piped) {
+    r->files = files->count;
+    r->after = r->weight >= FT_KEY_PROGRAM;
+    r->works = false;
+  }
+  r->works |= read_one_command(r);
+  r->piped = piped;
+  if (!piped && r->after && !r->works)
+    files->count = r->files;
 }
 
 /* Appends the arguments of WHAT, which are borrowed, to OUT. */

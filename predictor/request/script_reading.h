@@ -24,6 +24,11 @@ struct ft_script_reading {
   struct ft_key key;
   struct ft_hidden hidden;
   struct ft_workflow task;
+  enum ft_key_weight weight;   /* of the programs whose arguments are features */
+  bool piped;                  /* the previous command is piped to this one */
+  bool after;                  /* the pipeline follows a program */
+  bool works;                  /* the pipeline runs more than commands that print */
+  size_t files;                /* files to examine before the pipeline */
   unsigned lists;              /* lists of commands read so far */
   bool listing;                /* a list of commands is read: they have no features */
   unsigned depth;              /* nesting of command texts given to a shell; 0: the script itself */

@@ -132,6 +132,15 @@ static void arguments_become_features(void **state)
     { "A=(3 4)\n./train --n $A --m ${A[1]} --k ${#A[@]}\n", NULL, "n=3", "" },
     { "A=(--n 3)\nB=(${A[*]} --m 4)\nC=\"${B[@]}\"\n./train $C\n", NULL, "n=3 m=4", "" },
     { "A=()\n./train \"${A[@]}\" --m 4\n", NULL, "m=4", "" },
+    /* words that are no arguments of the program */
+    { "python -W ignore train.py 10\n", NULL, "arg1=10", "" },
+    { "R CMD BATCH --vanilla x.R\n", NULL, "vanilla=yes", "" },
+    { "singularity pull --disable-cache docker://a/b:c\n./sim --n 3\n", NULL, "n=3", "" },
+    { "make -j 8 all\n./sim --n 3\npip install --upgrade x\n", NULL, "n=3", "" },
+    { "./sim --n 3 a.dat\ncat result.txt | grep -e Number\n", NULL, "n=3", "a.dat" },
+    { "./prep b.dat\ncat a.dat | ./sim --n 3\ngrep -c 5 log.txt\n", NULL, "n=3", "b.dat a.dat" },
+    { "N=$1\ntar xf $N.tar --level $N\n./sim $N\n", "7", "arg1=7", "7.tar" },
+    { "cat a.dat | head -n 5\n", NULL, "", "a.dat" },
     /* launchers */
     { "conda run -n env python train.py --n 3\nconda install -n x --m 4\n", NULL, "n=3", "" },
     { "uv run --with numpy train.py --n 3\n", NULL, "n=3", "" },
@@ -579,6 +588,38 @@ static void command_lists_are_the_programs_in_them(void **state)
   scratch_close(folder, fd);
 }
 
+/* Different statements are different programs, whatever the numbers in them are. */
+static void statements_of_interpreters_are_the_program(void **state)
+{
+  static const struct {
+    const char *a, *b;
+    bool same;
+  } cases[] = { { "a = [0] * 10**8", "x = \"a\" * 10**9", false },
+                { "a = [0] * 10**8", "a = [5] * 7**12", true },
+                { "print(1)", "print(2)", true },
+                { "print(1)", "a = 1", false },
+                { "import numpy; numpy.zeros(5)", "import numpy; numpy.ones(5)", false },
+                { "import train; train.main(5)", "import train; train.main(70)", true } };
+  char first[sizeof out.app], second[sizeof out.app], script[128];
+
+  (void)state;
+  for (size_t i = 0; i < COUNT_OF(cases); i++) {
+    (void)snprintf(script, sizeof script, "python3 -c '%s'\n", cases[i].a);
+    describe_app(script, first);
+    (void)snprintf(script, sizeof script, "srun python -c '%s'\n", cases[i].b);
+    describe_app(script, second);
+    if ((strcmp(first, second) == 0) != cases[i].same)
+      fail_msg("%s, %s", cases[i].a, cases[i].b);
+  }
+  /* a variable in them may be unknown, but they may not be a variable */
+  describe_app("python3 -c \"import torch; torch.randn($N)\"\n", first);
+  assert_int_equal(strncmp(first, "python-", 7), 0);
+  describe_app("python3 -c \"import numpy; numpy.zeros($N)\"\n", second);
+  assert_string_not_equal(first, second);
+  describe_app("python3 -c \"$CODE\"\n", first);
+  assert_int_equal(strncmp(first, "job.sh-", 7), 0);
+}
+
 /* A script that the job writes to run its arguments is a launcher. */
 static void written_wrappers_do_not_change_the_app(void **state)
 {
@@ -620,7 +661,15 @@ static void programs_of_launchers_are_found(void **state)
                 { "singularity run x/tool.sif align -db nr\n", "tool.sif-align-" },
                 { "docker run --rm -p 80:80 x/tool\n", "tool-" },
                 { "enroot start -m $PWD:/d tool blastn -db nr\n", "blastn-" },
+                { "R CMD INSTALL pkg.tar.gz\n./x\n", "x+1-" },
+                { "mono /a/Quant.exe x.xml\n", "Quant.exe-" },
+                { "nextflow run -with-mpi x\n", "nextflow-run-" },
                 /* the program is unknown */
+                { "...\n", "job.sh-" },
+                { "12 5\n", "job.sh-" },
+                { "srun --new run-%j.out ./sim\n", "job.sh-" },
+                { "python3 *.py\n", "job.sh-" },
+                { "ls x | xargs -n 1 {}\n", "job.sh-" },
                 { "srun $EXE input.dat\n", "job.sh-" },
                 { "srun --new $EXE input.dat\n", "job.sh-" } };
 
@@ -1152,6 +1201,7 @@ int main(void)
     cmocka_unit_test(launchers_do_not_change_the_app),
     cmocka_unit_test(command_lists_are_the_programs_in_them),
     cmocka_unit_test(written_wrappers_do_not_change_the_app),
+    cmocka_unit_test(statements_of_interpreters_are_the_program),
     cmocka_unit_test(programs_of_launchers_are_found),
     cmocka_unit_test(former_names_are_recorded),
     cmocka_unit_test(hashes_distinguish_variants),

@@ -29,7 +29,7 @@ void ft_command_clear(struct ft_command *command)
   command->input = NULL;
   command->output = (struct ft_word){ .raw = ft_text_from(""), .text = "" };
   command->process = ft_text_from("");
-  command->document = command->defines = command->pattern = false;
+  command->document = command->piped = command->defines = command->pattern = false;
 }
 
 static bool is_all_arguments(struct ft_text raw)
@@ -210,6 +210,7 @@ static void end_command(struct ft_shell *shell, struct ft_command *command, char
     shell->in_pattern = false;
   }
   command->pattern = shell->in_pattern;
+  command->piped = c == '|' && !ft_text_starts(shell->rest, "||");
   if (begins_with_word(command, "case")) {
     shell->cases++;
     shell->in_pattern = true;

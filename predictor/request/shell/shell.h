@@ -48,6 +48,7 @@ struct ft_command {
   struct ft_word output;  /* file of standard output; without text and raw text: none */
   struct ft_text process; /* commands in <(...), or empty */
   bool document;          /* has a here-document (<<) */
+  bool piped;             /* its output is the input of the next command: | */
   bool defines;           /* the last word is the name of a function defined here: NAME() */
   bool pattern;           /* no command but a pattern of a case branch */
   struct ft_word word[FT_SHELL_WORDS];
