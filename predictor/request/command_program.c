@@ -274,6 +274,7 @@ enum ft_interpreter ft_interpreter(const char *name)
     { "zsh", FT_INTERPRETER_SHELL },          { "csh", FT_INTERPRETER_SHELL },
     { "tcsh", FT_INTERPRETER_SHELL },         { "mksh", FT_INTERPRETER_SHELL },
     { "fish", FT_INTERPRETER_LANGUAGE },      { "pwsh", FT_INTERPRETER_LANGUAGE },
+    { "wish", FT_INTERPRETER_LANGUAGE },      { "expect", FT_INTERPRETER_LANGUAGE },
     { "valgrind", FT_INTERPRETER_CHECKER },   { "gdb", FT_INTERPRETER_CHECKER },
     { "heaptrack", FT_INTERPRETER_CHECKER }
   };
