@@ -212,6 +212,7 @@ static void no_record_holds_a_secret_of_a_script(void **state)
     "password = hunterpass\n",
     "password := hunterpass\n",
   };
+  static const char a_name[] = "#!/usr/bin/env python3\nkey = training\nlogin(password=training)\n";
 
   (void)state;
   for (size_t i = 0; i < COUNT_OF(scripts); i++)
@@ -220,6 +221,9 @@ static void no_record_holds_a_secret_of_a_script(void **state)
       if (holds("hunterpass"))
         fail_msg("%s: app %s, program %s, %s", scripts[i], out.app, out.program, features());
     }
+  /* the value of a variable may be a name */
+  describe(a_name, "training.py");
+  assert_string_equal(out.program, "training.py");
 }
 
 /* A script for sh is read, however its first line names the shell. */
