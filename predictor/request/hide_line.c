@@ -103,7 +103,8 @@ struct ft_text ft_hide_in_line(struct ft_hidden *hidden, struct ft_text line)
       if (!token.quoted && next_token(&rest, &name) && name.assigned)
         token = name;
       (void)ft_text_copy(token.text, text, sizeof text);
-      (void)ft_hide_assignment(hidden, key, text);
+      if (token.quoted || sets || strpbrk(text, "0123456789"))
+        (void)ft_hide_assignment(hidden, key, text);
       break;
     }
     name = token;

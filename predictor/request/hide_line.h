@@ -6,8 +6,9 @@
 
 #include "predictor/request/hide.h"
 
-/* Returns LINE up to its first secret value, which it remembers: NAME = VALUE, "NAME": VALUE,
- * NAME <- VALUE, set NAME VALUE, setenv NAME VALUE. */
+/* Returns LINE up to its first secret value: NAME = VALUE, "NAME": VALUE, NAME <- VALUE, set NAME
+ * VALUE, setenv NAME VALUE. Remembers the value unless it may be a name: after an operator, not
+ * quoted and without a digit. */
 struct ft_text ft_hide_in_line(struct ft_hidden *hidden, struct ft_text line);
 
 #endif

@@ -33,6 +33,19 @@ static struct ft_text skip_env(struct ft_text line)
   return line;
 }
 
+/* Makes the last word of C, the file NAME, the script that the program AT runs; without NAME the
+ * script is standard input. */
+static void set_whole_script(struct ft_command *c, const char *name, size_t at,
+                             struct ft_command_parts *parts)
+{
+  c->document = !name;
+  parts->program = at;
+  parts->script = name ? c->count - 1 : at;
+  parts->inner = ft_text_from("");
+  parts->statements = false;
+  parts->whole = true;
+}
+
 enum ft_language ft_language_of(struct ft_text script, const char *name, struct ft_shell *shell,
                                 struct ft_command *c, struct ft_command_parts *parts)
 {
@@ -54,17 +67,33 @@ enum ft_language ft_language_of(struct ft_text script, const char *name, struct 
     return FT_LANGUAGE_SH;
   if (name)
     c->word[c->count++] = (struct ft_word){ .raw = ft_text_from(name), .text = name };
-  c->document = !name;
   found = ft_command_find_parts(shell, c, &none, parts, &directory);
   (void)ft_word_base_name(&c->word[found ? parts->program : 0], base);
   if (ft_interpreter(base) == FT_INTERPRETER_SHELL)
     return ft_is_csh(base) ? FT_LANGUAGE_CSH : FT_LANGUAGE_SH;
   /* "uv run --script" starts the script itself */
-  if (!found || parts->program == c->count - 1)
-    parts->program = 0;
-  parts->script = name ? c->count - 1 : parts->program;
-  parts->inner = ft_text_from("");
-  parts->statements = false;
-  parts->whole = true;
+  set_whole_script(c, name,
+                   found && parts->program < c->count - (name != NULL) ? parts->program : 0, parts);
   return FT_LANGUAGE_OTHER;
+}
+
+bool ft_language_changes(struct ft_command *c, const char *name, struct ft_command_parts *parts)
+{
+  static const char *const spellings[] = { "$0", "\"$0\"", "${0}", "\"${0}\"", NULL };
+  char base[FT_BASE_NAME], raw[8];
+
+  if (c->count < 3 || strcmp(c->word[0].text, "exec") != 0 ||
+      ft_interpreter(ft_word_base_name(&c->word[1], base)) != FT_INTERPRETER_LANGUAGE)
+    return false;
+  for (size_t i = 2; i < c->count; i++) {
+    if (!ft_text_copy(c->word[i].raw, raw, sizeof raw) || !ft_string_listed(spellings, raw))
+      continue;
+    c->count = i;
+    if (name)
+      c->word[c->count++] = (struct ft_word){ .raw = ft_text_from(name), .text = name };
+    *parts = (struct ft_command_parts){ 0 };
+    set_whole_script(c, name, 1, parts);
+    return true;
+  }
+  return false;
 }

@@ -22,4 +22,10 @@ bool ft_is_csh(const char *program);
 enum ft_language ft_language_of(struct ft_text script, const char *name, struct ft_shell *shell,
                                 struct ft_command *command, struct ft_command_parts *parts);
 
+/* Whether COMMAND lets an interpreter of another language read the script, the file NAME, from the
+ * start: exec tclsh "$0" "$@". The commands after it are in that language. Changes COMMAND and
+ * PARTS as ft_language_of. */
+bool ft_language_changes(struct ft_command *command, const char *name,
+                         struct ft_command_parts *parts);
+
 #endif

@@ -506,6 +506,7 @@ static void read_foreign_script(struct ft_script_reading *r, struct ft_text scri
 static void read_commands(struct ft_script_reading *r, struct ft_text script,
                           enum ft_language language)
 {
+  struct ft_command_parts parts;
   struct ft_buf sh;
 
   ft_buf_init(&sh, FT_LIMIT_ANALYSED);
@@ -515,8 +516,13 @@ static void read_commands(struct ft_script_reading *r, struct ft_text script,
     script = ft_text_of(sh.data, sh.length);
   }
   r->shell.rest = script;
-  while (ft_shell_next_command(&r->shell, &r->command, read_document_line, r))
+  while (ft_shell_next_command(&r->shell, &r->command, read_document_line, r)) {
+    if (ft_language_changes(&r->command, r->what->script_name, &parts)) {
+      read_foreign_script(r, r->shell.rest, &parts);
+      break;
+    }
     read_command(r);
+  }
   r->document = r->shell.rest = ft_text_from("");
   ft_buf_free(&sh);
 }

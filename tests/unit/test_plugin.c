@@ -165,6 +165,10 @@ static int set_up(void **state)
   assert_non_null(script);
   fputs("#!/bin/sh\n./sorter --n $SLURM_ARRAY_TASK_ID\n", script);
   fclose(script);
+  script = fopen("other/train.py", "w");
+  assert_non_null(script);
+  fputs("#!/usr/bin/env python3\nimport numpy\nn = 3\n", script);
+  fclose(script);
   write_state();
   return 0;
 }
@@ -190,6 +194,8 @@ static void app_and_features_are_carried_without_a_request(void **state)
     { "sbatch --chdir=other job.sh 7", " het=0 other=7\n" },
     { "sbatch --chdir other job.sh 7", " het=0 other=7\n" },
     { "sbatch --mem 4G -p x -- job.sh 7", " het=0 size=7 arch=a" },
+    { "sbatch other/train.py 10 --epochs 5", ": train.py-" },
+    { "sbatch other/train.py 10 --epochs 5", " het=0 arg1=10 epochs=5\n" },
     { "srun ./x --n 5", " het=0 n=5\n" },
     { "salloc ./x --n 5", " het=0 n=5\n" },
     { "salloc", ": job.sh-" },
