@@ -15,7 +15,6 @@
 #include "agent/agent_internal.h"
 #include "daemon/log.h"
 #include "daemon/program.h"
-#include "predictor/core/hash.h"
 #include "predictor/core/hot.h"
 #include "predictor/core/io.h"
 #include "predictor/core/text.h"
@@ -244,20 +243,10 @@ static void answer_remote(const ft_settings *settings, void *data)
   ft_remote_query_answer(agent->remote, settings);
 }
 
-/* Returns this agent's number in ft_settings_query. Of agents on one host, which have the same
- * name, each has a state directory. */
-static uint64_t agent_number(const struct ft_agent *agent)
-{
-  const char *state = agent->config.state_directory;
-  uint64_t name = ft_hash64(FT_HASH_SEED, agent->node.name, sizeof agent->node.name);
-  uint64_t number = ft_hash64(name, state, strlen(state));
-
-  return number ? number : 1;
-}
-
 static int follow_settings(struct ft_agent *agent, struct ft_error *err)
 {
-  uint64_t number = agent_number(agent);
+  uint64_t number =
+      ft_node_number(agent->state_fd, agent->node.name, agent->config.state_directory);
   const struct ft_node_settings_callbacks calls = { .changed = apply_node_settings,
                                                     .connected = learner_connected,
                                                     .each_run = ft_agent_each_run,

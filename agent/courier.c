@@ -13,6 +13,7 @@
 #include <poll.h>
 #include <stdio.h>
 #include <string.h>
+#include <strings.h>
 #include <sys/prctl.h>
 #include <signal.h>
 #include <sys/socket.h>
@@ -44,6 +45,7 @@ struct errand {
   char why[CURL_ERROR_SIZE];
   struct ft_courier_packet request, reply;
   size_t request_length, reply_length; /* of the bodies */
+  char authorization[1024];            /* the reply's signature; empty: none */
   struct ft_attempt attempt;
   size_t failures; /* of learners to reply to this request */
   bool renewed;    /* sent once more with a new credential */
@@ -63,6 +65,19 @@ static size_t take_body(char *data, size_t size, size_t count, void *to)
   return size * count;
 }
 
+/* Keeps the signature among the reply's headers. */
+static size_t take_header(char *data, size_t size, size_t count, void *to)
+{
+  static const char name[] = FT_TRANSFER_REPLY_HEADER ":";
+  const size_t length = sizeof name - 1;
+  struct errand *e = to;
+
+  if (size * count >= length && strncasecmp(data, name, length) == 0)
+    (void)ft_text_copy(ft_text_trim(ft_text_of(data + length, size * count - length)),
+                       e->authorization, sizeof e->authorization);
+  return size * count;
+}
+
 static int open_errand(struct errand *e)
 {
   e->curl = curl_easy_init();
@@ -76,6 +91,8 @@ static int open_errand(struct errand *e)
                  curl_easy_setopt(e->curl, CURLOPT_ERRORBUFFER, e->why) ||
                  curl_easy_setopt(e->curl, CURLOPT_WRITEFUNCTION, take_body) ||
                  curl_easy_setopt(e->curl, CURLOPT_WRITEDATA, e) ||
+                 curl_easy_setopt(e->curl, CURLOPT_HEADERFUNCTION, take_header) ||
+                 curl_easy_setopt(e->curl, CURLOPT_HEADERDATA, e) ||
                  curl_easy_setopt(e->curl, CURLOPT_PRIVATE, e)
              ? -1
              : 0;
@@ -85,7 +102,7 @@ static int open_errand(struct errand *e)
 static int start_attempt(CURLM *multi, struct errand *e, struct ft_error *err)
 {
   e->reply_length = 0;
-  e->why[0] = '\0';
+  e->why[0] = e->authorization[0] = '\0';
   if (ft_route_attempt(&route, e->curl, (enum ft_exchange)e->request.exchange, e->request.body,
                        e->request_length, &e->attempt, err) < 0)
     return -1;
@@ -137,12 +154,12 @@ static bool send_errand_reply(struct errand *e, long status, const char *why)
   return send(STDIN_FILENO, &e->reply, FT_COURIER_HEAD + e->reply_length, MSG_NOSIGNAL) >= 0;
 }
 
-/* Whether to send E once more after an attempt with the result CODE and HTTP's STATUS: to the next
- * learner, or with a new credential, because libcurl repeats a request by itself on a connection
- * that was just closed. */
-static bool wants_attempt(struct errand *e, CURLcode code, long status)
+/* Whether to send E once more after an attempt that ended with HTTP's STATUS, or without a reply of
+ * a learner if that is 0: to the next learner, or with a new credential, because libcurl repeats a
+ * request by itself on a connection that was just closed. */
+static bool wants_attempt(struct errand *e, long status)
 {
-  if (code != CURLE_OK) {
+  if (!status) {
     ft_route_fail(&route, e->attempt.learner);
     return ++e->failures < route.count;
   }
@@ -157,6 +174,7 @@ static bool end_attempt(CURLM *multi, struct errand *e, CURLcode code)
 {
   const struct ft_address *learner = &route.learner[e->attempt.learner];
   const char *text = e->why[0] ? e->why : curl_easy_strerror(code);
+  enum ft_transfer_proof proof = FT_TRANSFER_PROVED;
   struct ft_error err = { "" };
   long status = 0;
 
@@ -165,8 +183,14 @@ static bool end_attempt(CURLM *multi, struct errand *e, CURLcode code)
   else
     (void)ft_error_set(&err, "%s%s%s", route.socket ? "" : learner->host, route.socket ? "" : ": ",
                        text);
+  if (status == HTTP_OK)
+    proof =
+        ft_route_prove(&route, &e->attempt, e->authorization, e->reply.body, e->reply_length, &err);
+  if (proof != FT_TRANSFER_PROVED)
+    status = 0;
   e->running = false;
-  if (wants_attempt(e, code, status)) {
+  /* a munged that is silent here is not the learner's fault */
+  if (proof != FT_TRANSFER_UNKNOWN && wants_attempt(e, status)) {
     if (start_attempt(multi, e, &err) == 0)
       return true;
     status = 0;

@@ -5,7 +5,8 @@
  * directory, where it waits for the disk, so that the agent need not: while observations cannot be
  * delivered, it syncs the spool's files.
  *
- * Its arguments are SOCKET; LEARNERS "munge" MUNGE_SOCKET; or LEARNERS "tls" CERTIFICATE KEY CA.
+ * Its arguments are SOCKET; LEARNERS "munge" MUNGE_SOCKET LEARNER_USERS; or LEARNERS "tls"
+ * CERTIFICATE KEY CA.
  */
 #ifndef FT_AGENT_COURIER_H
 #define FT_AGENT_COURIER_H

@@ -108,8 +108,6 @@ void ft_job_apply_submission(struct job *job, const void *data, size_t length)
   }
   o->submission = *s;
   (void)ft_string_copy(s->request.container, o->container, sizeof o->container);
-  if (!o->het_offset)
-    o->het_offset = s->het_offset;
   o->threads_per_core = s->request.threads_per_core;
   job->time_limit_seconds = s->request.time_limit_seconds;
 out:
@@ -136,8 +134,6 @@ void ft_job_apply_announcement(struct job *job, const ft_announcement *a)
     o->array_job_id = a->array_job_id;
     o->array_task_id = a->array_task_id;
   }
-  if (a->het_offset)
-    o->het_offset = a->het_offset;
   if (a->cpus)
     o->cpus = a->cpus;
   if (a->alloc_mem_bytes) {
@@ -153,6 +149,12 @@ void ft_job_apply_record(struct job *job, const ft_slurm_job *answer)
 {
   ft_observation *o = job->o;
 
+  /* with IDs from the job's environment one run could be stored as many */
+  if (answer->identified) {
+    o->het_offset = answer->het_offset;
+    o->array_job_id = answer->array_job_id;
+    o->array_task_id = answer->array_task_id;
+  }
   /* a requeued job has a new submit time */
   if (answer->restart_count != o->restart_count)
     return;
@@ -168,7 +170,7 @@ void ft_job_apply_record(struct job *job, const ft_slurm_job *answer)
     (void)ft_string_copy(answer->account, o->account, sizeof o->account);
   if (answer->partition[0] && !strchr(answer->partition, ','))
     (void)ft_string_copy(answer->partition, o->partition, sizeof o->partition);
-  set_once(ft_secret_value(answer->name) ? FT_SECRET_JOB_NAME : answer->name,
+  set_once(ft_secret_label(answer->name) ? FT_SECRET_JOB_NAME : answer->name,
            o->submission.job_name, sizeof o->submission.job_name);
 }
 

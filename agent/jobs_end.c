@@ -47,6 +47,7 @@ void ft_jobs_deliver(struct ft_jobs *jobs, struct job *job)
   }
   if (!job->confirmed)
     ft_job_set_restart(job, 0);
+  ft_job_resolve_array_task(job->o);
   job->o->outcome = job->outcome.outcome;
   job->o->censored = job->outcome.outcome != FT_OUTCOME_COMPLETED;
   jobs->settings.finished(job->o, jobs->settings.data);
@@ -78,7 +79,6 @@ void ft_jobs_finish(struct ft_jobs *jobs, struct job *job, struct ft_instant now
     job->o->has_limit_bytes = true;
     job->o->limit_bytes = job->step_limit_bytes;
   }
-  ft_job_resolve_array_task(job->o);
   if (job->nested_kill && !job->o->has_killed_at_bytes) {
     /* what the container's limit allowed is a lower bound of the job's need */
     job->o->has_killed_at_bytes = true;

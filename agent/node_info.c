@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/prctl.h>
+#include <sys/random.h>
 #include <sys/utsname.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -13,8 +14,10 @@
 #include "agent/measure/measure.h"
 #include "agent/node_info.h"
 #include "daemon/log.h"
+#include "predictor/core/hash.h"
 #include "predictor/core/io.h"
 #include "predictor/core/text.h"
+#include "predictor/record/state_files.h"
 
 /* Deadline for hwloc, which usually takes 0.1 s; afterwards the fingerprint remains unknown. */
 #define FINGERPRINT_SECONDS 10
@@ -70,4 +73,26 @@ void ft_node_info_fill(const struct ft_node_info *info, const char *platform, ft
   (void)ft_string_copy(info->kernel, o->kernel_version, sizeof o->kernel_version);
   (void)ft_string_copy(info->fingerprint, o->fingerprint, sizeof o->fingerprint);
   (void)ft_string_copy(platform[0] ? platform : info->fingerprint, o->platform, sizeof o->platform);
+}
+
+uint64_t ft_node_number(int state_fd, const char *node, const char *state)
+{
+  uint64_t secret = 0, number;
+  struct ft_buf buf;
+  struct ft_error err;
+
+  ft_buf_init(&buf, FT_LIMIT_PROC);
+  if (ft_io_read_file(state_fd, FT_STATE_AGENT_NUMBER, &buf, &err) == 0 &&
+      buf.length == sizeof secret) {
+    memcpy(&secret, buf.data, sizeof secret);
+  } else {
+    /* without either the agent still works: the number is a means against other hosts only */
+    (void)!getrandom(&secret, sizeof secret, 0);
+    if (ft_io_write_file(state_fd, FT_STATE_AGENT_NUMBER, &secret, sizeof secret, 0600, &err) < 0)
+      ft_log(LOG_WARNING, "%s", err.text);
+  }
+  ft_buf_free(&buf);
+  number = ft_hash64(FT_HASH_SEED, &secret, sizeof secret);
+  number = ft_hash64(ft_hash64(number, node, strlen(node) + 1), state, strlen(state));
+  return number ? number : 1;
 }

@@ -15,6 +15,13 @@ struct ft_node_info {
 void ft_node_info_read(struct ft_node_info *info);
 
 /*
+ * Returns the number by which the learner knows the agent of NODE with the state directory
+ * STATE_FD, whose path is STATE: of several agents on a host each has one. It is made from random
+ * bits in that directory, so that another host cannot guess it and answer for this agent.
+ */
+uint64_t ft_node_number(int state_fd, const char *node, const char *state);
+
+/*
  * Fills in OBSERVATION's versions and platform, and its node if it is empty. PLATFORM is the site's
  * name of this platform; "": the fingerprint.
  */

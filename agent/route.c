@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "config.h"
 
+#include <pwd.h>
 #include <stdio.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "agent/route.h"
-#include "daemon/transfer.h"
 
 /* Sends probes on silent connections, so that a lost host is noticed; seconds, by judgement. */
 #define PROBE_SECONDS 20L
@@ -20,8 +21,9 @@ int ft_route_parse(struct ft_route *route, int count, char **arguments, struct f
     route->socket = arguments[0];
     return 0;
   }
-  if (count == 3 && strcmp(arguments[1], "munge") == 0) {
+  if (count == 4 && strcmp(arguments[1], "munge") == 0) {
     route->munge_socket = arguments[2];
+    route->learner_users = arguments[3];
   } else if (count == 5 && strcmp(arguments[1], "tls") == 0) {
     route->tls = true;
     route->certificate = arguments[2];
@@ -89,15 +91,15 @@ static int add_header(struct ft_attempt *attempt, const char *line)
 static int add_credential(const struct ft_route *route, const char *path, const void *body,
                           size_t length, struct ft_attempt *attempt, struct ft_error *err)
 {
-  static const char name[] = "Authorization: ";
   struct ft_transfer_digest digest;
   struct ft_buf line;
   int status = -1;
 
+  ft_buf_init(&attempt->authorization, FT_LIMIT_PROC);
   ft_buf_init(&line, FT_LIMIT_PROC);
   if (ft_transfer_digest(path, body, length, &digest, err) == 0 &&
-      ft_buf_add(&line, name, sizeof name - 1) == 0 &&
-      ft_transfer_sign(route->munge_socket, &digest, &line, err) == 0)
+      ft_transfer_sign(route->munge_socket, &digest, &attempt->authorization, err) == 0 &&
+      ft_buf_printf(&line, "Authorization: %s", attempt->authorization.data) == 0)
     status = add_header(attempt, line.data);
   ft_buf_free(&line);
   return status;
@@ -138,6 +140,77 @@ void ft_attempt_free(struct ft_attempt *attempt)
   curl_slist_free_all(attempt->headers);
   attempt->headers = NULL;
   ft_buf_free(&attempt->body);
+  ft_buf_free(&attempt->authorization);
+}
+
+/* Whether NAME, a user's name or uid, is UID; adds to UNKNOWN if there is no such user. */
+static bool is_user(struct ft_text name, uid_t uid, struct ft_error *unknown)
+{
+  struct ft_text digits = name;
+  const struct passwd *user;
+  uint64_t number;
+  char text[256];
+
+  if (ft_text_u64(&digits, UINT32_MAX - 1, &number) && !ft_text_left(&digits))
+    return uid == (uid_t)number;
+  (void)ft_text_copy(name, text, sizeof text);
+  user = getpwnam(text);
+  if (!user)
+    (void)ft_error_set(unknown, "; there is no user \"%s\" on this host", text);
+  return user && user->pw_uid == uid;
+}
+
+/* Checks that UID, which has signed a reply of HOST, may do so. Returns 0; -1 and ERR. */
+static int check_learner_user(const struct ft_route *route, uid_t uid, const char *host,
+                              struct ft_error *err)
+{
+  struct ft_text list = ft_text_from(route->learner_users), name;
+  struct ft_error unknown = { "" };
+
+  if (uid == 0 || uid == geteuid())
+    return 0;
+  while (ft_text_until(&list, ',', &name)) {
+    name = ft_text_trim(name);
+    if (ft_text_left(&name) && is_user(name, uid, &unknown))
+      return 0;
+  }
+  return ft_error_set(err,
+                      "reply of host %s rejected: user %lu has signed it; learner_users may "
+                      "name the user%s",
+                      host, (unsigned long)uid, unknown.text);
+}
+
+enum ft_transfer_proof ft_route_prove(const struct ft_route *route,
+                                      const struct ft_attempt *attempt, const char *authorization,
+                                      const void *body, size_t length, struct ft_error *err)
+{
+  static const struct ft_transfer_side side = { "this host", "this host's" };
+  const char *host = route->learner[attempt->learner].host;
+  struct ft_transfer_credential credential;
+  struct ft_transfer_digest digest;
+  enum ft_transfer_proof proof;
+
+  if (route->socket || route->tls)
+    return FT_TRANSFER_PROVED;
+  if (strncmp(authorization, FT_TRANSFER_SCHEME, sizeof FT_TRANSFER_SCHEME - 1) != 0) {
+    (void)ft_error_set(err,
+                       "reply of host %s rejected: it is not signed, as by a learner older than"
+                       " this agent: upgrade the learner first",
+                       host);
+    return FT_TRANSFER_DISPROVED;
+  }
+  if (ft_transfer_digest_reply(attempt->authorization.data, body, length, &digest, err) < 0)
+    return FT_TRANSFER_UNKNOWN;
+  proof = ft_transfer_prove(route->munge_socket, &side, authorization, host, &credential, err);
+  if (proof != FT_TRANSFER_PROVED)
+    return proof;
+  if (strcmp(digest.text, credential.digest.text) != 0) {
+    (void)ft_error_set(err, "reply of host %s rejected: its credential belongs to another reply",
+                       host);
+    return FT_TRANSFER_DISPROVED;
+  }
+  return check_learner_user(route, credential.uid, host, err) < 0 ? FT_TRANSFER_DISPROVED
+                                                                  : FT_TRANSFER_PROVED;
 }
 
 void ft_route_fail(struct ft_route *route, size_t learner)

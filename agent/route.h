@@ -9,13 +9,14 @@
 #include <curl/curl.h>
 
 #include "daemon/exchange.h"
+#include "daemon/transfer.h"
 #include "predictor/site/address.h"
 
 /* Filled by ft_route_parse; borrows the arguments. */
 struct ft_route {
   const char *socket; /* NULL: learners of other hosts */
   bool tls;
-  const char *munge_socket;
+  const char *munge_socket, *learner_users;
   const char *certificate, *key, *ca;
   size_t count, current; /* of the learners; the one in use */
   struct ft_address learner[FT_ADDRESS_LIMIT];
@@ -28,6 +29,7 @@ int ft_route_parse(struct ft_route *route, int count, char **arguments, struct f
 struct ft_attempt {
   size_t learner; /* that it is sent to */
   struct ft_buf body;
+  struct ft_buf authorization; /* value of the header; empty: none */
   struct curl_slist *headers;
 };
 
@@ -39,6 +41,15 @@ int ft_route_attempt(const struct ft_route *route, CURL *curl, enum ft_exchange 
                      const void *body, size_t length, struct ft_attempt *attempt,
                      struct ft_error *err);
 void ft_attempt_free(struct ft_attempt *attempt);
+
+/*
+ * Checks that a learner has made the reply of LENGTH bytes of BODY to ATTEMPT, by AUTHORIZATION,
+ * the value of FT_TRANSFER_REPLY_HEADER ("": there is none). May block. Sets ERR unless
+ * FT_TRANSFER_PROVED.
+ */
+enum ft_transfer_proof ft_route_prove(const struct ft_route *route,
+                                      const struct ft_attempt *attempt, const char *authorization,
+                                      const void *body, size_t length, struct ft_error *err);
 
 /* LEARNER has failed: if it is the one in use, uses the next. */
 void ft_route_fail(struct ft_route *route, size_t learner);

@@ -181,7 +181,8 @@ static int set_arguments(struct ft_uplink *uplink, const struct ft_config *confi
 {
   const struct ft_config_network *n = &config->network;
   const char *const local[] = { "foretell-courier", config->learner_socket, NULL };
-  const char *const munge[] = { local[0], n->learners, "munge", n->munge_socket, NULL };
+  const char *const munge[] = { local[0],        n->learners,      "munge",
+                                n->munge_socket, n->learner_users, NULL };
   const char *const tls[] = { local[0],   n->learners, "tls", n->tls_certificate,
                               n->tls_key, n->tls_ca,   NULL };
   const char *const *from = !n->learners[0] ? local : n->auth == FT_AUTH_TLS ? tls : munge;

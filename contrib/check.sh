@@ -4,27 +4,41 @@
 # working tree with clang and the sanitizers, and runs every test (with gcc also those with a real Slurm). Prints
 # "N passed, N failed, N skipped"; exits with 0 if no test failed.
 #
-#   contrib/check.sh [--long] [DIRECTORY]    builds in DIRECTORY (default: build-check), which is kept
+#   contrib/check.sh [--quick | --long] [DIRECTORY]    builds in DIRECTORY (default: build-check), which is kept
 #
+#   --quick  before a commit, under four minutes on two cores: builds the working tree with gcc, and runs the unit
+#            tests, those of command and documents, and one with a real Slurm; in build-quick, where the next run
+#            builds only what has changed
 #   --long   also runs every story of tests/slurm/24-stories.sh, and each fuzz target for a
 #            minute; both take many minutes
+#
+# While gcc's tests run, of which many wait for Slurm, the processors build and test the rest.
 set -u
 top=$(cd "$(dirname "$0")/.." && pwd)
 unset FT_LONG
+quick=
 # Limits in seconds, several times the time on two busy cores.
 build_limit=2400
 check_limit=3600
 fuzz_seconds=60 # for each target
-if [ "${1-}" = --long ]; then
+case ${1-} in
+--long)
   export FT_LONG=1
   check_limit=7200
   shift
-fi
-work=${1:-$top/build-check}
+  ;;
+--quick)
+  quick=quick
+  shift
+  ;;
+esac
+work=${1:-$top/build-${quick:-check}}
 . "$top/contrib/packages.sh"
 export FT_CI=1 LC_ALL=C.UTF-8
 unset MAKEFLAGS MAKELEVEL MFLAGS
 jobs=-j$(nproc)
+# Tests with a Slurm or a daemon mostly wait.
+test_jobs=-j$((3 * $(nproc)))
 failed_stages=0
 
 # stage NAME LIMIT COMMAND...: runs a function or command with its output in a log, for LIMIT seconds at most;
@@ -33,10 +47,8 @@ stage() {
   local name=$1 limit=$2 begun=$SECONDS status
   shift 2
   timeout -k 60 "$limit" bash -c '"$@"' "$name" "$@" >"$work/$name.log" 2>&1 </dev/null &
-  running=$!
-  wait $running
+  wait $!
   status=$?
-  running=
   if [ $status = 0 ]; then
     echo "$name: done, $((SECONDS - begun)) s"
   else
@@ -48,19 +60,31 @@ stage() {
   return $status
 }
 
-# build SOURCE NAME FLAG...: configures and builds the programs and their tests, in a directory of its own
+# build SOURCE NAME FLAG...: configures and builds the programs and their tests, in a directory of its own. Tests that
+# run meanwhile have precedence. One program of the tests begins together with "all", when no header is generated yet.
 build() {
   local source=$1 name=$2
   shift 2
   mkdir -p "$work/$name" && cd "$work/$name" &&
-    "$source/configure" -q "$@" && make $jobs && make $jobs check TESTS=
+    nice -n 19 "$source/configure" -q "$@" &&
+    nice -n 19 make $jobs all tests/agent/announce && nice -n 19 make $jobs check TESTS=
 }
 
 # check NAME [VARIABLE=VALUE...]: runs the tests of this build
 check() {
   local name=$1
   shift
-  cd "$work/$name" && env "$@" make -k $jobs check
+  cd "$work/$name" && env "$@" make -k $test_jobs check
+}
+
+# quick_build, quick_check: what --quick builds and runs, as the target check-quick of the makefile has it
+quick_build() {
+  mkdir -p "$work/quick" && cd "$work/quick" &&
+    "$top/configure" -q --enable-werror CC=gcc && make $jobs &&
+    make $jobs check-quick quick_tests=
+}
+quick_check() {
+  cd "$work/quick" && make -k $test_jobs check-quick
 }
 
 # distribution: makes the archive and unpacks it, read-only. It has to contain everything that a build and its tests need.
@@ -71,7 +95,7 @@ distribution() {
 
 # distcheck: builds the archive once more, installs and removes it. Its tests have run in the stage gcc-check.
 distcheck() {
-  cd "$work/archive" && make $jobs distcheck TESTS= check_PROGRAMS= check_LTLIBRARIES=
+  cd "$work/archive" && nice -n 19 make $jobs distcheck TESTS= check_PROGRAMS= check_LTLIBRARIES=
 }
 
 # fuzz: runs every target from its corpus, one on each processor; leaves new and failing inputs in the build
@@ -97,34 +121,49 @@ fuzz_one() {
   }
 }
 
-# On an interrupt also ends the stage, which has its own process group.
-running=
-trap '[ -z "$running" ] || kill "$running"; exit 130' INT TERM HUP
-export -f install_packages build check distribution distcheck fuzz fuzz_one
-export top work jobs fuzz_seconds
+# On an interrupt also ends the running stages, which have process groups of their own.
+trap_signals() {
+  trap 'kill $(jobs -p) 2>/dev/null; exit 130' INT TERM HUP
+}
+trap_signals
+export -f install_packages build check quick_build quick_check distribution distcheck fuzz fuzz_one
+export top work jobs test_jobs fuzz_seconds
 
 if [ -e "$work" ] && [ ! -e "$work/made-by-check.sh" ]; then
   echo "check.sh: $work is there, and not from an earlier run" >&2
   exit 2
 fi
-chmod -R u+w "$work" 2>/dev/null
-rm -rf "$work"
+if [ -n "$quick" ]; then
+  find "$work" -name '*.trs' -delete 2>/dev/null
+else
+  chmod -R u+w "$work" 2>/dev/null
+  rm -rf "$work"
+fi
 mkdir -p "$work" && touch "$work/made-by-check.sh" || exit 1
 stage packages $build_limit install_packages $packages_build $packages_check || exit 1
 stage autogen $build_limit "$top/autogen.sh" || exit 1
-stage distribution $build_limit distribution &&
-  stage gcc-build $build_limit build "$work/source" gcc --enable-werror CC=gcc && stage gcc-check $check_limit check gcc
-stage clang-build $build_limit build "$top" clang --enable-werror CC=clang &&
-  stage clang-check $check_limit check clang FT_NO_SLURM=1
-stage sanitizers-build $build_limit build "$top" sanitizers --enable-werror CC=gcc CFLAGS='-g -O1' \
-  --enable-sanitizers=address,undefined &&
-  stage sanitizers-check $check_limit check sanitizers FT_NO_SLURM=1
-stage distcheck $build_limit distcheck
-[ -z "${FT_LONG-}" ] || stage fuzz $((build_limit + 3600)) fuzz
+if [ -n "$quick" ]; then
+  stage quick-build $build_limit quick_build && stage quick-check $check_limit quick_check
+else
+  gcc_check=
+  if stage distribution $build_limit distribution &&
+    stage gcc-build $build_limit build "$work/source" gcc --enable-werror CC=gcc; then
+    (trap_signals; stage gcc-check $check_limit check gcc) &
+    gcc_check=$!
+  fi
+  stage clang-build $build_limit build "$top" clang --enable-werror CC=clang &&
+    stage clang-check $check_limit check clang FT_NO_SLURM=1
+  stage sanitizers-build $build_limit build "$top" sanitizers --enable-werror CC=gcc CFLAGS='-g -O1' \
+    --enable-sanitizers=address,undefined &&
+    stage sanitizers-check $check_limit check sanitizers FT_NO_SLURM=1
+  stage distcheck $build_limit distcheck
+  wait $gcc_check || failed_stages=$((failed_stages + 1))
+  [ -z "${FT_LONG-}" ] || stage fuzz $((build_limit + 3600)) fuzz
+fi
 
 # ---- the totals, from the .trs file that automake writes for every test
 records() {
-  find "$work/gcc" "$work/clang" "$work/sanitizers" -name '*.trs' 2>/dev/null
+  find "$work" -name '*.trs' 2>/dev/null
 }
 results=$(records | xargs -r sed -n 's/^:test-result: \([A-Z]*\).*/\1/p')
 count() {

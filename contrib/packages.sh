@@ -6,8 +6,8 @@ packages_build='build-essential autoconf automake libtool pkg-config
   libacl1-dev libmicrohttpd-dev libcurl4-openssl-dev libmunge-dev libgnutls28-dev zlib1g-dev libseccomp-dev
   libhwloc-dev libpapi-dev libgsl-dev libopenblas-dev libcairo2-dev libcmocka-dev
   munge slurm-client slurm-wlm-basic-plugins slurmctld slurmd
-  acl iproute2 procps util-linux xz-utils'
-packages_check='clang codespell openssl mandoc libclang-rt-dev valgrind git python3 python3-torch man-db sqlite3 binutils
+  acl iproute2 procps sqlite3 util-linux xz-utils'
+packages_check='clang codespell openssl mandoc libclang-rt-dev valgrind git python3 python3-torch man-db binutils
   snakemake mariadb-server slurmdbd prometheus prometheus-node-exporter file busybox-static cpio podman crun
   qemu-system-x86 qemu-system-arm gcc-aarch64-linux-gnu libc6-dev-arm64-cross'
 

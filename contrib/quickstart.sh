@@ -96,7 +96,7 @@ enter_second=$second/enter
 prepare_second() {
   mkdir -p "$second"/{run,state} "$scratch/run/foretell" && cat >"$enter_second" <<END && chmod 0755 "$enter_second"
 #!/bin/sh
-exec unshare --mount sh -c 'mount --bind "\$0" "\$1" && shift && exec "\$@"' $second/run $scratch/run/foretell "\$@"
+exec "$top/tests/slurm/own-mounts" sh -c 'mount --bind "\$0" "\$1" && shift && exec "\$@"' $second/run $scratch/run/foretell "\$@"
 END
   "$enter_second" true 2>/dev/null && cluster_port || return 1
   cat >"$second/foretell.conf" <<END

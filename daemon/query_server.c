@@ -222,12 +222,52 @@ static bool is_privileged(const struct ft_query_server *q, uid_t uid)
   return uid == 0 || uid == geteuid() || (q->extra_uid != (uid_t)-1 && uid == q->extra_uid);
 }
 
-/* Whether the limits permit another connection of UID. Closes those without a question after their
- * deadline. */
-static bool has_query_room(struct ft_query_server *q, uid_t uid)
+static unsigned count_connections(const struct ft_query_server *q, uid_t uid)
+{
+  unsigned count = 0;
+
+  for (const struct query_connection *c = q->list; c; c = c->next)
+    count += c->query.uid == uid;
+  return count;
+}
+
+/* Returns the connection that has waited longest for its peer, which has not sent its question or
+ * does not read the reply; NULL: none. PRIVILEGED ones count only if that is set. */
+static struct query_connection *find_silent(const struct ft_query_server *q, bool privileged)
+{
+  struct query_connection *found = NULL;
+
+  for (struct query_connection *c = q->list; c; c = c->next)
+    if ((!c->received || c->packet.length) && (privileged || !c->query.privileged) &&
+        (!found || c->deadline < found->deadline))
+      found = c;
+  return found;
+}
+
+/* Returns a connection of the unprivileged user who has most of them, if they are more than OWN +
+ * 1; else NULL. */
+static struct query_connection *find_largest(const struct ft_query_server *q, unsigned own)
+{
+  struct query_connection *found = NULL;
+  unsigned most = own + 1;
+
+  for (struct query_connection *c = q->list; c; c = c->next) {
+    unsigned count = c->query.privileged ? 0 : count_connections(q, c->query.uid);
+
+    if (count > most) {
+      most = count;
+      found = c;
+    }
+  }
+  return found;
+}
+
+/* Closes the connections without a question after their deadline. Returns the number of those of
+ * unprivileged users that remain. */
+static unsigned close_late_queries(struct ft_query_server *q)
 {
   double now = ft_io_monotonic();
-  unsigned own = 0;
+  unsigned unprivileged = 0;
   struct query_connection *next;
 
   for (struct query_connection *c = q->list; c; c = next) {
@@ -235,10 +275,32 @@ static bool has_query_room(struct ft_query_server *q, uid_t uid)
     if (!c->received && now >= c->deadline)
       close_query(c);
     else
-      own += c->query.uid == uid;
+      unprivileged += !c->query.privileged;
   }
-  return q->connections < FT_QUERY_CONNECTIONS &&
-         (own < FT_QUERY_USER_CONNECTIONS || is_privileged(q, uid));
+  return unprivileged;
+}
+
+/* Whether the limits permit another connection of UID, for which another may be closed. */
+static bool make_query_room(struct ft_query_server *q, uid_t uid)
+{
+  bool privileged = is_privileged(q, uid);
+  unsigned unprivileged = close_late_queries(q), own = count_connections(q, uid);
+  struct query_connection *victim;
+
+  if (!privileged && own >= FT_QUERY_USER_CONNECTIONS)
+    return false;
+  if (privileged ? q->connections < FT_QUERY_CONNECTIONS
+                 : unprivileged < FT_QUERY_CONNECTIONS - FT_QUERY_PRIVILEGED_CONNECTIONS)
+    return true;
+  victim = find_silent(q, false);
+  if (!victim)
+    victim = find_largest(q, privileged ? 0 : own);
+  if (!victim && privileged)
+    victim = find_silent(q, true);
+  if (!victim)
+    return false;
+  close_query(victim);
+  return true;
 }
 
 static struct query_connection *new_query(struct ft_query_server *q, int fd)
@@ -247,7 +309,7 @@ static struct query_connection *new_query(struct ft_query_server *q, int fd)
   socklen_t length = sizeof peer;
   struct query_connection *c;
 
-  if (getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &peer, &length) < 0 || !has_query_room(q, peer.uid))
+  if (getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &peer, &length) < 0 || !make_query_room(q, peer.uid))
     return NULL;
   c = calloc(1, sizeof *c);
   if (!c)

@@ -3,6 +3,8 @@
  * Server for queries of users' commands (client: predictor/cli/question.h): a SOCK_SEQPACKET socket
  * with mode 0666, separate from the plugin's socket so that users cannot delay announcements. Each
  * connection carries one ft_question and then ft_reply packets, of which the last has `last` set.
+ * When all places are taken, a new connection gets that of the peer that is silent for longest, or
+ * one of the user who has most.
  * A plugin that reports a rejection does not wait for the reply. The kernel identifies the peer's
  * user (SO_PEERCRED); the handler decides what this user may read.
  *
@@ -18,9 +20,11 @@
 #include "predictor/record/record.h"
 
 enum {
-  FT_QUERY_PACKET_BYTES = 4096, /* no question is longer */
-  FT_QUERY_CONNECTIONS = 512,   /* limit; by judgement */
-  /* limit per unprivileged user, whose submissions may come from a workflow manager; by judgement */
+  FT_QUERY_PACKET_BYTES = 4096,         /* no question is longer */
+  FT_QUERY_CONNECTIONS = 512,           /* limit; by judgement */
+  FT_QUERY_PRIVILEGED_CONNECTIONS = 32, /* of these no other user gets; by judgement */
+  /* limit per unprivileged user, whose submissions may come from a workflow manager; by judgement
+   */
   FT_QUERY_USER_CONNECTIONS = 64
 };
 

@@ -2,6 +2,7 @@
 #include "config.h"
 
 #include <gnutls/crypto.h>
+#include <limits.h>
 #include <munge.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -49,30 +50,45 @@ int ft_transfer_inflate(struct ft_buf *body, struct ft_error *err)
              : ft_error_set(err, "the body cannot be decompressed");
 }
 
-/* ---- digest ---- */
+/* ---- digests ---- */
 
-int ft_transfer_digest(const char *path, const void *body, size_t length,
-                       struct ft_transfer_digest *out, struct ft_error *err)
+/* Sets OUT to the SHA-256 of "VERB SUBJECT\n" and LENGTH bytes of BODY. Returns 0; -1 and ERR. */
+static int digest_message(const char *verb, const char *subject, const void *body, size_t length,
+                          struct ft_transfer_digest *out, struct ft_error *err)
 {
+  const struct {
+    const void *data;
+    size_t length;
+  } pieces[] = {
+    { verb, strlen(verb) }, { " ", 1 }, { subject, strlen(subject) }, { "\n", 1 }, { body, length }
+  };
   unsigned char bytes[DIGEST_BYTES];
   gnutls_hash_hd_t hash;
-  char line[64];
-  int begin = snprintf(line, sizeof line, "POST %s\n", path), status;
+  int status = gnutls_hash_init(&hash, GNUTLS_DIG_SHA256);
 
-  if (begin >= (int)sizeof line)
-    return ft_error_set(err, "%s: the path is too long", path);
-  status = gnutls_hash_init(&hash, GNUTLS_DIG_SHA256);
   if (status < 0)
     return ft_error_set(err, "SHA-256: %s", gnutls_strerror(status));
-  status = gnutls_hash(hash, line, (size_t)begin);
-  if (status == 0 && length)
-    status = gnutls_hash(hash, body, length);
+  for (size_t i = 0; i < sizeof pieces / sizeof *pieces && status == 0; i++)
+    if (pieces[i].length)
+      status = gnutls_hash(hash, pieces[i].data, pieces[i].length);
   gnutls_hash_deinit(hash, bytes);
   if (status < 0)
     return ft_error_set(err, "SHA-256: %s", gnutls_strerror(status));
   for (int i = 0; i < DIGEST_BYTES; i++)
     (void)snprintf(out->text + 2 * i, 3, "%02x", bytes[i]);
   return 0;
+}
+
+int ft_transfer_digest(const char *path, const void *body, size_t length,
+                       struct ft_transfer_digest *out, struct ft_error *err)
+{
+  return digest_message("POST", path, body, length, out, err);
+}
+
+int ft_transfer_digest_reply(const char *authorization, const void *body, size_t length,
+                             struct ft_transfer_digest *out, struct ft_error *err)
+{
+  return digest_message("REPLY", authorization, body, length, out, err);
 }
 
 /* ---- MUNGE ---- */
@@ -106,6 +122,7 @@ int ft_transfer_sign(const char *socket, const struct ft_transfer_digest *digest
 
   if (!munge)
     return ft_error_set(err, "MUNGE: out of memory");
+  (void)munge_ctx_set(munge, MUNGE_OPT_TTL, FT_TRANSFER_SECONDS);
   code = munge_encode(&credential, munge, digest->text, (int)strlen(digest->text));
   if (code != EMUNGE_SUCCESS)
     (void)ft_error_set(err, "MUNGE: %s", munge_text(munge, code));
@@ -118,8 +135,9 @@ int ft_transfer_sign(const char *socket, const struct ft_transfer_digest *digest
   return status;
 }
 
-/* Sets ERR to why munged rejected a credential of PEER with CODE. */
+/* Sets ERR to why munged of SIDE rejected a credential of PEER with CODE. */
 static enum ft_transfer_proof explain_munge_rejection(munge_ctx_t munge, munge_err_t code,
+                                                      const struct ft_transfer_side *side,
                                                       const char *peer, struct ft_error *err)
 {
   time_t encoded = 0, decoded = 0;
@@ -129,16 +147,16 @@ static enum ft_transfer_proof explain_munge_rejection(munge_ctx_t munge, munge_e
   case EMUNGE_CRED_REWOUND:
     (void)munge_ctx_get(munge, MUNGE_OPT_ENCODE_TIME, &encoded);
     (void)munge_ctx_get(munge, MUNGE_OPT_DECODE_TIME, &decoded);
-    (void)ft_error_set(err, "clock of host %s is %lld s %s the learner's: credential %s", peer,
+    (void)ft_error_set(err, "clock of host %s is %lld s %s %s: credential %s", peer,
                        llabs((long long)encoded - (long long)decoded),
-                       encoded < decoded ? "behind" : "ahead of",
+                       encoded < decoded ? "behind" : "ahead of", side->owner,
                        code == EMUNGE_CRED_EXPIRED ? "expired" : "from the future");
     return FT_TRANSFER_DISPROVED;
   case EMUNGE_CRED_REPLAYED:
-    (void)ft_error_set(err, "credential of host %s was used before", peer);
+    (void)ft_error_set(err, FT_TRANSFER_USED, peer);
     return FT_TRANSFER_DISPROVED;
   case EMUNGE_SOCKET:
-    (void)ft_error_set(err, "MUNGE on the learner's host: %s", munge_text(munge, code));
+    (void)ft_error_set(err, "MUNGE on %s: %s", side->host, munge_text(munge, code));
     return FT_TRANSFER_UNKNOWN;
   default:
     (void)ft_error_set(err, "credential of host %s rejected: %s; compare the MUNGE keys", peer,
@@ -147,20 +165,64 @@ static enum ft_transfer_proof explain_munge_rejection(munge_ctx_t munge, munge_e
   }
 }
 
-enum ft_transfer_proof ft_transfer_prove(const char *socket, const char *authorization,
-                                         const struct ft_transfer_digest *digest, const char *peer,
-                                         uid_t *uid, struct ft_error *err)
+/* Whether CREDENTIAL is spelt as munge spells it: base64 whose unused bits are zero, between
+ * "MUNGE:" and ":". Else one credential had several spellings, of which each would be new to who
+ * remembers the used ones. */
+static bool is_canonical(const char *credential)
+{
+  static const char begin[] = "MUNGE:", digits[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnop"
+                                                   "qrstuvwxyz0123456789+/";
+  const char *text = credential + sizeof begin - 1, *last;
+  size_t length, padding;
+
+  if (strncmp(credential, begin, sizeof begin - 1) != 0)
+    return false;
+  length = strspn(text, digits);
+  padding = strspn(text + length, "=");
+  if (!length || padding > 2 || (length + padding) % 4 || strcmp(text + length + padding, ":") != 0)
+    return false;
+  last = strchr(digits, text[length - 1]);
+  return (size_t)(last - digits) % (1u << 2 * padding) == 0;
+}
+
+/* Fills CREDENTIAL from what MUNGE has decoded from one of PEER: LENGTH bytes of PAYLOAD. */
+static enum ft_transfer_proof take_payload(munge_ctx_t munge, const void *payload, size_t length,
+                                           const char *peer,
+                                           struct ft_transfer_credential *credential,
+                                           struct ft_error *err)
+{
+  int seconds = INT_MAX;
+
+  (void)munge_ctx_get(munge, MUNGE_OPT_TTL, &seconds);
+  if (seconds > FT_TRANSFER_SECONDS)
+    (void)ft_error_set(err, "credential of host %s rejected: valid for %d s, expected at most %d",
+                       peer, seconds, FT_TRANSFER_SECONDS);
+  else if (length != sizeof credential->digest.text - 1)
+    (void)ft_error_set(err, FT_TRANSFER_OTHER, peer);
+  else {
+    memcpy(credential->digest.text, payload, length);
+    credential->digest.text[length] = '\0';
+    return FT_TRANSFER_PROVED;
+  }
+  return FT_TRANSFER_DISPROVED;
+}
+
+enum ft_transfer_proof ft_transfer_prove(const char *socket, const struct ft_transfer_side *side,
+                                         const char *authorization, const char *peer,
+                                         struct ft_transfer_credential *credential,
+                                         struct ft_error *err)
 {
   const size_t scheme = sizeof FT_TRANSFER_SCHEME - 1;
-  enum ft_transfer_proof proof = FT_TRANSFER_PROVED;
+  enum ft_transfer_proof proof;
   munge_ctx_t munge;
   void *payload = NULL;
   int length = 0;
   munge_err_t code;
   gid_t gid;
 
-  if (!authorization || strncmp(authorization, FT_TRANSFER_SCHEME, scheme) != 0) {
-    (void)ft_error_set(err, "host %s sent no MUNGE credential; compare the key auth", peer);
+  if (!is_canonical(authorization + scheme)) {
+    (void)ft_error_set(err, "credential of host %s rejected: expected one as munge writes it",
+                       peer);
     return FT_TRANSFER_DISPROVED;
   }
   munge = open_munge(socket);
@@ -168,14 +230,10 @@ enum ft_transfer_proof ft_transfer_prove(const char *socket, const char *authori
     (void)ft_error_set(err, "MUNGE: out of memory");
     return FT_TRANSFER_UNKNOWN;
   }
-  code = munge_decode(authorization + scheme, munge, &payload, &length, uid, &gid);
-  if (code != EMUNGE_SUCCESS) {
-    proof = explain_munge_rejection(munge, code, peer, err);
-  } else if ((size_t)length != strlen(digest->text) ||
-             memcmp(payload, digest->text, (size_t)length) != 0) {
-    (void)ft_error_set(err, "credential of host %s belongs to another request", peer);
-    proof = FT_TRANSFER_DISPROVED;
-  }
+  code = munge_decode(authorization + scheme, munge, &payload, &length, &credential->uid, &gid);
+  proof = code == EMUNGE_SUCCESS
+              ? take_payload(munge, payload, (size_t)length, peer, credential, err)
+              : explain_munge_rejection(munge, code, side, peer, err);
   free(payload);
   munge_ctx_destroy(munge);
   return proof;

@@ -9,6 +9,7 @@
 #include "daemon/log.h"
 #include "learner/access/user_lookup.h"
 #include "learner/cluster/cluster_poll.h"
+#include "learner/cluster/job_owner.h"
 #include "learner/complete.h"
 #include "learner/equation_worker.h"
 #include "learner/learner.h"
@@ -40,6 +41,7 @@ struct ft_learner {
   bool polled; /* the cluster, by this process; then the next two are known */
   uint32_t slurmd_uid, slurm_uid;
   struct ft_slurm_query *slurm_query;
+  struct ft_job_owners *owners;
   struct ft_cluster_poll *cluster;
   struct ft_platform_map *platforms;
   struct ft_publisher *publisher;
@@ -90,8 +92,13 @@ static void maintain_store(void *data)
 {
   struct ft_learner *learner = data;
   double pause = 0;
+  bool more = ft_recorder_maintain(learner->recorder);
 
-  if (!ft_recorder_maintain(learner->recorder)) {
+  if (ft_recorder_was_replaced(learner->recorder)) {
+    ft_loop_stop(learner->settings.loop);
+    return;
+  }
+  if (!more) {
     pause =
         ft_recorder_is_forgetting(learner->recorder) ? MAINTAIN_WAITING_SECONDS : MAINTAIN_SECONDS;
     scrub_store(learner);
@@ -227,16 +234,26 @@ void ft_learner_configure(struct ft_learner *learner, const struct ft_config *co
 
 /* ---- opening ---- */
 
+static void job_replied(uint32_t job_id, const ft_slurm_job *record, void *data)
+{
+  struct ft_learner *learner = data;
+
+  if (!ft_job_owners_reply(learner->owners, job_id, record))
+    learner->settings.slurm_reply(job_id, record, learner->settings.data);
+}
+
 static int open_parts(struct ft_learner *learner, struct ft_error *err)
 {
   const struct ft_learner_settings *s = &learner->settings;
   struct ft_error why;
 
-  learner->slurm_query = ft_slurm_query_open(s->loop, s->children, s->slurm_reply, s->data);
+  learner->slurm_query = ft_slurm_query_open(s->loop, s->children, job_replied, learner);
+  learner->owners = ft_job_owners_open(learner->slurm_query);
   learner->cluster = ft_cluster_poll_open(s->loop, s->children, cluster_polled, learner);
   learner->platforms = ft_platform_map_open();
   learner->names = ft_user_names_open(s->children);
-  if (!learner->slurm_query || !learner->cluster || !learner->platforms || !learner->names)
+  if (!learner->slurm_query || !learner->owners || !learner->cluster || !learner->platforms ||
+      !learner->names)
     return ft_error_set(err, "out of memory");
   learner->publisher = ft_publisher_open(s->state_fd, &why);
   if (!learner->publisher)
@@ -294,12 +311,30 @@ void ft_learner_close(struct ft_learner *learner)
   ft_publisher_close(learner->publisher);
   ft_cluster_poll_close(learner->cluster);
   ft_platform_map_close(learner->platforms);
+  ft_job_owners_close(learner->owners);
   ft_slurm_query_close(learner->slurm_query);
   ft_user_names_close(learner->names);
   free(learner);
 }
 
+int ft_learner_check_store(const struct ft_learner *learner, struct ft_error *err)
+{
+  return ft_recorder_was_replaced(learner->recorder)
+             ? ft_error_set(err,
+                            "%s/" FT_STATE_STORE ": replaced while foretell-learnd ran; start it "
+                            "again, then run foretell rebuild",
+                            learner->settings.config->state_directory)
+             : 0;
+}
+
 /* ---- observations and queries ---- */
+
+/* Ends this process soon if the store was replaced. */
+static void note_store(struct ft_learner *learner)
+{
+  if (ft_recorder_was_replaced(learner->recorder))
+    ft_learner_maintain_soon(learner);
+}
 
 void ft_learner_settings_of_nodes(const struct ft_learner *learner, ft_settings *settings)
 {
@@ -323,13 +358,17 @@ int ft_learner_add(struct ft_learner *learner, const ft_observation *observation
     (void)ft_string_copy(ft_user_names_find(learner->names, o->uid), o->user, sizeof o->user);
   ft_platform_map_observe(learner->platforms, o->node, o->platform, o->end_time);
   status = ft_recorder_add(learner->recorder, o, &rebuild, err);
+  note_store(learner);
   publish_soon(learner, rebuild);
   return status;
 }
 
 int ft_learner_begin(struct ft_learner *learner, struct ft_error *err)
 {
-  return ft_recorder_begin(learner->recorder, err);
+  int status = ft_recorder_begin(learner->recorder, err);
+
+  note_store(learner);
+  return status;
 }
 
 int ft_learner_commit(struct ft_learner *learner, struct ft_error *err)
@@ -358,12 +397,12 @@ bool ft_learner_is_forgotten(struct ft_learner *learner, const ft_observation *o
 
 bool ft_learner_step_query(struct ft_learner *learner, struct ft_query *query, ft_reply *reply)
 {
-  bool known = query->data != NULL, done;
+  bool known = query->data != NULL, done, accepted;
 
   switch (query->question->which_asked) {
   case ft_question_forget_tag:
-    done = ft_query_forget(learner->recorder, query, reply);
-    if (!known && query->data) {
+    done = ft_query_forget(learner->recorder, learner->owners, query, reply, &accepted);
+    if (accepted) {
       ft_learner_maintain_soon(learner);
       learner->settings.changed(true, learner->settings.data);
     }
@@ -394,7 +433,7 @@ bool ft_learner_step_query(struct ft_learner *learner, struct ft_query *query, f
 void ft_learner_end_query(struct ft_learner *learner, struct ft_query *query)
 {
   if (query->question->which_asked == ft_question_forget_tag)
-    ft_query_forget_end(learner->recorder, query);
+    ft_query_forget_end(learner->recorder, learner->owners, query);
   else if (query->question->which_asked == ft_question_rebuild_tag)
     ft_query_rebuild_end(query);
   else if (query->question->which_asked == ft_question_run_query_tag)

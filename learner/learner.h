@@ -31,6 +31,9 @@ struct ft_learner *ft_learner_open(const struct ft_learner_settings *settings,
                                    struct ft_error *err);
 void ft_learner_close(struct ft_learner *learner);
 
+/* Returns 0; -1 and ERR if the learner has stopped the loop because its store was replaced. */
+int ft_learner_check_store(const struct ft_learner *learner, struct ft_error *err);
+
 /* Applies another configuration, except the state directory; borrowed. */
 void ft_learner_configure(struct ft_learner *learner, const struct ft_config *config);
 

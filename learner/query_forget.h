@@ -4,6 +4,7 @@
 #define FT_LEARNER_QUERY_FORGET_H
 
 #include "daemon/query_server.h"
+#include "learner/cluster/job_owner.h"
 #include "learner/recorder.h"
 
 /*
@@ -13,10 +14,13 @@
 int ft_forget_check_permission(ft_forget *what, uid_t uid, bool privileged, struct ft_error *err);
 
 /*
- * Handles an ft_forget; see struct ft_query_handler, step and end. The first call sets query->data
- * if it accepts the request; ft_recorder_maintain then has work.
+ * Handles an ft_forget; see struct ft_query_handler, step and end. Sets *ACCEPTED if this call has
+ * accepted a request that removes runs; ft_recorder_maintain then has work. A user's request about
+ * a job without stored runs is accepted if Slurm says that the job is the user's.
  */
-bool ft_query_forget(struct ft_recorder *recorder, struct ft_query *query, ft_reply *reply);
-void ft_query_forget_end(struct ft_recorder *recorder, struct ft_query *query);
+bool ft_query_forget(struct ft_recorder *recorder, struct ft_job_owners *owners,
+                     struct ft_query *query, ft_reply *reply, bool *accepted);
+void ft_query_forget_end(struct ft_recorder *recorder, struct ft_job_owners *owners,
+                         struct ft_query *query);
 
 #endif

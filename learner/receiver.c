@@ -11,8 +11,10 @@
 
 #include "daemon/log.h"
 #include "daemon/metric_text.h"
+#include "daemon/passed_socket.h"
 #include "daemon/socket.h"
 #include "daemon/transfer.h"
+#include "learner/access/peers.h"
 #include "learner/metrics/tally.h"
 #include "learner/receiver.h"
 #include "predictor/core/io.h"
@@ -20,9 +22,14 @@
 
 /* Connections of one address over TCP, by judgement. */
 #define ADDRESS_LIMIT 128u
+/* Places that are kept for new connections: as many of the oldest that have not proved their sender
+ * are dropped. By judgement, more than libmicrohttpd accepts at once. */
+enum { FREE_PLACES = 64 };
 /* Bytes of a connection for headers and pieces of bodies; by judgement: several times what
  * foretell-courier sends as headers. libmicrohttpd touches all of them. */
 #define CONNECTION_BYTES ((size_t)4096)
+/* More than a credential over a digest has, about 250 bytes. */
+enum { SIGNATURE_BYTES = 1024 };
 /* Time until the next rejected request is logged, seconds. */
 #define COMPLAINT_SECONDS 10.0
 /* Time until a silent connection is closed; longer than the learner holds a reply. */
@@ -35,8 +42,11 @@ struct connection {
   struct ft_received received; /* first: ft_receiver_reply gets its address */
   struct ft_receiver *receiver;
   struct MHD_Connection *http;
+  size_t body_bytes;                /* that the sender has announced */
+  struct ft_transfer_digest digest; /* that the body must have, with MUNGE */
   struct ft_buf reply;
-  unsigned status; /* of HTTP; 0: no reply yet */
+  char signature[SIGNATURE_BYTES]; /* of the reply; empty: none */
+  unsigned status;                 /* of HTTP; 0: no reply yet */
   bool suspended;
   bool granted; /* access, over TCP */
 };
@@ -52,6 +62,7 @@ struct ft_receiver {
   void *metrics_data;
   char path[sizeof(((struct sockaddr_un *)0)->sun_path)]; /* empty: TCP */
   struct ft_access *access;                               /* NULL: a Unix socket */
+  struct ft_peers peers;
   double complain_at; /* monotonic; no rejected request is logged before */
   bool running;       /* inside MHD_run */
   bool closing;       /* the handler's data and the access are freed already */
@@ -78,6 +89,31 @@ static void http_ready(struct ft_watch *watch)
 static void http_due(void *data)
 {
   run_http(data);
+}
+
+/* Called by libmicrohttpd for each connection over TCP, at its begin and its end. */
+static void peer_changed(void *data, struct MHD_Connection *http, void **context,
+                         enum MHD_ConnectionNotificationCode code)
+{
+  struct ft_receiver *receiver = data;
+  const union MHD_ConnectionInfo *address =
+      MHD_get_connection_info(http, MHD_CONNECTION_INFO_CLIENT_ADDRESS);
+  const union MHD_ConnectionInfo *fd =
+      MHD_get_connection_info(http, MHD_CONNECTION_INFO_CONNECTION_FD);
+
+  if (code == MHD_CONNECTION_NOTIFY_CLOSED)
+    ft_peer_end(&receiver->peers, *context);
+  else if (receiver->access && address && fd)
+    *context = ft_peer_begin(&receiver->peers, fd->connect_fd, address->client_addr);
+}
+
+/* Returns the peer of C; NULL on a Unix socket, or out of memory. */
+static struct ft_peer *find_peer(const struct connection *c)
+{
+  const union MHD_ConnectionInfo *info =
+      MHD_get_connection_info(c->http, MHD_CONNECTION_INFO_SOCKET_CONTEXT);
+
+  return info ? info->socket_context : NULL;
 }
 
 static bool is_peer_allowed(struct MHD_Connection *http)
@@ -123,33 +159,47 @@ static unsigned access_status(struct ft_receiver *receiver, enum ft_access_resul
   return statuses[result];
 }
 
-/* Continues C, whose access is known at last. */
-static void access_checked(enum ft_access_result result, const struct ft_error *why, void *data)
+/* Continues C, whose sender is known at last. */
+static void access_checked(enum ft_access_result result, const struct ft_transfer_digest *digest,
+                           const struct ft_error *why, void *data)
 {
   struct connection *c = data;
 
   c->status = access_status(c->receiver, result, why);
   c->granted = !c->status;
+  c->digest = *digest;
+  if (!c->granted)
+    ft_peer_rejected(&c->receiver->peers, find_peer(c));
   if (c->status)
     (void)ft_buf_printf(&c->reply, "%s\n", why->text);
   resume_connection(c);
 }
 
-/* Checks the sender of C over TCP. Returns as ft_access_check. */
-static enum ft_access_result check_access(struct connection *c, struct ft_error *err)
+static const char *find_header(const struct connection *c, const char *name)
+{
+  return MHD_lookup_connection_value(c->http, MHD_HEADER_KIND, name);
+}
+
+/* Describes the request of C, over TCP. Its peer is NULL if that is unknown. */
+static struct ft_access_request describe_request(const struct connection *c)
 {
   const union MHD_ConnectionInfo *peer =
       MHD_get_connection_info(c->http, MHD_CONNECTION_INFO_CLIENT_ADDRESS);
   const union MHD_ConnectionInfo *tls =
       MHD_get_connection_info(c->http, MHD_CONNECTION_INFO_GNUTLS_SESSION);
-  const struct ft_access_request request = {
+
+  return (struct ft_access_request){
     .exchange = c->received.exchange,
-    .body = &c->received.body,
-    .authorization =
-        MHD_lookup_connection_value(c->http, MHD_HEADER_KIND, MHD_HTTP_HEADER_AUTHORIZATION),
+    .authorization = find_header(c, MHD_HTTP_HEADER_AUTHORIZATION),
     .peer = peer ? peer->client_addr : NULL,
     .tls = tls ? tls->tls_session : NULL,
   };
+}
+
+/* Checks the sender of C over TCP. Returns as ft_access_check. */
+static enum ft_access_result check_sender(struct connection *c, struct ft_error *err)
+{
+  const struct ft_access_request request = describe_request(c);
 
   if (!request.peer) {
     (void)ft_error_set(err, "the sender's address is unknown");
@@ -161,8 +211,7 @@ static enum ft_access_result check_access(struct connection *c, struct ft_error 
 /* Decompresses the body of C as its header demands. Returns 0; else the status of HTTP, and ERR. */
 static unsigned decompress_body(struct connection *c, struct ft_error *err)
 {
-  const char *encoding =
-      MHD_lookup_connection_value(c->http, MHD_HEADER_KIND, MHD_HTTP_HEADER_CONTENT_ENCODING);
+  const char *encoding = find_header(c, MHD_HTTP_HEADER_CONTENT_ENCODING);
 
   if (!encoding)
     return 0;
@@ -181,6 +230,10 @@ static enum MHD_Result queue_reply(struct connection *c)
 
   if (!response)
     return MHD_NO;
+  if (c->signature[0])
+    (void)MHD_add_response_header(response, FT_TRANSFER_REPLY_HEADER, c->signature);
+  if (c->receiver->access && !c->granted)
+    (void)MHD_add_response_header(response, MHD_HTTP_HEADER_CONNECTION, "close");
   ft_tally_add_reply(c->received.exchange, c->status);
   result = MHD_queue_response(c->http, c->status, response);
   MHD_destroy_response(response);
@@ -212,11 +265,60 @@ static enum MHD_Result reply_metrics(struct connection *c)
   return queue_reply(c);
 }
 
+static enum MHD_Result suspend_connection(struct connection *c)
+{
+  c->suspended = true;
+  MHD_suspend_connection(c->http);
+  return MHD_YES;
+}
+
+/* Finds the number of bytes of C's body. Returns 0; else the status of HTTP, and ERR. */
+static unsigned find_body_length(struct connection *c, struct ft_error *err)
+{
+  struct ft_text text = ft_text_from(find_header(c, MHD_HTTP_HEADER_CONTENT_LENGTH));
+  uint64_t length = 0;
+
+  if (find_header(c, MHD_HTTP_HEADER_TRANSFER_ENCODING) ||
+      (ft_text_left(&text) && (!ft_text_u64(&text, UINT64_MAX, &length) || ft_text_left(&text)))) {
+    (void)ft_error_set(err, "expected a Content-Length");
+    return MHD_HTTP_LENGTH_REQUIRED;
+  }
+  c->body_bytes = length;
+  if (length <= FT_EXCHANGE_BYTES)
+    return 0;
+  (void)ft_error_set(err, "the body is too long: expected at most %d bytes", FT_EXCHANGE_BYTES);
+  return MHD_HTTP_CONTENT_TOO_LARGE;
+}
+
+/* Checks a request of which nothing but the headers has arrived. */
+static enum MHD_Result check_headers(struct connection *c, const char *url, const char *method)
+{
+  enum ft_access_result result = FT_ACCESS_GRANTED;
+  struct ft_error err = { "unknown request: this learner is of another version" };
+  unsigned status = find_exchange(url, method, &c->received.exchange);
+
+  if (!status && c->receiver->closing) {
+    status = MHD_HTTP_SERVICE_UNAVAILABLE;
+    (void)ft_error_set(&err, "foretell-learnd is stopping");
+  }
+  if (!status)
+    status = find_body_length(c, &err);
+  if (!status && c->receiver->access) {
+    result = check_sender(c, &err);
+    if (result == FT_ACCESS_PENDING || result == FT_ACCESS_GRANTED)
+      ft_peer_sent(&c->receiver->peers, find_peer(c));
+    if (result == FT_ACCESS_PENDING)
+      return suspend_connection(c);
+    status = access_status(c->receiver, result, &err);
+    c->granted = !status;
+  }
+  return status ? reject_request(c, status, err.text) : MHD_YES;
+}
+
 static enum MHD_Result begin_request(struct ft_receiver *receiver, struct MHD_Connection *http,
                                      const char *url, const char *method, void **state)
 {
   struct connection *c = calloc(1, sizeof *c);
-  unsigned status;
 
   if (!c)
     return MHD_NO;
@@ -231,16 +333,7 @@ static enum MHD_Result begin_request(struct ft_receiver *receiver, struct MHD_Co
   if (receiver->write_metrics && !receiver->closing && strcmp(url, FT_METRICS_PATH) == 0 &&
       strcmp(method, MHD_HTTP_METHOD_GET) == 0)
     return reply_metrics(c);
-  status = find_exchange(url, method, &c->received.exchange);
-  return status ? reject_request(c, status, "unknown request: this learner is of another version")
-                : MHD_YES;
-}
-
-static enum MHD_Result suspend_connection(struct connection *c)
-{
-  c->suspended = true;
-  MHD_suspend_connection(c->http);
-  return MHD_YES;
+  return check_headers(c, url, method);
 }
 
 /* Passes a request, whose sender may send it, to the handler. */
@@ -260,21 +353,23 @@ static enum MHD_Result end_request(struct ft_receiver *receiver, struct connecti
 {
   enum ft_access_result result = FT_ACCESS_GRANTED;
   struct ft_error err = { "" };
+  struct ft_access_request request;
 
   if (receiver->closing)
     return reject_request(c, MHD_HTTP_SERVICE_UNAVAILABLE, "foretell-learnd is stopping");
   if (c->received.body.failed)
-    return reject_request(c, MHD_HTTP_CONTENT_TOO_LARGE, "the body is too long");
-  if (receiver->access && !c->granted)
-    result = check_access(c, &err);
-  if (result == FT_ACCESS_PENDING)
-    return suspend_connection(c);
+    return reject_request(c, MHD_HTTP_INTERNAL_SERVER_ERROR, "out of memory");
+  if (receiver->access) {
+    request = describe_request(c);
+    result = ft_access_check_body(&request, &c->received.body, &c->digest, &err);
+  }
   return result == FT_ACCESS_GRANTED
              ? accept_request(receiver, c)
              : reject_request(c, access_status(receiver, result, &err), err.text);
 }
 
-/* Called by libmicrohttpd: at first, with each part of the body, at its end, and after a pause. */
+/* Called by libmicrohttpd: at first, with each part of the body, at its end, and after a pause,
+ * which is before the body or after it. */
 static enum MHD_Result handle_request(void *data, struct MHD_Connection *http, const char *url,
                                       const char *method, const char *version, const char *body,
                                       size_t *length, void **state)
@@ -290,7 +385,11 @@ static enum MHD_Result handle_request(void *data, struct MHD_Connection *http, c
     *length = 0;
     return MHD_YES;
   }
-  return c->status ? queue_reply(c) : end_request(receiver, c);
+  if (c->status)
+    return queue_reply(c);
+  return c->received.body.length == c->body_bytes || c->received.body.failed
+             ? end_request(receiver, c)
+             : MHD_YES;
 }
 
 static void request_completed(void *data, struct MHD_Connection *http, void **state,
@@ -316,14 +415,47 @@ static void set_status(struct connection *c, unsigned status)
   resume_connection(c);
 }
 
+/* Replaces the reply of C by an error, which this host has. */
+static void fail_reply(struct connection *c, const char *why)
+{
+  c->reply.length = 0;
+  c->reply.failed = false;
+  (void)ft_buf_printf(&c->reply, "%s\n", why);
+  set_status(c, MHD_HTTP_SERVICE_UNAVAILABLE);
+}
+
+static void signature_ready(const char *authorization, const struct ft_error *why, void *data)
+{
+  struct connection *c = data;
+
+  if (authorization && ft_string_copy(authorization, c->signature, sizeof c->signature))
+    set_status(c, MHD_HTTP_OK);
+  else
+    fail_reply(c, why->text);
+}
+
+/* Completes the reply of C, signed if it crosses the network with MUNGE. */
+static void sign_reply(struct connection *c)
+{
+  struct ft_access *access = c->receiver->access;
+  struct ft_error err;
+
+  if (!access || !ft_access_signs(access))
+    set_status(c, MHD_HTTP_OK);
+  else if (ft_access_sign(access, find_header(c, MHD_HTTP_HEADER_AUTHORIZATION), &c->reply,
+                          signature_ready, c, &err) < 0)
+    fail_reply(c, err.text);
+}
+
 void ft_receiver_reply(struct ft_received *request, enum ft_record record, const void *message)
 {
   struct connection *c = (struct connection *)request;
   struct ft_error err;
 
-  set_status(c, ft_record_encode(record, message, &c->reply, &err) < 0
-                    ? MHD_HTTP_INTERNAL_SERVER_ERROR
-                    : MHD_HTTP_OK);
+  if (ft_record_encode(record, message, &c->reply, &err) < 0)
+    set_status(c, MHD_HTTP_INTERNAL_SERVER_ERROR);
+  else
+    sign_reply(c);
 }
 
 void ft_receiver_reject(struct ft_received *request, bool malformed, const char *why)
@@ -363,7 +495,8 @@ static int start_http(struct ft_receiver *receiver, int fd, const char *address,
       FT_EXCHANGE_CONNECTIONS, MHD_OPTION_CONNECTION_MEMORY_LIMIT, CONNECTION_BYTES,
       MHD_OPTION_PER_IP_CONNECTION_LIMIT, receiver->access ? ADDRESS_LIMIT : 0u,
       MHD_OPTION_CONNECTION_TIMEOUT, CONNECTION_SECONDS, MHD_OPTION_NOTIFY_COMPLETED,
-      request_completed, NULL, MHD_OPTION_ARRAY, tls ? with_tls : no_tls, MHD_OPTION_END);
+      request_completed, NULL, MHD_OPTION_NOTIFY_CONNECTION, peer_changed, receiver,
+      MHD_OPTION_ARRAY, tls ? with_tls : no_tls, MHD_OPTION_END);
   if (!receiver->http) {
     close(fd);
     return ft_error_set(err, "%s: libmicrohttpd does not start", address);
@@ -391,6 +524,7 @@ static struct ft_receiver *new_receiver(struct ft_loop *loop, ft_receiver_handle
   receiver->data = data;
   receiver->watch.fd = -1;
   receiver->timer = (struct ft_timer){ .fire = http_due, .data = receiver };
+  ft_peers_init(&receiver->peers, loop, FT_EXCHANGE_CONNECTIONS - FREE_PLACES, http_due, receiver);
   return receiver;
 }
 
@@ -410,8 +544,9 @@ struct ft_receiver *ft_receiver_open(struct ft_loop *loop, const char *path,
 }
 
 struct ft_receiver *ft_receiver_open_network(struct ft_loop *loop, const char *listen,
-                                             struct ft_access *access, ft_receiver_handler *handler,
-                                             void *data, struct ft_error *err)
+                                             unsigned passed, struct ft_access *access,
+                                             ft_receiver_handler *handler, void *data,
+                                             struct ft_error *err)
 {
   struct ft_receiver *receiver = new_receiver(loop, handler, data, err);
   struct ft_address address;
@@ -419,7 +554,8 @@ struct ft_receiver *ft_receiver_open_network(struct ft_loop *loop, const char *l
   int fd = -1;
 
   if (receiver && ft_address_parse_listen(ft_text_from(listen), &address, &why) == 0)
-    fd = ft_socket_listen_tcp(address.host, address.port, &why);
+    fd = passed ? ft_passed_socket_find(passed, &address, &why)
+                : ft_socket_listen_tcp(address.host, address.port, &why);
   if (fd < 0)
     (void)ft_error_set(err, "listen: %s", why.text);
   if (fd >= 0) {
@@ -444,6 +580,7 @@ void ft_receiver_close(struct ft_receiver *receiver)
     (void)MHD_run(receiver->http);
     MHD_stop_daemon(receiver->http);
   }
+  ft_peers_close(&receiver->peers);
   if (receiver->path[0])
     (void)unlink(receiver->path);
   free(receiver);

@@ -29,10 +29,12 @@ struct ft_receiver *ft_receiver_open(struct ft_loop *loop, const char *path,
                                      struct ft_error *err);
 
 /* Listens at the TCP address LISTEN, as foretell.conf has it, for peers that ACCESS (borrowed)
- * grants it. Returns NULL and ERR. */
+ * grants it; with one of PASSED sockets (daemon/passed_socket.h), if there are any. Returns NULL
+ * and ERR. */
 struct ft_receiver *ft_receiver_open_network(struct ft_loop *loop, const char *listen,
-                                             struct ft_access *access, ft_receiver_handler *handler,
-                                             void *data, struct ft_error *err);
+                                             unsigned passed, struct ft_access *access,
+                                             ft_receiver_handler *handler, void *data,
+                                             struct ft_error *err);
 
 /* Answers GET /metrics, too, with the text that WRITE appends; NULL: no longer. */
 void ft_receiver_on_metrics(struct ft_receiver *receiver,

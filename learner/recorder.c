@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "config.h"
 
+#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
@@ -10,6 +11,7 @@
 #include <string.h>
 #include <sys/stat.h>
 #include <time.h>
+#include <unistd.h>
 
 #include "daemon/log.h"
 #include "learner/metrics/tally.h"
@@ -34,19 +36,94 @@
 /* SQLite's page cache: enough for the B-tree pages of one row and of its index entries. */
 #define STORE_CACHE_KIB 128
 
+/* Of the store, as it is made. */
+enum { PRIVATE_MODE = 0600 };
+
 /* Age of the runs that are read again if the file of GPU observations is missing. */
 #define GPU_SECONDS (30 * 86400.0)
 
+/* ---- the store's files ---- */
+
+/* Takes all rights of other users to the files that are for the learner only: copies and restored
+ * files often have them. */
+static void make_files_private(int state_fd)
+{
+  DIR *files = ft_io_open_directory(state_fd, ".");
+  const struct dirent *entry;
+  struct stat about;
+
+  while (files && (entry = readdir(files)))
+    if (ft_state_is_private(entry->d_name) &&
+        fstatat(state_fd, entry->d_name, &about, AT_SYMLINK_NOFOLLOW) == 0 &&
+        S_ISREG(about.st_mode) && (about.st_mode & 07777) != PRIVATE_MODE) {
+      if (fchmodat(state_fd, entry->d_name, PRIVATE_MODE, 0) == 0)
+        ft_log(LOG_WARNING, "%s: had mode %04o, now %04o", entry->d_name,
+               (unsigned)(about.st_mode & 07777), PRIVATE_MODE);
+      else
+        ft_log(LOG_ERR, "%s: mode %04o, and chmod fails: %s", entry->d_name,
+               (unsigned)(about.st_mode & 07777), strerror(errno));
+    }
+  if (files)
+    closedir(files);
+}
+
+/* Returns 0 if this process's user owns the store, or for root the owner of the state directory, or
+ * if there is none; -1 and ERR. */
+static int check_store_owner(const struct ft_recorder *recorder, struct ft_error *err)
+{
+  struct stat store, state;
+
+  if (fstatat(recorder->state_fd, FT_STATE_STORE, &store, 0) < 0 || store.st_uid == geteuid() ||
+      (geteuid() == 0 && fstat(recorder->state_fd, &state) == 0 && store.st_uid == state.st_uid))
+    return 0;
+  return ft_error_set(err, "%s: belongs to user %u, and foretell-learnd is user %u; use chown",
+                      recorder->store_path, (unsigned)store.st_uid, (unsigned)geteuid());
+}
+
+/* Notices that the store's file is another one than that which is open. */
+static void check_store_file(struct ft_recorder *recorder)
+{
+  struct stat now;
+
+  if (fstatat(recorder->state_fd, FT_STATE_STORE, &now, 0) < 0 ||
+      now.st_ino != recorder->opened.st_ino || now.st_dev != recorder->opened.st_dev)
+    recorder->replaced = true;
+}
+
+/* Notices that the store's content is older than what was in it: SQLite never reuses the number of
+ * a stale mark. */
+static void check_store_content(struct ft_recorder *recorder)
+{
+  int64_t mark;
+
+  if (ft_store_last_mark(recorder->store, &mark, NULL) < 0)
+    return;
+  recorder->replaced = recorder->replaced || mark < recorder->last_mark;
+  recorder->last_mark = mark;
+}
+
 bool ft_recorder_open_store(struct ft_recorder *recorder, struct ft_error *err)
 {
-  if (!recorder->store) {
+  if (recorder->store && !recorder->together)
+    check_store_file(recorder);
+  if (recorder->replaced) {
+    ft_error_set(err, "%s: replaced while foretell-learnd ran", recorder->store_path);
+    return false;
+  }
+  if (!recorder->store && check_store_owner(recorder, err) == 0) {
     recorder->store = ft_store_open(recorder->store_path, true, err);
     if (recorder->store) {
       ft_store_set_wait(recorder->store, STORE_WAIT_MILLISECONDS);
       ft_store_set_cache(recorder->store, STORE_CACHE_KIB);
+      (void)fstatat(recorder->state_fd, FT_STATE_STORE, &recorder->opened, 0);
     }
   }
   return recorder->store != NULL;
+}
+
+bool ft_recorder_was_replaced(const struct ft_recorder *recorder)
+{
+  return recorder->replaced;
 }
 
 /* Removes O from the GPU observations before O leaves the store: they are found by O's key. */
@@ -107,6 +184,7 @@ struct ft_recorder *ft_recorder_open(int state_fd, const char *state_path,
   recorder->cache = ft_publisher_cache(publisher);
   recorder->clock = ft_io_monotonic;
   ft_rebuilder_set_shared(recorder->rebuilder, &recorder->shared);
+  make_files_private(state_fd);
   if (!ft_recorder_open_store(recorder, &why))
     ft_log(LOG_ERR, "%s; trying again with each observation", why.text);
   load_gpus(recorder);
@@ -120,9 +198,10 @@ void ft_recorder_close(struct ft_recorder *recorder)
 {
   if (!recorder)
     return;
-  if (recorder->cache)
+  /* what is in memory belongs to another store */
+  if (recorder->cache && !recorder->replaced)
     ft_recorder_publish_all(recorder);
-  if (recorder->rebuilder && recorder->store)
+  if (recorder->rebuilder && recorder->store && !recorder->replaced)
     ft_rebuilder_save(recorder->rebuilder, recorder->store);
   ft_rebuilder_close(recorder->rebuilder);
   ft_user_cleanup_close(recorder->cleanup);
@@ -227,6 +306,9 @@ bool ft_recorder_maintain(struct ft_recorder *recorder)
 
   if (!ft_recorder_open_store(recorder, &err))
     return false;
+  check_store_content(recorder);
+  if (recorder->replaced)
+    return false;
   status = ft_store_release_waiting(recorder->store, ft_io_now(), &err);
   if (status == 0)
     status = remove_some_runs(recorder, &err);
@@ -248,6 +330,13 @@ int ft_recorder_forget(struct ft_recorder *recorder, const ft_forget *what,
   return ft_recorder_open_store(recorder, err)
              ? ft_forget_queue_add(recorder->forget_queue, recorder->store, what, report, err)
              : -1;
+}
+
+int ft_recorder_has_job(struct ft_recorder *recorder, uint32_t job_id, uint32_t uid,
+                        struct ft_error *err)
+{
+  return ft_recorder_open_store(recorder, err) ? ft_store_has_job(recorder->store, job_id, uid, err)
+                                               : -1;
 }
 
 void ft_recorder_drop_report(struct ft_recorder *recorder, struct ft_forget_report *report)

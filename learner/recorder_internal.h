@@ -5,6 +5,7 @@
 #define FT_LEARNER_RECORDER_INTERNAL_H
 
 #include <limits.h>
+#include <sys/stat.h>
 
 #include "daemon/exchange.h"
 #include "learner/rebuilder.h"
@@ -26,6 +27,9 @@ struct ft_recorder {
   struct ft_publisher *publisher;
   struct ft_model_cache *cache; /* the publisher's */
   struct ft_store *store;       /* NULL while it cannot be opened */
+  struct stat opened;           /* its file */
+  int64_t last_mark;            /* the largest number of a stale mark seen in it */
+  bool replaced;                /* it is not the one that was opened: this process ends */
   struct ft_rebuilder *rebuilder;
   struct ft_user_cleanup *cleanup;
   struct ft_forget_queue *forget_queue;
@@ -51,7 +55,7 @@ struct ft_recorder {
   double publish_from;       /* no model is published before, so that runs are received */
 };
 
-/* Opens the store unless it is open. Returns whether it is. */
+/* Opens the store unless it is open. Returns whether it is; not if its file has been replaced. */
 bool ft_recorder_open_store(struct ft_recorder *recorder, struct ft_error *err);
 
 /* Updates the models of RUN's app, and queues them to be published. Returns 0; -1 and ERR. */

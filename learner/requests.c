@@ -16,6 +16,11 @@
 #include "predictor/core/io.h"
 #include "predictor/core/text.h"
 
+/* Minimum time between two announcements of requests to forget: each makes every agent look up its
+ * runs, which takes less than a millisecond of the learner for each. By judgement. */
+#define FORGET_SECONDS 1.0
+#define FORGET_SECONDS_PER_AGENT 0.001
+
 /* A query of settings that waits for a change. */
 struct held {
   struct ft_received *request;
@@ -61,6 +66,8 @@ struct ft_requests {
   TAILQ_HEAD(deliveries, delivery) delivered;
   struct ft_timer deliver;        /* due if there are deliveries */
   uint64_t number, forget_number; /* as of ft_settings */
+  struct ft_timer forget;         /* of the next announcement of requests to forget */
+  double forget_at;               /* monotonic; none before */
   ft_observation observation;
   ft_running answer; /* too large for the stack */
 };
@@ -127,12 +134,30 @@ static void reply_due_settings(void *data)
   reply_settings(data, ft_io_monotonic());
 }
 
+static void reply_changed_settings(struct ft_requests *requests)
+{
+  reply_settings(requests, ft_io_monotonic() + FT_EXCHANGE_HOLD_SECONDS);
+}
+
+static void announce_forgotten(void *data)
+{
+  struct ft_requests *requests = data;
+
+  requests->forget_at =
+      ft_io_monotonic() + FORGET_SECONDS + FORGET_SECONDS_PER_AGENT * (double)requests->held_count;
+  reply_changed_settings(requests);
+}
+
 void ft_requests_settings_changed(struct ft_requests *requests, bool forget)
 {
   requests->number++;
-  if (forget)
-    requests->forget_number = requests->number;
-  reply_settings(requests, ft_io_monotonic() + FT_EXCHANGE_HOLD_SECONDS);
+  if (!forget) {
+    reply_changed_settings(requests);
+    return;
+  }
+  requests->forget_number = requests->number;
+  if (!requests->forget.armed)
+    ft_loop_at(requests->loop, &requests->forget, requests->forget_at);
 }
 
 /* Holds REQUEST of AGENT until the settings change. Returns 0; -1 out of memory. */
@@ -530,6 +555,7 @@ struct ft_requests *ft_requests_open(struct ft_loop *loop, struct ft_subprocesse
   requests->loop = loop;
   requests->children = children;
   requests->learner = learner;
+  requests->forget = (struct ft_timer){ .fire = announce_forgotten, .data = requests };
   requests->hold = (struct ft_timer){ .fire = reply_due_settings, .data = requests };
   requests->deliver = (struct ft_timer){ .fire = store_delivered, .data = requests };
   requests->running = ft_running_open(reply_due_settings, requests);
@@ -566,6 +592,7 @@ void ft_requests_close(struct ft_requests *requests)
   }
   ft_loop_cancel(requests->loop, &requests->deliver);
   ft_loop_cancel(requests->loop, &requests->hold);
+  ft_loop_cancel(requests->loop, &requests->forget);
   ft_running_close(requests->running);
   free(requests);
 }

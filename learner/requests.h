@@ -23,7 +23,8 @@ ft_receiver_handler ft_requests_handle;
 /* Passes on Slurm's record of a job, for which a request waits; DATA is the ft_requests. */
 ft_slurm_query_callback ft_requests_slurm_reply;
 
-/* The settings of nodes have changed; FORGET: a request to forget was accepted. */
+/* The settings of nodes have changed; FORGET: a request to forget was accepted, which agents learn
+ * soon, one announcement for all requests of a moment. */
 void ft_requests_settings_changed(struct ft_requests *requests, bool forget);
 
 /* Returns the queries about running jobs, which these requests answer; valid until

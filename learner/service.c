@@ -11,6 +11,7 @@
 
 #include "daemon/log.h"
 #include "daemon/metric_text.h"
+#include "daemon/passed_socket.h"
 #include "daemon/program.h"
 #include "learner/learner.h"
 #include "learner/metrics/metrics.h"
@@ -26,6 +27,7 @@ struct ft_service {
   struct ft_config config;
   char host[64]; /* host name without domain */
   int state_fd, lock_fd;
+  unsigned passed; /* sockets by systemd */
   struct ft_loop *loop;
   struct ft_subprocesses *children;
   struct ft_learner *learner;
@@ -75,8 +77,7 @@ static void write_service_metrics(struct ft_buf *out, void *data)
                 "Connected agents: those that wait for a change of the settings.",
                 (double)ft_requests_agents(service->requests));
   if (service->access)
-    ft_metric_add(out, "foretell_requests_unproved",
-                  "Requests whose MUNGE credential munged has not checked yet.",
+    ft_metric_add(out, "foretell_requests_unproved", "Requests and replies that wait for munged.",
                   (double)ft_access_pending(service->access));
   for (size_t i = 0; i < sizeof files / sizeof *files; i++)
     if (fstatat(service->state_fd, files[i], &st, AT_SYMLINK_NOFOLLOW) == 0)
@@ -171,13 +172,18 @@ static int open_network(struct ft_service *service, struct ft_error *err)
 {
   const struct ft_config_network *network = &service->config.network;
 
-  if (!network->listen[0])
+  if (!network->listen[0]) {
+    if (service->passed)
+      ft_log(LOG_WARNING,
+             "systemd passes a socket, but listen is not set: no agent is heard there");
     return 0;
+  }
   service->access = ft_access_open(service->loop, network, err);
   if (!service->access)
     return -1;
-  service->network_receiver = ft_receiver_open_network(
-      service->loop, network->listen, service->access, ft_requests_handle, service->requests, err);
+  service->network_receiver =
+      ft_receiver_open_network(service->loop, network->listen, service->passed, service->access,
+                               ft_requests_handle, service->requests, err);
   if (!service->network_receiver)
     return -1;
   ft_log(LOG_INFO, "listening at TCP %s, %s", network->listen,
@@ -239,6 +245,7 @@ struct ft_service *ft_service_open(const char *config_path, struct ft_error *err
     return NULL;
   }
   service->config_path = config_path;
+  service->passed = ft_passed_sockets();
   service->state_fd = service->lock_fd = -1;
   if (ft_daemon_read_config(config_path, &service->config, err) < 0 ||
       open_service_parts(service, err) < 0) {
@@ -254,7 +261,7 @@ struct ft_service *ft_service_open(const char *config_path, struct ft_error *err
 
 int ft_service_run(struct ft_service *service, struct ft_error *err)
 {
-  return ft_loop_run(service->loop, err);
+  return ft_loop_run(service->loop, err) < 0 ? -1 : ft_learner_check_store(service->learner, err);
 }
 
 void ft_service_close(struct ft_service *service)

@@ -268,10 +268,10 @@ bool ft_similar_apps_index_due(const ft_model *model, const ft_observation *o)
 
 void ft_similar_apps_index_keys(const ft_observation *o, char keys[FT_SIMILARITIES][80])
 {
-  const char *const text[FT_SIMILARITIES] = { o->submission.job_name, o->submission.program };
+  const ft_submission *s = &o->submission;
 
   for (unsigned k = 0; k < FT_SIMILARITIES; k++)
-    if (!ft_state_similarity((enum ft_similarity)k, text[k], keys[k]))
+    if (!ft_state_similarity((enum ft_similarity)k, s->job_name, s->program, keys[k]))
       keys[k][0] = '\0';
 }
 

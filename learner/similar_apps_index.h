@@ -15,7 +15,7 @@
  */
 bool ft_similar_apps_index_due(const ft_model *model, const ft_observation *o);
 
-/* Writes the similarity keys of O, of the job's name and of the program, to KEYS; "": none. */
+/* Writes the similarity keys of O to KEYS; "": none. */
 void ft_similar_apps_index_keys(const ft_observation *o, char keys[FT_SIMILARITIES][80]);
 
 /*

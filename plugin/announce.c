@@ -21,9 +21,8 @@
 #define SLURM_NO_VALUE_32 UINT32_C(0xfffffffd)
 #define SLURM_NO_VALUE_64 UINT64_C(0xfffffffffffffffd)
 
-/* Limits, chosen by judgement: tasks of a step whose cgroups are kept on a node; components of a
- * heterogeneous job. */
-enum { MAX_TASKS = 4096, MAX_COMPONENTS = 128 };
+/* Tasks of a step whose cgroups are kept on a node; chosen by judgement. */
+enum { MAX_TASKS = 4096 };
 
 static struct task {
   pid_t pid;
@@ -104,23 +103,13 @@ static void fill_script_event(spank_t spank, struct job_environment *s, ft_annou
   out->array_task_id = parse_slurm_number(read_job_variable(s, "SLURM_ARRAY_TASK_ID"));
 }
 
-/* Returns the index of the component whose job ID is JOB_ID in a heterogeneous job; 0 for other
- * jobs. srun passes the batch script's environment to the steps of all components. */
-static uint32_t find_het_offset(struct job_environment *s, uint32_t job_id)
+/* Whether the step's environment calls JOB_ID the first component of a heterogeneous job, or names
+ * none. srun passes the batch script's environment to the steps of all components. */
+static bool is_first_component(struct job_environment *s, uint32_t job_id)
 {
-  char name[40];
+  const char *first = read_job_variable(s, "SLURM_JOB_ID_HET_GROUP_0");
 
-  for (uint32_t i = 0; i < MAX_COMPONENTS; i++) {
-    const char *value;
-
-    (void)snprintf(name, sizeof name, "SLURM_JOB_ID_HET_GROUP_%u", (unsigned)i);
-    value = read_job_variable(s, name);
-    if (!value)
-      return 0;
-    if (parse_slurm_number(value) == job_id)
-      return i;
-  }
-  return 0;
+  return !first || parse_slurm_number(first) == job_id;
 }
 
 /* Fills the fields that all events of a task have. Returns the task's pid; 0 for the extern step,
@@ -153,7 +142,6 @@ static pid_t fill_task_event(spank_t spank, struct job_environment *s, ft_announ
     out->array_job_id = read_spank_number(spank, S_JOB_ARRAY_ID);
     out->array_task_id = out->array_job_id ? array_task : 0;
   }
-  out->het_offset = find_het_offset(s, out->job_id);
   if (spank_get_item(spank, S_JOB_ALLOC_MEM, &mib) == ESPANK_SUCCESS &&
       mib < SLURM_NO_VALUE_64 / FT_MIB)
     out->alloc_mem_bytes = mib * FT_MIB;
@@ -225,7 +213,7 @@ void ft_announce_task_start(spank_t spank, const char *socket)
       mib < SLURM_NO_VALUE_64 / FT_MIB)
     start->limit_bytes = mib * FT_MIB;
   /* the steps of every component have the first component's record in their environment */
-  if (!a.het_offset)
+  if (is_first_component(&s, a.job_id))
     decode_submission(read_job_variable(&s, "SLURM_SPANK_FORETELL"), &start->submission.size,
                       start->submission.bytes, sizeof start->submission.bytes);
   ft_packet_send(socket, FT_RECORD_ANNOUNCEMENT, &a);

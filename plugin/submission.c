@@ -205,9 +205,10 @@ static void collect_batch_job(const struct ft_slurm_options *slurm, struct ft_co
 
     (void)ft_buf_add(&out->script, wrap, length < out->script.limit ? length : out->script.limit);
   } else {
+    out->description.script_name = first < count ? out->words[first] : NULL;
     /* sbatch searches for the script before it reads a --chdir in it */
-    read_submitted_script(chdir_given ? out->directory : ".",
-                          first < count ? out->words[first] : NULL, &out->script);
+    read_submitted_script(chdir_given ? out->directory : ".", out->description.script_name,
+                          &out->script);
   }
   out->description.script = ft_buf_text(&out->script);
   out->description.script_length = out->script.length;

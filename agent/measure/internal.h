@@ -124,6 +124,7 @@ struct ft_measure {
 /* Totals of the rusage of one slurmstepd or task, which grow from one announced end to the next. */
 struct ft_end {
   uint32_t pid;
+  bool last; /* the last end of its step was announced: a later process has the pid again */
   double totals[FT_TOTALS];
 };
 
@@ -166,7 +167,7 @@ struct ft_tree {
 
   /* from ft_tree_note_end; negative: none */
   double end_rss_bytes, end_charge_bytes;
-  struct ft_end *ends; /* one entry per reporting pid */
+  struct ft_end *ends; /* one entry per reporting process */
   size_t end_count;
 
   char mark[64]; /* environment marker of the tree's processes */

@@ -20,15 +20,8 @@
  * perf after papi, because they share the hardware counters; rapl after io, whose CPU time it uses.
  */
 static const struct ft_sampler *const samplers[] = {
-  &ft_sampler_rss,
-  &ft_sampler_exits,
-  &ft_sampler_pss,
-  &ft_sampler_cgroup,
-  &ft_sampler_io,
-  &ft_sampler_papi,
-  &ft_sampler_perf,
-  &ft_sampler_nvml,
-  &ft_sampler_rapl,
+  &ft_sampler_rss,  &ft_sampler_exits, &ft_sampler_pss,  &ft_sampler_cgroup, &ft_sampler_io,
+  &ft_sampler_papi, &ft_sampler_perf,  &ft_sampler_nvml, &ft_sampler_rapl,
 };
 
 #define SAMPLERS (sizeof samplers / sizeof *samplers)
@@ -89,8 +82,7 @@ bool ft_measure_may_keep(const struct ft_measure *measure)
          measure->descriptors_limit;
 }
 
-struct ft_measure *ft_measure_open(const struct ft_measure_settings *settings,
-                                   struct ft_error *err)
+struct ft_measure *ft_measure_open(const struct ft_measure_settings *settings, struct ft_error *err)
 {
   struct ft_measure *measure = calloc(1, sizeof *measure);
 
@@ -155,8 +147,7 @@ void ft_measure_set_rule(struct ft_measure *measure, ft_rule rule)
   measure->settings.rule = rule;
 }
 
-const struct ft_measure_report *ft_measure_reports(const struct ft_measure *measure,
-                                                   size_t *count)
+const struct ft_measure_report *ft_measure_reports(const struct ft_measure *measure, size_t *count)
 {
   *count = measure->report_count;
   return measure->reports;
@@ -348,13 +339,20 @@ bool ft_tree_alive(const struct ft_tree *tree)
   return tree->alive > 0;
 }
 
+/* Returns whether END is a later announcement of the process of BEFORE: its totals only grow. */
+static bool is_same_process(const struct ft_end *before, const ft_task_end *end)
+{
+  return before->pid == end->pid && !before->last &&
+         !(end->has_cpu_seconds && end->cpu_seconds < before->totals[FT_TOTAL_CPU_SECONDS]);
+}
+
 /* Stores END's totals. The rusage of a slurmstepd's children is cumulative: the last one counts. */
 static void note_totals(struct ft_tree *tree, const ft_task_end *end)
 {
   struct ft_end *at = NULL;
 
   for (size_t i = 0; i < tree->end_count && !at; i++)
-    if (tree->ends[i].pid == end->pid)
+    if (is_same_process(&tree->ends[i], end))
       at = &tree->ends[i];
   if (!at && tree->end_count < ENDS_LIMIT) {
     struct ft_end *ends = realloc(tree->ends, (tree->end_count + 1) * sizeof *ends);
@@ -367,6 +365,7 @@ static void note_totals(struct ft_tree *tree, const ft_task_end *end)
   }
   if (!at)
     return;
+  at->last = end->last;
   if (end->has_cpu_seconds)
     ft_most(&at->totals[FT_TOTAL_CPU_SECONDS], end->cpu_seconds);
   if (end->has_system_seconds)

@@ -17,6 +17,7 @@
 #include "daemon/transfer.h"
 #include "learner/access/access.h"
 #include "learner/access/credentials.h"
+#include "learner/access/used_credentials.h"
 #include "predictor/core/io.h"
 #include "predictor/core/text.h"
 
@@ -33,6 +34,7 @@ struct ft_access {
   uid_t user[USER_LIMIT + 3];         /* with root, the learner's own and SlurmUser */
   bool has_slurm_user;                /* it is the last */
   struct ft_credentials *credentials; /* NULL with TLS */
+  struct ft_used_credentials used;
   struct ft_buf certificate, key, ca;
   struct ft_access_tls tls;
 };
@@ -188,6 +190,7 @@ void ft_access_close(struct ft_access *access)
   ft_credentials_close(access->credentials);
   if (access->key.data)
     explicit_bzero(access->key.data, access->key.length);
+  ft_used_credentials_free(&access->used);
   ft_buf_free(&access->certificate);
   ft_buf_free(&access->key);
   ft_buf_free(&access->ca);
@@ -239,38 +242,62 @@ enum { PEER_BYTES = 64 };
 
 /* A request that waits for the check of its credential. */
 struct pending {
-  const struct ft_access *access;
+  struct ft_access *access;
+  char *authorization;
   char peer[PEER_BYTES];
   ft_access_callback *call;
   void *data;
 };
 
-static void credential_checked(enum ft_transfer_proof proof, uid_t uid, const struct ft_error *why,
-                               void *data)
+static void credential_checked(const struct ft_credentials_result *proved, void *data)
 {
   struct pending *pending = data;
-  struct ft_error err = *why;
+  struct ft_error err = *proved->why;
   enum ft_access_result result =
-      proof == FT_TRANSFER_UNKNOWN ? FT_ACCESS_UNKNOWN : FT_ACCESS_UNPROVED;
+      proved->proof == FT_TRANSFER_UNKNOWN ? FT_ACCESS_UNKNOWN : FT_ACCESS_UNPROVED;
 
-  if (proof == FT_TRANSFER_PROVED)
-    result = check_user(pending->access, uid, pending->peer, &err);
-  pending->call(result, &err, pending->data);
+  if (proved->proof == FT_TRANSFER_PROVED)
+    result = check_user(pending->access, proved->credential.uid, pending->peer, &err);
+  if (result == FT_ACCESS_GRANTED &&
+      !ft_used_credentials_add(&pending->access->used, pending->authorization, ft_io_monotonic())) {
+    (void)ft_error_set(&err, FT_TRANSFER_USED, pending->peer);
+    result = FT_ACCESS_UNPROVED;
+  }
+  pending->call(result, &proved->credential.digest, &err, pending->data);
+  free(pending->authorization);
   free(pending);
 }
 
+/* Starts the check of the credential of REQUEST from PEER. */
 static enum ft_access_result check_credential(struct ft_access *access,
                                               const struct ft_access_request *request,
-                                              struct pending *pending, struct ft_error *err)
+                                              const char *peer, ft_access_callback *call,
+                                              void *data, struct ft_error *err)
 {
-  struct ft_transfer_digest digest;
+  const char *authorization = request->authorization;
+  struct pending *pending;
 
-  if (ft_transfer_digest(ft_exchange_paths[request->exchange], request->body->data,
-                         request->body->length, &digest, err) < 0 ||
-      ft_credentials_check(access->credentials, request->authorization, &digest, pending->peer,
-                           credential_checked, pending, err) < 0)
+  if (!authorization ||
+      strncmp(authorization, FT_TRANSFER_SCHEME, sizeof FT_TRANSFER_SCHEME - 1) != 0) {
+    (void)ft_error_set(err, "host %s sent no MUNGE credential; compare the key auth", peer);
+    return FT_ACCESS_UNPROVED;
+  }
+  pending = malloc(sizeof *pending);
+  if (!pending) {
+    (void)ft_error_set(err, "out of memory");
     return FT_ACCESS_UNKNOWN;
-  return FT_ACCESS_PENDING;
+  }
+  *pending = (struct pending){ .access = access, .call = call, .data = data };
+  pending->authorization = strdup(authorization);
+  (void)ft_string_copy(peer, pending->peer, sizeof pending->peer);
+  if (!pending->authorization)
+    (void)ft_error_set(err, "out of memory");
+  else if (ft_credentials_check(access->credentials, authorization, pending->peer,
+                                credential_checked, pending, err) == 0)
+    return FT_ACCESS_PENDING;
+  free(pending->authorization);
+  free(pending);
+  return FT_ACCESS_UNKNOWN;
 }
 
 static enum ft_access_result check_client_certificate(gnutls_session_t session, const char *peer,
@@ -296,24 +323,68 @@ enum ft_access_result ft_access_check(struct ft_access *access,
                                       const struct ft_access_request *request,
                                       ft_access_callback *call, void *data, struct ft_error *err)
 {
-  struct pending *pending;
   char peer[NI_MAXHOST];
-  enum ft_access_result result;
 
   show_peer(request->peer, peer);
+  return request->tls ? check_client_certificate(request->tls, peer, err)
+                      : check_credential(access, request, peer, call, data, err);
+}
+
+enum ft_access_result ft_access_check_body(const struct ft_access_request *request,
+                                           const struct ft_buf *body,
+                                           const struct ft_transfer_digest *digest,
+                                           struct ft_error *err)
+{
+  struct ft_transfer_digest own;
+  char peer[NI_MAXHOST];
+
   if (request->tls)
-    return check_client_certificate(request->tls, peer, err);
-  pending = malloc(sizeof *pending);
-  if (!pending) {
-    (void)ft_error_set(err, "out of memory");
+    return FT_ACCESS_GRANTED;
+  if (ft_transfer_digest(ft_exchange_paths[request->exchange], body->data, body->length, &own,
+                         err) < 0)
     return FT_ACCESS_UNKNOWN;
-  }
-  *pending = (struct pending){ .access = access, .call = call, .data = data };
-  (void)ft_string_copy(peer, pending->peer, sizeof pending->peer);
-  result = check_credential(access, request, pending, err);
-  if (result != FT_ACCESS_PENDING)
-    free(pending);
-  return result;
+  if (strcmp(own.text, digest->text) == 0)
+    return FT_ACCESS_GRANTED;
+  show_peer(request->peer, peer);
+  (void)ft_error_set(err, FT_TRANSFER_OTHER, peer);
+  return FT_ACCESS_UNPROVED;
+}
+
+/* ---- replies ---- */
+
+/* A reply that waits for its signature. */
+struct unsigned_reply {
+  ft_access_signed *call;
+  void *data;
+};
+
+static void reply_signed(const struct ft_credentials_result *result, void *data)
+{
+  struct unsigned_reply *reply = data;
+
+  reply->call(result->authorization, result->why, reply->data);
+  free(reply);
+}
+
+bool ft_access_signs(const struct ft_access *access)
+{
+  return access->credentials != NULL;
+}
+
+int ft_access_sign(struct ft_access *access, const char *authorization, const struct ft_buf *body,
+                   ft_access_signed *call, void *data, struct ft_error *err)
+{
+  struct unsigned_reply *reply = malloc(sizeof *reply);
+  struct ft_transfer_digest digest;
+
+  if (!reply)
+    return ft_error_set(err, "out of memory");
+  *reply = (struct unsigned_reply){ call, data };
+  if (ft_transfer_digest_reply(authorization, body->data, body->length, &digest, err) == 0 &&
+      ft_credentials_sign(access->credentials, &digest, reply_signed, reply, err) == 0)
+    return 0;
+  free(reply);
+  return -1;
 }
 
 size_t ft_access_pending(const struct ft_access *access)

@@ -10,6 +10,7 @@
 
 #include "daemon/exchange.h"
 #include "daemon/loop.h"
+#include "daemon/transfer.h"
 #include "predictor/site/conf.h"
 
 struct ft_access;
@@ -21,7 +22,7 @@ struct ft_access;
 struct ft_access *ft_access_open(struct ft_loop *loop, const struct ft_config_network *network,
                                  struct ft_error *err);
 
-/* Calls the callbacks of all checks, with FT_ACCESS_UNKNOWN. */
+/* Calls all callbacks, with FT_ACCESS_UNKNOWN and without a signature. */
 void ft_access_close(struct ft_access *access);
 
 /* Accepts UID, SlurmUser, too. ACCESS may be NULL. */
@@ -36,7 +37,6 @@ const struct ft_access_tls *ft_access_tls(const struct ft_access *access);
 /* A request to check. */
 struct ft_access_request {
   enum ft_exchange exchange;
-  const struct ft_buf *body; /* as it was received */
   const char *authorization; /* the header's value; NULL: none */
   const struct sockaddr *peer;
   void *tls; /* gnutls_session_t of the connection; NULL without TLS */
@@ -50,21 +50,40 @@ enum ft_access_result {
   FT_ACCESS_PENDING   /* the result follows */
 };
 
-/* Receives a result that followed. ERR is a line for the log of the peer's agent, unless
- * FT_ACCESS_GRANTED. */
-typedef void ft_access_callback(enum ft_access_result result, const struct ft_error *err,
+/* Receives a result that followed. DIGEST is what the request must have if FT_ACCESS_GRANTED; ERR
+ * is a line for the log of the peer's agent otherwise. */
+typedef void ft_access_callback(enum ft_access_result result,
+                                const struct ft_transfer_digest *digest, const struct ft_error *err,
                                 void *data);
 
 /*
- * Checks REQUEST, which it does not use later. Sets ERR unless FT_ACCESS_GRANTED or
- * FT_ACCESS_PENDING; after that CALL is called once, within seconds, never from inside this
- * function. Does not wait for munged.
+ * Checks the sender of REQUEST, which it does not use later, before the body is received. Sets ERR
+ * unless FT_ACCESS_GRANTED or FT_ACCESS_PENDING; after that CALL is called once, within seconds,
+ * never from inside this function. Does not wait for munged.
  */
 enum ft_access_result ft_access_check(struct ft_access *access,
                                       const struct ft_access_request *request,
                                       ft_access_callback *call, void *data, struct ft_error *err);
 
-/* Returns the number of requests that wait for the check. */
+/* Checks the BODY of REQUEST, as it was received, against the DIGEST that its sender has proved.
+ * Sets ERR unless FT_ACCESS_GRANTED. */
+enum ft_access_result ft_access_check_body(const struct ft_access_request *request,
+                                           const struct ft_buf *body,
+                                           const struct ft_transfer_digest *digest,
+                                           struct ft_error *err);
+
+/* Receives the value of FT_TRANSFER_REPLY_HEADER; NULL and ERR. */
+typedef void ft_access_signed(const char *authorization, const struct ft_error *err, void *data);
+
+/* Whether replies must be signed: with MUNGE. */
+bool ft_access_signs(const struct ft_access *access);
+
+/* Signs the reply BODY to the request with the header AUTHORIZATION, then calls CALL as
+ * ft_access_check does. Returns 0; -1 and ERR, and CALL is not called. */
+int ft_access_sign(struct ft_access *access, const char *authorization, const struct ft_buf *body,
+                   ft_access_signed *call, void *data, struct ft_error *err);
+
+/* Returns the number of requests and replies that wait for munged. */
 size_t ft_access_pending(const struct ft_access *access);
 
 #endif

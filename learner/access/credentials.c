@@ -17,9 +17,10 @@
 /* More than the 2 of munged by default, so that it is never idle. By judgement. */
 enum { THREADS = 4 };
 
+/* Of a credential that exists; or, without `authorization`, of one to be made over the digest in
+ * `credential`. */
 struct check {
-  char *authorization; /* NULL: the header is missing */
-  struct ft_transfer_digest digest;
+  char *authorization;
   char peer[64];
   /* the loop's */
   ft_credentials_callback *call;
@@ -30,7 +31,8 @@ struct check {
   bool late;
   /* for the thread, or the loop, that took the check from a list of the pool */
   enum ft_transfer_proof proof;
-  uid_t uid;
+  struct ft_transfer_credential credential;
+  struct ft_buf made; /* the new credential */
   struct ft_error why;
   struct check *next; /* in a list of the pool */
 };
@@ -81,6 +83,7 @@ static struct check *list_pop(struct list *list)
 static void free_check(struct check *check)
 {
   free(check->authorization);
+  ft_buf_free(&check->made);
   free(check);
 }
 
@@ -105,6 +108,17 @@ static void release_pool(struct pool *pool)
 
 /* ---- threads ---- */
 
+static void ask_munged(const struct pool *pool, struct check *check)
+{
+  static const struct ft_transfer_side side = { "the learner's host", "the learner's" };
+
+  if (check->authorization)
+    check->proof = ft_transfer_prove(pool->socket, &side, check->authorization, check->peer,
+                                     &check->credential, &check->why);
+  else if (ft_transfer_sign(pool->socket, &check->credential.digest, &check->made, &check->why) < 0)
+    check->proof = FT_TRANSFER_UNKNOWN;
+}
+
 static void *check_credentials(void *data)
 {
   struct pool *pool = data;
@@ -121,8 +135,7 @@ static void *check_credentials(void *data)
     late = check->late;
     (void)pthread_mutex_unlock(&pool->lock);
     if (!late)
-      check->proof = ft_transfer_prove(pool->socket, check->authorization, &check->digest,
-                                       check->peer, &check->uid, &check->why);
+      ask_munged(pool, check);
     (void)pthread_mutex_lock(&pool->lock);
     list_append(&pool->done, check);
     (void)eventfd_write(pool->done_fd, 1);
@@ -175,12 +188,18 @@ static void arm_timer(struct ft_credentials *credentials)
 static void answer_check(struct ft_credentials *credentials, struct check *check,
                          enum ft_transfer_proof proof, const struct ft_error *why)
 {
+  struct ft_credentials_result result = { .proof = proof, .why = why };
+
   *(check->earlier ? &check->earlier->later : &credentials->oldest) = check->later;
   *(check->later ? &check->later->earlier : &credentials->newest) = check->earlier;
   credentials->waiting--;
-  if (proof == FT_TRANSFER_PROVED)
+  /* else a thread may be writing them */
+  if (proof == FT_TRANSFER_PROVED) {
     credentials->proved_at = ft_io_monotonic();
-  check->call(proof, check->uid, why, check->data);
+    result.credential = check->credential;
+    result.authorization = ft_buf_text(&check->made);
+  }
+  check->call(&result, check->data);
 }
 
 /* Answers the oldest check without its result, because of WHY. */
@@ -231,33 +250,13 @@ static void checks_are_late(void *data)
   arm_timer(credentials);
 }
 
-/* Makes a check. Returns NULL out of memory. */
-static struct check *new_check(const char *authorization, const struct ft_transfer_digest *digest,
-                               const char *peer)
-{
-  struct check *check = calloc(1, sizeof *check);
-
-  if (check && authorization && !(check->authorization = strdup(authorization))) {
-    free(check);
-    return NULL;
-  }
-  if (!check)
-    return NULL;
-  check->digest = *digest;
-  (void)ft_string_copy(peer, check->peer, sizeof check->peer);
-  return check;
-}
-
-int ft_credentials_check(struct ft_credentials *credentials, const char *authorization,
-                         const struct ft_transfer_digest *digest, const char *peer,
-                         ft_credentials_callback *call, void *data, struct ft_error *err)
+/* Queues CHECK, which it owns from then on. Returns as ft_credentials_check. */
+static int queue_check(struct ft_credentials *credentials, struct check *check,
+                       ft_credentials_callback *call, void *data, struct ft_error *err)
 {
   struct pool *pool = credentials->pool;
-  struct check *check = new_check(authorization, digest, peer);
   bool full;
 
-  if (!check)
-    return ft_error_set(err, "out of memory");
   check->call = call;
   check->data = data;
   check->due = ft_io_monotonic() + credentials->seconds;
@@ -281,6 +280,32 @@ int ft_credentials_check(struct ft_credentials *credentials, const char *authori
   if (!credentials->timer.armed)
     arm_timer(credentials);
   return 0;
+}
+
+int ft_credentials_check(struct ft_credentials *credentials, const char *authorization,
+                         const char *peer, ft_credentials_callback *call, void *data,
+                         struct ft_error *err)
+{
+  struct check *check = calloc(1, sizeof *check);
+
+  if (!check || !(check->authorization = strdup(authorization))) {
+    free(check);
+    return ft_error_set(err, "out of memory");
+  }
+  (void)ft_string_copy(peer, check->peer, sizeof check->peer);
+  return queue_check(credentials, check, call, data, err);
+}
+
+int ft_credentials_sign(struct ft_credentials *credentials, const struct ft_transfer_digest *digest,
+                        ft_credentials_callback *call, void *data, struct ft_error *err)
+{
+  struct check *check = calloc(1, sizeof *check);
+
+  if (!check)
+    return ft_error_set(err, "out of memory");
+  check->credential.digest = *digest;
+  ft_buf_init(&check->made, FT_LIMIT_PROC);
+  return queue_check(credentials, check, call, data, err);
 }
 
 size_t ft_credentials_waiting(const struct ft_credentials *credentials)

@@ -90,6 +90,7 @@ enum sacct_column {
   PARTITION_NAME,
   USER_ID,
   USER_NAME,
+  FULL_ID, /* of a task of an array "10_3", of a component "10+1" */
   SACCT_COLUMNS
 };
 
@@ -117,7 +118,8 @@ static void copy_sacct_text(struct ft_text text, char *out, size_t size)
 /* Parses the run in COLUMN into OUT. */
 static void parse_run(const struct ft_text column[SACCT_COLUMNS], ft_slurm_job *out)
 {
-  char state[64];
+  char state[64], full[64];
+  struct ft_sacct_id id;
   uint64_t number;
 
   *out = (ft_slurm_job){ 0 };
@@ -133,6 +135,13 @@ static void parse_run(const struct ft_text column[SACCT_COLUMNS], ft_slurm_job *
   copy_sacct_text(column[USER_NAME], out->user, sizeof out->user);
   copy_sacct_text(column[PARTITION_NAME], out->partition, sizeof out->partition);
   (void)ft_units_parse_seconds(column[SUSPENDED], &out->suspended_seconds);
+  copy_sacct_text(column[FULL_ID], full, sizeof full);
+  out->identified = ft_sacct_id(full, &id) && !id.pending;
+  if (out->identified) {
+    out->array_job_id = id.is_array ? id.job : 0;
+    out->array_task_id = id.array_task;
+    out->het_offset = id.het_offset;
+  }
   if (parse_whole_u64(column[LIMIT_MINUTES], UINT32_MAX, &number))
     out->time_limit_seconds = 60.0 * (double)number;
 }

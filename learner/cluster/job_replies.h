@@ -46,7 +46,7 @@ bool ft_job_reply_error(struct ft_text output, char *why, size_t size);
  * none that a user can choose. */
 #define FT_SACCT_OPTIONS "-nPXDa"
 #define FT_SACCT_COLUMNS                                                                           \
-  "--format=JobIDRaw,State,Submit,End,Suspended,TimelimitRaw,Partition,UID,User"
+  "--format=JobIDRaw,State,Submit,End,Suspended,TimelimitRaw,Partition,UID,User,JobID"
 
 /*
  * Reads the output of sacct, printed with TZ=UTC, about COUNT jobs. For each of JOB_ID that has

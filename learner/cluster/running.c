@@ -4,6 +4,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/random.h>
 
 #include "daemon/exchange.h"
 #include "daemon/run_reply.h"
@@ -59,7 +60,6 @@ struct ft_running_queries {
   struct agent *agent;
   size_t agents, room;
   struct question *list; /* the newest last */
-  uint64_t number;       /* of the newest question */
   double pause_end;      /* monotonic; no unprivileged query begins before */
   ft_observation one;
 };
@@ -189,7 +189,13 @@ static int begin_question(struct ft_running_queries *queries, struct ft_query *q
   q = query->data = calloc(1, sizeof *q);
   if (!q)
     return ft_error_set(err, "out of memory");
-  q->number = ++queries->number;
+  /* agents answer by it, so that none may guess it; and they may still answer questions of an
+     earlier process */
+  if (getrandom(&q->number, sizeof q->number, 0) != sizeof q->number || !q->number) {
+    free(q);
+    query->data = NULL;
+    return ft_error_set(err, "no random numbers");
+  }
   q->wanted = query->question->asked.run_query;
   q->wanted.has_uid = one_user;
   q->wanted.uid = uid;
@@ -341,8 +347,6 @@ struct ft_running_queries *ft_running_open(void (*ask)(void *data), void *data)
     return NULL;
   queries->ask = ask;
   queries->data = data;
-  /* differs from the numbers of an earlier process: agents may still answer its questions */
-  queries->number = (uint64_t)(1e6 * ft_io_now());
   return queries;
 }
 

@@ -98,6 +98,24 @@ struct job_times {
   double start, run;
 };
 
+/* Parses an ID that scontrol prints before the job's name. An array's tasks that have not started
+ * have one record for all, whose ArrayTaskId is no number: it identifies none. */
+static void parse_job_id_field(struct ft_text key, struct ft_text value, ft_slurm_job *out)
+{
+  uint64_t number = 0;
+  bool is_number = parse_whole_number(value, UINT32_MAX, &number);
+
+  if (ft_text_equals(key, "ArrayJobId"))
+    out->array_job_id = (uint32_t)number;
+  else if (ft_text_equals(key, "ArrayTaskId"))
+    out->array_task_id = (uint32_t)number;
+  else if (ft_text_equals(key, "HetJobOffset"))
+    out->het_offset = (uint32_t)number;
+  else
+    return;
+  out->identified = out->identified && is_number;
+}
+
 static void parse_job_field(struct ft_text key, struct ft_text value, ft_slurm_job *out,
                             struct job_times *times)
 {
@@ -135,13 +153,17 @@ static void parse_job_line(struct ft_text line, ft_slurm_job *out)
 {
   struct ft_text word, key;
   struct job_times times = { -1, -1 };
-  bool seen_user = false;
+  bool seen_name = false, seen_user = false;
 
+  out->identified = true;
   while (ft_text_word(&line, &word)) {
     if (!ft_text_until(&word, '=', &key))
       continue;
     if (ft_text_equals(key, "JobName"))
       parse_optional_name(word, out->name, sizeof out->name);
+    seen_name = seen_name || ft_text_equals(key, "JobName");
+    if (!seen_name)
+      parse_job_id_field(key, word, out);
     if (ft_text_equals(key, "UserId"))
       seen_user = true;
     /* paths and comments, which the user chose, follow */

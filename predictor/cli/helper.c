@@ -92,30 +92,79 @@ static size_t read_declared_apps(const struct asked *asked, ft_declared_app *app
 }
 
 /*
- * Waits until DEADLINE for one of this user's slots. A slot is the name of an abstract socket,
- * which the kernel gives to one process until the process ends. Returns false if all slots were
- * taken.
+ * A slot is the name of an abstract socket, which the kernel gives to one process until the process
+ * ends. Every user may take any name. A slot therefore listens: the kernel then tells who holds it.
+ */
+static socklen_t name_slot(unsigned i, struct sockaddr_un *name)
+{
+  int length;
+
+  *name = (struct sockaddr_un){ .sun_family = AF_UNIX };
+  length = snprintf(name->sun_path + 1, sizeof name->sun_path - 1, "foretell-helper/%u/%u",
+                    (unsigned)geteuid(), i);
+  return (socklen_t)(offsetof(struct sockaddr_un, sun_path) + 1 + (size_t)length);
+}
+
+/* Whether this process got slot I for FD, or failed otherwise than because the slot is taken. */
+static bool take_slot(int fd, unsigned i)
+{
+  struct sockaddr_un name;
+  socklen_t size = name_slot(i, &name);
+
+  if (bind(fd, (struct sockaddr *)&name, size) < 0)
+    return errno != EADDRINUSE;
+  (void)listen(fd, SOMAXCONN);
+  return true;
+}
+
+/* Whether slot I is held by a helper of this user. A helper always listens: what refuses a
+ * connection is none. */
+static bool is_own_slot(unsigned i)
+{
+  int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+  struct sockaddr_un name;
+  struct ucred holder = { 0 };
+  socklen_t size = name_slot(i, &name), room = sizeof holder;
+  bool own = fd >= 0 && connect(fd, (struct sockaddr *)&name, size) == 0 &&
+             getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &holder, &room) == 0 &&
+             holder.uid == geteuid();
+
+  if (fd >= 0)
+    close(fd);
+  return own;
+}
+
+static bool all_slots_are_own(void)
+{
+  unsigned i = 0;
+
+  while (i < SLOTS && is_own_slot(i))
+    i++;
+  return i == SLOTS;
+}
+
+/*
+ * Waits until DEADLINE for one of this user's slots. Returns false if this user's helpers held all
+ * of them. A slot that another user holds is one that none of them holds: it is no reason to wait.
+ * The owners are asked for twice only, because each question stays in the queue of a holder.
  */
 static bool acquire_slot(double deadline)
 {
   const struct timespec pause = { .tv_nsec = SLOT_NANOSECONDS };
-  struct sockaddr_un name = { .sun_family = AF_UNIX };
-  int fd = socket(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC, 0);
+  int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
 
-  for (unsigned i = 0;; i++) {
-    int length = snprintf(name.sun_path + 1, sizeof name.sun_path - 1, "foretell-helper/%u/%u",
-                          (unsigned)geteuid(), i % SLOTS);
-    socklen_t size = (socklen_t)(offsetof(struct sockaddr_un, sun_path) + 1 + (size_t)length);
-
-    /* other errors do not prevent an answer */
-    if (fd < 0 || bind(fd, (struct sockaddr *)&name, size) == 0 || errno != EADDRINUSE)
+  for (bool first = true, last; fd >= 0; first = false) {
+    last = ft_io_monotonic() >= deadline;
+    for (unsigned i = 0; i < SLOTS; i++)
+      if (take_slot(fd, i))
+        return true;
+    if ((first || last) && !all_slots_are_own())
       return true;
-    if (i % SLOTS != SLOTS - 1)
-      continue;
-    if (ft_io_monotonic() >= deadline)
+    if (last)
       return false;
     (void)nanosleep(&pause, NULL);
   }
+  return true; /* without sockets, as after other errors, there is an answer */
 }
 
 /* ---- the answer ---- */

@@ -168,7 +168,7 @@ static bool show_run(const ft_observation *o, void *data)
     printf("  ");
   }
   print_run_features(o);
-  printf("%s\n", o->peak_is_bound && !o->censored ? " (at least)" : "");
+  printf("%s\n", o->peak_is_bound && o->outcome == FT_OUTCOME_COMPLETED ? " (at least)" : "");
   return true;
 }
 

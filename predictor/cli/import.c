@@ -270,6 +270,14 @@ static void print_import_result(struct import_command *command, const struct ft_
     if (import->bad)
       printf(", %" PRIu64 " line%s skipped", import->bad, ft_plural(import->bad));
     printf("\n");
+    if (import->tasks_unknown)
+      printf("%s: without the columns NTasks and TRESUsageInTot, a step counts with its largest task "
+             "only\n",
+             import->name);
+    if (import->partial)
+      printf("%s: of %" PRIu64 " run%s only the largest of several tasks was measured (no "
+             "TRESUsageInTot): lower bounds, no estimate follows from them\n",
+             import->name, import->partial, ft_plural(import->partial));
     return;
   }
   file = json_object();
@@ -277,6 +285,7 @@ static void print_import_result(struct import_command *command, const struct ft_
   json_object_set_new(file, "runs", json_integer((json_int_t)stored));
   json_object_set_new(file, "forgotten", json_integer((json_int_t)command->batch.forgotten));
   json_object_set_new(file, "not_ended", json_integer((json_int_t)import->not_ended));
+  json_object_set_new(file, "partly_measured", json_integer((json_int_t)import->partial));
   json_object_set_new(file, "lines_passed_over", json_integer((json_int_t)import->bad));
   json_array_append_new(command->files, file);
 }

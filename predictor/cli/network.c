@@ -100,6 +100,7 @@ static int parse_network_params(struct work *w, struct ft_error *err)
   }
   if (w->input[0])
     w->run.sizes.input = w->input;
+  w->run.sizes.input_option = "--predict-params=input";
   return 0;
 }
 

@@ -39,6 +39,18 @@ static int print_option_help(const struct ft_option *options, const char *name, 
   return ft_flush(name);
 }
 
+/* Parses TEXT, a size as sbatch's --mem takes it: a whole number with or without K, M, G or T.
+ * Returns whether it is one. */
+static bool parse_slurm_size(struct ft_text text, uint64_t *bytes)
+{
+  struct ft_text rest = text;
+  uint64_t number;
+
+  return ft_text_u64(&rest, UINT64_MAX, &number) &&
+         (rest.at == rest.end || memchr("KMGTkmgt", *rest.at, 8)) &&
+         ft_units_parse_bytes(text, FT_MIB, bytes);
+}
+
 /* Parses TEXT into OPTION's target. Returns 0; -1 after an error message. */
 static int store_option_value(const struct ft_option *option, const char *text, const char *command)
 {
@@ -66,9 +78,9 @@ static int store_option_value(const struct ft_option *option, const char *text, 
     expected = "a whole number, 0 or more";
     break;
   default:
-    if (ft_units_parse_bytes(cursor, FT_MIB, option->target))
+    if (parse_slurm_size(cursor, option->target))
       return 0;
-    expected = "a size such as 4000M or 12G";
+    expected = "a whole number of MiB, or a size such as 4000M or 12G";
     break;
   }
   return ft_print_error(command, -1, "--%s=%s: expected %s", option->name, text, expected);

@@ -221,6 +221,7 @@ static int read_one_script(struct survey *s, const char *path, const struct ft_b
   const char *slash = strrchr(path, '/');
   struct ft_description what = { .user = s->user,
                                  .job_name = slash ? slash + 1 : path,
+                                 .script_name = path,
                                  .script = text->data,
                                  .script_length = text->length };
   const ft_request request = { .command = FT_COMMAND_SBATCH };
@@ -244,9 +245,9 @@ static int read_one_script(struct survey *s, const char *path, const struct ft_b
   s->reading.key.report = add_reported_program;
   s->reading.key.data = s;
   ft_script_read(&s->reading);
+  kind = classify_script(s);
   hide_secrets(s, &s->programs);
   hide_secrets(s, &s->unknown);
-  kind = classify_script(s);
   s->count[kind]++;
   print_script(s, path, kind);
   free(words);

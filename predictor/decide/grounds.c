@@ -411,7 +411,8 @@ static void explain_probabilities(struct grounds *g)
   if (p->p_limit < 0 && p->p_amount < 0)
     return;
   start_ground_line(g);
-  append_ground(g, "probability of running out of memory: ");
+  append_ground(g, "probability of running out of memory%s: ",
+                g->decided->input.request->array_tasks > 1 ? ", one task" : "");
   if (p->p_limit >= 0)
     append_ground(g, "%s with %s, %s", ft_message_percent(p->p_limit, percent),
                   ft_message_bytes((double)p->limit, text),

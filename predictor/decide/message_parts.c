@@ -14,7 +14,7 @@
  * median. Chosen by judgement. */
 #define VAGUE_RATIO 4
 
-const char *ft_message_count(unsigned runs, unsigned completed, unsigned recorded,
+const char *ft_message_count(unsigned runs, unsigned completed, unsigned recorded, bool partial,
                              char out[FT_MESSAGE_COUNT])
 {
   int used = snprintf(out, FT_MESSAGE_COUNT, "%u %srun%s", runs,
@@ -23,7 +23,8 @@ const char *ft_message_count(unsigned runs, unsigned completed, unsigned recorde
   if (recorded > runs)
     used += snprintf(out + used, FT_MESSAGE_COUNT - (size_t)used, " of %u", recorded);
   if (!completed)
-    (void)snprintf(out + used, FT_MESSAGE_COUNT - (size_t)used, ", none completed");
+    (void)snprintf(out + used, FT_MESSAGE_COUNT - (size_t)used,
+                   partial ? ", none with all tasks measured" : ", none completed");
   else if (completed < runs)
     (void)snprintf(out + used, FT_MESSAGE_COUNT - (size_t)used, ", %u completed", completed);
   return out;
@@ -69,7 +70,7 @@ const char *ft_message_facts(const struct ft_facts *f, const char *of, const cha
   (void)snprintf(out, size, "%s%s (%s)", first, second,
                  ft_message_count(comparable ? f->comparable_runs : f->runs,
                                   comparable ? f->comparable_completed : f->completed, f->runs,
-                                  count));
+                                  f->partial > 0, count));
   return out;
 }
 

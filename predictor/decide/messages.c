@@ -351,6 +351,15 @@ static bool would_fail(const struct message *m)
                                        f->comparable_completed ? 0 : f->comparable_killed_bytes);
 }
 
+/* Returns whether the only evidence is the largest task of runs with several: the need may be many
+ * times that. */
+static bool is_only_bound(const struct message *m)
+{
+  const struct ft_facts *f = m->q->facts;
+
+  return !m->sizing->has_estimate && f && f->partial && !f->completed;
+}
+
 /* Returns whether the message recommends the amount: it is above the limit, and enough with a
  * probability of at least 0.5. */
 static bool is_recommended(const struct ft_sizing *s)
@@ -362,7 +371,7 @@ static bool is_recommended(const struct ft_sizing *s)
 static void explain_low(struct message *m)
 {
   const struct ft_sizing *s = m->sizing;
-  bool recommended = is_recommended(s) || (s->capped && s->amount > s->limit);
+  bool recommended = (is_recommended(s) && !is_only_bound(m)) || (s->capped && s->amount > s->limit);
 
   append_reason(m, s->rule == FT_DECIDED_BY_LEAK);
   append_message_text(m, "; ");
@@ -472,7 +481,7 @@ static void explain_no_evidence(struct message *m)
     explain_site_prior(m);
   else if (f && f->runs)
     append_message_text(m, "%s: no recorded run shows what it needs (%s)", m->q->app,
-                        ft_message_count(f->runs, f->completed, f->runs, count));
+                        ft_message_count(f->runs, f->completed, f->runs, f->partial > 0, count));
   else
     append_message_text(m, "%s: no recorded run yet", m->q->app);
 }

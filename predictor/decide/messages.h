@@ -43,8 +43,9 @@ const char *ft_message_percent(double p, char out[FT_MESSAGE_PERCENT]);
 const char *ft_message_option(ft_mem_unit unit);
 
 /* Formats the number of RUNS, of which COMPLETED completed: "3 runs", "4 runs, 1 completed"; with
- * more RECORDED runs "1 comparable run of 4". */
-const char *ft_message_count(unsigned runs, unsigned completed, unsigned recorded,
+ * more RECORDED runs "1 comparable run of 4". PARTIAL: some completed without a measurement of all
+ * tasks. */
+const char *ft_message_count(unsigned runs, unsigned completed, unsigned recorded, bool partial,
                              char out[FT_MESSAGE_COUNT]);
 
 /*

@@ -54,30 +54,64 @@ static void merge_gres(ft_partition *into, const ft_partition *other,
   }
 }
 
+/* Returns whether REQUEST needs GPUs and PARTITION has none: Slurm starts the job in another. */
+static bool lacks_gpus(const ft_request *request, const ft_partition *partition)
+{
+  return request->gpus_per_node && partition->nodes_count && !partition->gres_count;
+}
+
+/* Default and maximum of a job's memory on a node, over several partitions. UINT64_MAX: unlimited.
+ * Each partition computes them from its own CPUs, GPUs and nodes, so a merged one cannot. */
+struct memory_range {
+  uint64_t min_default, max_default, max;
+};
+
+static uint64_t smaller_limit(uint64_t a, uint64_t b)
+{
+  return a < b ? a : b;
+}
+
+static uint64_t larger_limit(uint64_t a, uint64_t b)
+{
+  return a > b ? a : b;
+}
+
 /* Returns BYTES, a limit; UINT64_MAX if BYTES is 0, which means no limit. */
 static uint64_t unlimited_if_zero(uint64_t bytes)
 {
   return bytes ? bytes : UINT64_MAX;
 }
 
-/* Merges OTHER into INTO: the larger default and the larger maximum for REQUEST, and all nodes. */
-static void merge_partition(const ft_site *site, const ft_request *request, ft_partition *into,
-                            const ft_partition *other)
+static struct memory_range partition_memory(const ft_site *site, const ft_request *request,
+                                            const ft_partition *partition)
 {
-  bool consumable = site->memory_is_consumable;
+  uint64_t bytes =
+      unlimited_if_zero(ft_sizing_default(request, partition, site->memory_is_consumable));
 
-  if (unlimited_if_zero(ft_sizing_default(request, other, consumable)) >
-      unlimited_if_zero(ft_sizing_default(request, into, consumable))) {
-    into->def_mem_bytes = other->def_mem_bytes;
-    into->def_per_cpu = other->def_per_cpu;
-    into->cpu_unit = other->cpu_unit;
-  }
-  if (unlimited_if_zero(ft_sizing_partition_max(request, other)) >
-      unlimited_if_zero(ft_sizing_partition_max(request, into))) {
-    into->max_mem_bytes = other->max_mem_bytes;
-    into->max_per_cpu = other->max_per_cpu;
-  }
+  return (struct memory_range){ bytes, bytes,
+                                unlimited_if_zero(ft_sizing_partition_max(request, partition)) };
+}
+
+/* Sets default and maximum of PARTITION. */
+static void set_memory(ft_partition *partition, const struct memory_range *memory)
+{
+  partition->def_mem_bytes = memory->max_default < UINT64_MAX ? memory->max_default : 0;
+  partition->max_mem_bytes = memory->max < UINT64_MAX ? memory->max : 0;
+  partition->def_mem_per_gpu_bytes = 0;
+  partition->def_per_cpu = partition->max_per_cpu = false;
+}
+
+/* Merges OTHER into INTO: all nodes, and of a job's CPUs the fewest that it has on a node. */
+static void merge_partition(ft_partition *into, const ft_partition *other)
+{
   into->exclusive &= other->exclusive;
+  into->one_task_per_core &= other->one_task_per_core;
+  if (other->max_cpus && (!into->max_cpus || other->max_cpus < into->max_cpus))
+    into->max_cpus = other->max_cpus;
+  if (other->def_cpus_per_gpu < into->def_cpus_per_gpu)
+    into->def_cpus_per_gpu = other->def_cpus_per_gpu;
+  if (other->cpu_unit < into->cpu_unit)
+    into->cpu_unit = other->cpu_unit;
   merge_nodes(into, other);
 }
 
@@ -86,8 +120,7 @@ int ft_decide_partition(int state_fd, const ft_site *site, const ft_request *req
                         struct ft_error *err)
 {
   struct ft_text list = ft_text_from(request->partition), name;
-  bool consumable = site->memory_is_consumable;
-  uint64_t smallest, largest;
+  struct memory_range memory, added;
   ft_partition *other;
   char copy[64];
 
@@ -101,30 +134,39 @@ int ft_decide_partition(int state_fd, const ft_site *site, const ft_request *req
   other = malloc(sizeof *other);
   if (!other)
     return ft_error_set(err, "out of memory");
-  (void)ft_string_copy(request->partition, out->name, sizeof out->name);
   (void)ft_text_copy(name, merged->min_default_partition, sizeof merged->min_default_partition);
-  smallest = largest = unlimited_if_zero(ft_sizing_default(request, out, consumable));
+  memory = partition_memory(site, request, out);
   while (ft_text_until(&list, ',', &name)) {
-    uint64_t bytes;
+    bool first = lacks_gpus(request, out);
 
     if (!ft_text_left(&name) || !ft_text_copy(name, copy, sizeof copy) ||
         ft_text_lists(ft_text_of(request->partition, (size_t)(name.at - request->partition)),
                       copy) ||
         ft_state_read_partition(state_fd, site, copy, other, NULL) < 0)
       continue;
-    bytes = unlimited_if_zero(ft_sizing_default(request, other, consumable));
-    if (bytes < smallest) {
-      smallest = bytes;
+    merged->count++;
+    if (lacks_gpus(request, other))
+      continue;
+    added = partition_memory(site, request, other);
+    if (first || added.min_default < memory.min_default)
       (void)ft_string_copy(copy, merged->min_default_partition,
                            sizeof merged->min_default_partition);
+    if (first) {
+      *out = *other;
+      memory = added;
+      continue;
     }
-    largest = bytes > largest ? bytes : largest;
-    merge_partition(site, request, out, other);
+    memory.min_default = smaller_limit(memory.min_default, added.min_default);
+    memory.max_default = larger_limit(memory.max_default, added.max_default);
+    memory.max = larger_limit(memory.max, added.max);
+    merge_partition(out, other);
     merge_gres(out, other, merged);
-    merged->count++;
   }
-  if (smallest < largest)
-    merged->min_default_bytes = smallest;
+  if (memory.min_default < memory.max_default)
+    merged->min_default_bytes = memory.min_default;
+  if (merged->count > 1)
+    set_memory(out, &memory);
+  (void)ft_string_copy(request->partition, out->name, sizeof out->name);
   free(other);
   return 0;
 }

@@ -55,6 +55,9 @@ double ft_estimate_exceeds(const struct ft_estimate *estimate, double value)
   if (value <= 0)
     return 1;
   i = find_segment(estimate->quantile, value);
+  /* of equal quantiles the last counts */
+  while (i < FT_ESTIMATE_LEVELS - 2 && estimate->quantile[i + 2] <= value)
+    i++;
   low = log(estimate->quantile[i]);
   high = log(estimate->quantile[i + 1]);
   at = log(value);

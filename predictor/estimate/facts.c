@@ -149,6 +149,7 @@ void ft_facts_collect(const ft_model *model, const float *x, size_t count, struc
     out->bound_bytes = fmax(out->bound_bytes, incomplete_run_bound(kind, bytes));
     if (kind == FT_FACT_COMPLETED)
       out->peak_bytes = fmax(out->peak_bytes, bytes);
+    out->partial += kind == FT_FACT_PARTIAL;
     later -= comparable[i] && kind == FT_FACT_COMPLETED;
     if (comparable[i])
       add_comparable_run(out, kind, bytes, later >= OUTLIVED);

@@ -34,6 +34,7 @@ struct ft_facts {
   unsigned runs, completed;
   double peak_bytes;  /* largest peak of a completed run; 0: none completed */
   double bound_bytes; /* largest bound of an incomplete run; 0: none */
+  unsigned partial;   /* runs that completed, but of which only the largest task was measured */
   bool borrowed;      /* all runs are of other variants (estimate/variant.h) */
   bool unexplained; /* a column explains the memory, and the point prediction does not use it yet */
   bool less;        /* no run is comparable: all have larger values in every number that differs */

@@ -32,6 +32,15 @@ bool ft_model_lookup_evaluate(const ft_model *model, const ft_submission *s,
                             &out->alone.allocation_bytes, &why) == 0;
 }
 
+/* Evaluates out->model as ft_model_lookup_evaluate, for all selected tasks: an earlier model may
+ * have needed only the first. */
+static bool evaluate_all_tasks(const ft_submission *s, const ft_policy *policy,
+                               struct ft_model_lookup *out, struct ft_facts *facts)
+{
+  out->tasks.count = out->selected;
+  return ft_model_lookup_evaluate(&out->model, s, policy, out, facts);
+}
+
 /* Reads the model of APP, of user UID or else the pooled one, and evaluates it. Returns 1; 0 if
  * there is no model or estimate; -1 and fills ERR if the model cannot be read. */
 static int read_and_evaluate(int state_fd, uint32_t uid, const char *app, const ft_submission *s,
@@ -40,7 +49,7 @@ static int read_and_evaluate(int state_fd, uint32_t uid, const char *app, const 
 {
   if (ft_state_read_evaluator(state_fd, uid, app, &out->model, err) < 0)
     return errno == ENOENT ? 0 : -1;
-  return ft_model_lookup_evaluate(&out->model, s, policy, out, facts);
+  return evaluate_all_tasks(s, policy, out, facts);
 }
 
 /* As read_and_evaluate, for the app of S or, if there is no run of it, for its former names. */
@@ -56,22 +65,22 @@ static int find_own_model(int state_fd, uint32_t uid, const ft_submission *s,
 }
 
 /* Evaluates the pooled model of the app or, for an app without a name of its own, the model of the
- * runs imported for the job's name. Returns false without an estimate. */
+ * runs imported for the job's name, and fills FACTS. Returns false without an estimate. */
 static bool find_shared_model(int state_fd, uint32_t uid, const char *(*user)(void *), void *data,
                               const ft_submission *s, const ft_policy *policy,
-                              struct ft_model_lookup *out)
+                              struct ft_model_lookup *out, struct ft_facts *facts)
 {
   char app[sizeof s->app];
-  struct ft_facts facts;
   struct ft_error why;
 
+  *facts = (struct ft_facts){ .runs = 0 };
   if (!s->default_app)
     return ft_state_read_shared(state_fd, s->app, &out->model, &why) == 0 &&
-           ft_model_lookup_evaluate(&out->model, s, policy, out, &facts);
+           evaluate_all_tasks(s, policy, out, facts);
   if (!s->job_name[0] || ft_string_listed(generic_names, s->job_name))
     return false;
   ft_state_imported_app(user(data), uid, s->job_name, app);
-  return read_and_evaluate(state_fd, uid, app, s, policy, out, &facts, &why) > 0;
+  return read_and_evaluate(state_fd, uid, app, s, policy, out, facts, &why) > 0;
 }
 
 /* Sets OUT's estimate to that of similar apps or, if the app has no run either, to the site-wide
@@ -80,7 +89,8 @@ static void estimate_from_others(int state_fd, uint32_t uid, const ft_submission
                                  struct ft_model_lookup *out)
 {
   out->own = out->estimate && out->estimate->runs ? out->estimate : NULL;
-  out->similar = ft_similar_apps_estimate(state_fd, uid, s, out->own, &out->model, &out->others);
+  out->similar = ft_similar_apps_estimate(state_fd, uid, s, out->tasks.index, out->selected,
+                                          out->own, &out->model, &out->others);
   if (!out->similar && !out->own)
     out->site_prior_apps = ft_similar_apps_estimate_all(state_fd, &out->others);
   if (out->similar || out->site_prior_apps)
@@ -93,12 +103,14 @@ int ft_model_lookup_read(int state_fd, uint32_t uid, const char *(*user)(void *d
 {
   const struct ft_estimate *own_estimate;
   double own_peak = 0;
+  struct ft_facts shared;
   unsigned runs = 0;
   int own;
 
   out->imported = out->pooled = false;
   out->similar = out->site_prior_apps = 0;
   out->own = NULL;
+  out->selected = out->tasks.count;
   out->facts = (struct ft_facts){ .runs = 0 };
   own = find_own_model(state_fd, uid, s, policy, out, err);
   if (own < 0)
@@ -116,13 +128,16 @@ int ft_model_lookup_read(int state_fd, uint32_t uid, const char *(*user)(void *d
   }
   own_estimate = own ? out->estimate : NULL;
   out->estimate = NULL;
-  if (find_shared_model(state_fd, uid, user, data, s, policy, out) &&
+  if (find_shared_model(state_fd, uid, user, data, s, policy, out, &shared) &&
       out->estimate->runs >= policy->min_runs &&
       own_peak <= ft_estimate_quantile(out->estimate, 0.95)) {
     out->imported = s->default_app;
     out->pooled = !s->default_app;
     return 0;
   }
+  /* imported runs may show a bound, but no estimate */
+  if (!out->facts.runs && shared.partial)
+    out->facts = shared;
   /* back to the app's own model; out->model was overwritten if the other one was evaluated */
   if (!out->estimate)
     out->estimate = own_estimate;

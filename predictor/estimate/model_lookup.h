@@ -12,6 +12,7 @@
 struct ft_model_lookup {
   ft_model model;                     /* scratch memory for the models that are read */
   struct ft_array_estimates tasks;    /* tasks of a job array; count 0: no array */
+  size_t selected;                    /* number of indices that the caller set in `tasks` */
   struct ft_estimate alone;           /* estimate of a job that is no array, from `model` */
   struct ft_estimate others;          /* estimate from similar apps or the site-wide prior */
   const struct ft_estimate *estimate; /* the estimate to use: &alone, &others (for every task), or

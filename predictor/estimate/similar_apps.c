@@ -13,6 +13,7 @@
 enum {
   LEVELS = FT_ESTIMATE_LEVELS,
   MIDDLE = 5,  /* index of the median in ft_estimate_levels */
+  HIGH = 8,    /* of the 95 % quantile */
   MIN_RUNS = 3 /* minimum of completed runs of a similar app; chosen by judgement */
 };
 
@@ -23,6 +24,9 @@ enum {
 #define BETWEEN_APPS 2
 /* Weight of one own run, in similar apps. Chosen by judgement. */
 #define OWN_WEIGHT 2.0
+/* Maximum of the 95 % quantile, as the log of a multiple of the largest peak in the evidence: two
+ * prior standard deviations between apps, a factor of 4. Chosen by judgement. */
+#define BEYOND 1.4
 /* Standard deviation of log(peak) within an app: minimum, and value if the site has no estimate.
  * Chosen by judgement. */
 #define WITHIN 0.1
@@ -34,6 +38,14 @@ struct pool {
   double distance[LEVELS];      /* of w (log quantile - m) */
   double max_bytes;             /* largest peak */
 };
+
+/* Limits the quantiles of E to the largest peak: what an app extrapolates beyond its own runs is no
+ * evidence about another app. */
+static void limit_to_peak(struct ft_estimate *e)
+{
+  for (int i = 0; i < LEVELS; i++)
+    e->quantile[i] = fmin(e->quantile[i], e->max_bytes);
+}
 
 /* Adds the app with the estimate E to POOL. */
 static void add_to_pool(struct pool *pool, const struct ft_estimate *e, double weight)
@@ -61,20 +73,53 @@ static int find_newest_app(const ft_similar_apps *similar, const char *except, c
   return best;
 }
 
+/* The submission for which similar apps are evaluated. */
+struct target {
+  const ft_submission *submission;
+  const uint32_t *index; /* of tasks of a job array */
+  size_t count;          /* of these; 0: no array */
+};
+
+/* Estimates the peak of TARGET by MODEL; of a job array, that of the task with the largest 95 %
+ * quantile. Returns false without an estimate. */
+static bool estimate_target(const ft_model *model, const struct target *target,
+                            struct ft_estimate *out)
+{
+  const ft_submission *s = target->submission;
+  enum { LIMIT = sizeof s->features / sizeof *s->features };
+  ft_feature features[LIMIT];
+  struct ft_estimate e;
+
+  for (size_t i = 0; i < (target->count ? target->count : 1); i++) {
+    pb_size_t count = s->features_count;
+
+    memcpy(features, s->features, count * sizeof *features);
+    if (target->count)
+      ft_features_of_task(features, &count, LIMIT, s->task_values, s->task_values_count,
+                          &target->index[i]);
+    if (ft_estimate_memory(model, features, count, &e, NULL) < 0)
+      return false;
+    if (!i || e.quantile[HIGH] > out->quantile[HIGH])
+      *out = e;
+  }
+  return true;
+}
+
 /* Adds the FT_SIMILAR_APPS_MAX most recently updated apps of SIMILAR to POOL. */
-static void gather_similar_apps(int state_fd, uint32_t uid, const ft_submission *s,
+static void gather_similar_apps(int state_fd, uint32_t uid, const struct target *target,
                                 const ft_similar_apps *similar, ft_model *model, struct pool *pool)
 {
   bool done[sizeof similar->apps / sizeof *similar->apps] = { false };
   struct ft_estimate e;
   int i;
 
-  while (pool->apps < FT_SIMILAR_APPS_MAX && (i = find_newest_app(similar, s->app, done)) >= 0) {
+  while (pool->apps < FT_SIMILAR_APPS_MAX &&
+         (i = find_newest_app(similar, target->submission->app, done)) >= 0) {
     done[i] = true;
     if (ft_state_read_evaluator(state_fd, uid, similar->apps[i].app, model, NULL) < 0 ||
-        model->uid != uid || model->completed < MIN_RUNS ||
-        ft_estimate_memory(model, s->features, s->features_count, &e, NULL) < 0)
+        model->uid != uid || model->completed < MIN_RUNS || !estimate_target(model, target, &e))
       continue;
+    limit_to_peak(&e);
     add_to_pool(pool, &e, 1);
     pool->apps++;
   }
@@ -92,6 +137,7 @@ static double within_app_deviation(int state_fd)
 
 /* Fills OUT with the distribution of a new app's peak from POOL, whose sum of weights is above 0:
  * the mean of the medians, with the quantile distances within and between apps added in quadrature.
+ * Distances above are shortened in proportion if the 95 % quantile exceeds its maximum (BEYOND).
  * WITHIN: minimum standard deviation of log(peak) within an app. OWN: number of own runs. */
 static void mix_pool(const struct pool *pool, double within, unsigned own, struct ft_estimate *out)
 {
@@ -101,6 +147,8 @@ static void mix_pool(const struct pool *pool, double within, unsigned own, struc
                             (BETWEEN_APPS + fmax(pool->weights - 1, 0)) * (1 + 1 / pool->weights);
   unsigned degrees = BETWEEN_APPS + (unsigned)pool->weights;
 
+  double distance[LEVELS], farthest = fmax(log(pool->max_bytes) + BEYOND - middle, 0), shortened;
+
   *out = (struct ft_estimate){ .runs = own, .max_bytes = pool->max_bytes };
   (void)ft_string_copy("similar apps", out->method, sizeof out->method);
   for (int i = 0; i < LEVELS; i++) {
@@ -108,17 +156,21 @@ static void mix_pool(const struct pool *pool, double within, unsigned own, struc
     double inner =
         fmax(fabs(pool->distance[i] / pool->weights), within * fabs(ft_estimate_scores[i]));
     double outer = sqrt(between_variance) * ft_student_quantile(level, degrees);
-    double distance = i == MIDDLE ? 0 : side * hypot(inner, outer);
 
-    out->quantile[i] = exp(fmin(fmax(middle + distance, 0), 50 * M_LN2));
+    distance[i] = i == MIDDLE ? 0 : side * hypot(inner, outer);
   }
+  shortened = fmin(farthest / distance[HIGH], 1);
+  for (int i = 0; i < LEVELS; i++)
+    out->quantile[i] =
+        exp(fmin(fmax(middle + distance[i] * (i > MIDDLE ? shortened : 1), 0), 50 * M_LN2));
 }
 
 unsigned ft_similar_apps_estimate(int state_fd, uint32_t uid, const ft_submission *s,
+                                  const uint32_t *index, size_t count,
                                   const struct ft_estimate *own, ft_model *model,
                                   struct ft_estimate *out)
 {
-  const char *const text[FT_SIMILARITIES] = { s->job_name, s->program };
+  const struct target target = { s, index, count };
   struct pool pool = { 0 };
   struct ft_estimate mixed;
   char similarity_key[80];
@@ -126,9 +178,9 @@ unsigned ft_similar_apps_estimate(int state_fd, uint32_t uid, const ft_submissio
   ft_similar_apps similar;
 
   for (unsigned k = 0; k < FT_SIMILARITIES && !pool.apps; k++)
-    if (ft_state_similarity((enum ft_similarity)k, text[k], similarity_key) &&
+    if (ft_state_similarity((enum ft_similarity)k, s->job_name, s->program, similarity_key) &&
         ft_state_read_similar_apps(state_fd, uid, similarity_key, &similar, NULL) == 0)
-      gather_similar_apps(state_fd, uid, s, &similar, model, &pool);
+      gather_similar_apps(state_fd, uid, &target, &similar, model, &pool);
   if (!pool.apps)
     return 0;
   within = within_app_deviation(state_fd);

@@ -6,7 +6,8 @@
  * pass continues.
  *
  * The age of a run counts from its end or, if later (an import), from its first insertion. A pass
- * also removes old rejections (rejections.h).
+ * also removes old rejections (rejections.h), and tombstones (forget.h) of requests that are as
+ * old.
  */
 #ifndef FT_HISTORY_EXPIRE_H
 #define FT_HISTORY_EXPIRE_H
@@ -20,7 +21,7 @@ struct ft_expiry {
   uint64_t max_apps;      /* set by the caller, per user; 0: no limit */
   uint64_t runs, apps;    /* removed so far in this pass */
   double before;          /* runs older than this UTC time are removed; 0: none */
-  double rejected_before; /* rejections of days before this UTC time are removed; 0: none */
+  double rejected_before; /* likewise rejections and requests to forget; 0: none */
   int64_t uid;            /* users up to this uid are checked for max_apps; -1: none */
 };
 

@@ -8,8 +8,8 @@
  * all fields of the tombstone match, and the run is older than the request. The age of a run counts
  * from its start (from its end or submission if only that is known). For a tombstone with a job the
  * age counts from the job's submission. Later runs of the same app, or of a reused job ID, are
- * therefore accepted. A run without any known time is covered. For `before`, a run without an end
- * time counts as ended at its insertion.
+ * therefore accepted. A tombstone expires with max_age after the request. A run without any known
+ * time is covered. For `before`, a run without an end time counts as ended at its insertion.
  *
  * - The tombstone of an app also covers former names of the app.
  * - Each run removed by its app's name gets a tombstone of its own, because an import of the same
@@ -67,6 +67,9 @@ struct ft_forget_pass {
  */
 int ft_store_forget_begin(struct ft_store *store, const ft_forget *what, double now,
                           struct ft_forget_pass *pass, struct ft_error *err);
+
+/* Returns 1 if a run of UID's job, or job array, JOB_ID is stored, else 0; -1 and ERR. */
+int ft_store_has_job(struct ft_store *store, uint32_t job_id, uint32_t uid, struct ft_error *err);
 
 /* Sets PASS to the start of an unfinished pass. Returns 1; 0: there is none; -1 on error, fills
  * ERR.

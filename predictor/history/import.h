@@ -43,6 +43,8 @@ struct ft_import {
   uint64_t runs;      /* passed to put */
   uint64_t not_ended; /* jobs that have not ended, or never started */
   uint64_t bad;       /* skipped lines */
+  bool tasks_unknown; /* no column shows how many tasks a step had, or their sum */
+  uint64_t partial;   /* runs of which only the largest of several tasks was measured */
 };
 
 /*
@@ -52,7 +54,8 @@ struct ft_import {
  *
  * Peak memory is the sum of RSS over concurrent steps. The RSS of a step is the larger of MaxRSS
  * (its largest task) and mem of TRESUsageInTot (the sum of its tasks' peaks, sacct(1)). Without the
- * latter, or on several nodes, the peak is a lower bound.
+ * latter, or on several nodes, the peak is a lower bound. The run is censored if its other tasks may
+ * have added more than a quarter.
  *
  * Returns 0; -1 on error and fills ERR with file, line, column and the expected form.
  */

@@ -425,7 +425,7 @@ static void read_feature(const struct reader *r, size_t i, ft_observation *o)
   char category[64];
   double number;
 
-  if (text.at == text.end)
+  if (text.at == text.end || ft_secret_argument(r->column[i].name, r->csv.field[i], NULL))
     return;
   if (ft_text_is_double(text, &number)) {
     (void)ft_feature_number(o->submission.features, &o->submission.features_count, MAX_FEATURES,
@@ -434,8 +434,6 @@ static void read_feature(const struct reader *r, size_t i, ft_observation *o)
   }
   (void)ft_text_copy(text, category, sizeof category);
   ft_utf8_make_printable(category);
-  if (ft_secret_value(category))
-    return;
   (void)ft_feature_category(o->submission.features, &o->submission.features_count, MAX_FEATURES,
                             r->column[i].name, category);
 }
@@ -460,7 +458,7 @@ static int complete_run(const struct reader *r, ft_observation *o, struct ft_err
 
   if (import->app)
     (void)ft_string_copy(import->app, o->submission.app, sizeof o->submission.app);
-  if (ft_secret_value(o->submission.job_name))
+  if (ft_secret_label(o->submission.job_name))
     (void)ft_string_copy(FT_SECRET_JOB_NAME, o->submission.job_name, sizeof o->submission.job_name);
   if (!o->submission.app[0])
     return ft_error_set(err, "%s: line %" PRIu64 ": expected an app", import->name, r->csv.line);
@@ -479,7 +477,7 @@ static int complete_run(const struct reader *r, ft_observation *o, struct ft_err
   /* without a column for the outcome, runs with exit code 0 have completed */
   if (o->outcome == FT_OUTCOME_UNKNOWN && !has_column(r, "outcome"))
     o->outcome = o->exit_code ? FT_OUTCOME_FAILED : FT_OUTCOME_COMPLETED;
-  o->censored = o->outcome != FT_OUTCOME_COMPLETED;
+  o->censored = o->censored || o->outcome != FT_OUTCOME_COMPLETED;
   if (!has_column(r, "source"))
     o->source = FT_SOURCE_TRACE;
   o->schema = FT_SCHEMA;

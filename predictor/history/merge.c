@@ -41,6 +41,12 @@ void ft_observation_copy_unstored(ft_submission *to, const ft_submission *from)
   to->interactive = from->interactive;
 }
 
+/* Returns whether O completed, but only the largest of its tasks was measured. */
+static bool is_partial(const ft_observation *o)
+{
+  return o->censored && o->outcome == FT_OUTCOME_COMPLETED;
+}
+
 static void merge_outcome(ft_observation *old, const ft_observation *newer)
 {
   bool killed_for_memory =
@@ -66,6 +72,7 @@ void ft_observation_merge(ft_observation *old, const ft_observation *newer)
 {
   bool preferred = source_rank(newer->source) >= source_rank(old->source);
   bool measures = has_peak(newer) && (preferred || !has_peak(old));
+  bool partial = is_partial(measures ? newer : old);
 
   for (size_t i = 0; i < ft_field_count; i++) {
     const struct ft_field *field = &ft_fields[i];
@@ -94,6 +101,7 @@ void ft_observation_merge(ft_observation *old, const ft_observation *newer)
   if (newer->submission.schema && preferred)
     ft_observation_copy_unstored(&old->submission, &newer->submission);
   merge_outcome(old, newer);
+  old->censored = old->censored || partial;
 }
 
 /* ---- nodes of a run ---- */
@@ -242,6 +250,7 @@ static int outcome_rank(ft_outcome outcome)
 static void add_outcome(ft_observation *run, const ft_observation *node)
 {
   int before = outcome_rank(run->outcome), rank = outcome_rank(node->outcome);
+  bool partial = is_partial(run);
 
   if (rank > before) {
     run->outcome = node->outcome;
@@ -256,6 +265,7 @@ static void add_outcome(ft_observation *run, const ft_observation *node)
   }
   run->censored = run->outcome != FT_OUTCOME_UNKNOWN ? run->outcome != FT_OUTCOME_COMPLETED
                                                      : run->censored || node->censored;
+  run->censored = run->censored || partial;
 }
 
 void ft_observation_add_node(ft_observation *run, const ft_observation *node)
@@ -271,7 +281,11 @@ void ft_observation_add_node(ft_observation *run, const ft_observation *node)
   if (node->allocated_nodes > run->allocated_nodes)
     run->allocated_nodes = node->allocated_nodes;
   if (node->has_command_ran) {
-    run->command_ran = run->command_ran || node->command_ran;
+    const char *app = run->submission.app;
+
+    /* after a rename two records may name two apps; the command is that of one */
+    run->command_ran = (run->command_ran || node->command_ran) &&
+                       (!app[0] || strcmp(app, node->submission.app) == 0);
     run->has_command_ran = true;
   }
   run->recorded_nodes = (run->recorded_nodes ? run->recorded_nodes : 1) + 1;

@@ -15,8 +15,8 @@
  * - Start, end and run time are copied from NEWER, whatever its source.
  * - An unknown outcome replaces nothing. Failed or cancelled does not replace out_of_memory: Slurm
  *   reports them for a job that its OverMemoryKill ended.
- * - A run with a known outcome is censored unless it completed.
- * The fields `source` and peak_is_bound describe the record that the peak comes from.
+ * - A run with a known outcome is censored unless it completed and all of its tasks were measured.
+ * The fields `source`, peak_is_bound and `censored` of a completed run describe the record that the peak comes from.
  */
 void ft_observation_merge(ft_observation *old, const ft_observation *newer);
 

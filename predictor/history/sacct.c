@@ -16,6 +16,12 @@
 #include "predictor/record/secret.h"
 #include "predictor/record/state_files.h"
 
+/* Fraction of a run's peak that tasks without a measurement may add at most, so that the peak is
+ * still an estimate of what the run needs: the ratio at which runs are comparable
+ * (estimate/facts.h).
+ */
+#define UNMEASURED 0.25
+
 /* Features of an observation (foretell.options: ft_submission.features). */
 enum { MAX_FEATURES = 24 };
 
@@ -77,6 +83,7 @@ struct job {
   bool has_total, has_sampled; /* some step has TRESUsageInTot; some has not */
   bool maybe_incomplete;       /* an unreadable line may have been one of its steps */
   bool job_line_only;          /* the only step is the job's own line */
+  double unmeasured;           /* bytes that tasks without a measurement may have added, at most */
   struct ft_step_overlap steps;
 };
 
@@ -118,6 +125,7 @@ static int read_sacct_header(struct reader *r, struct ft_error *err)
         r->at[c] = (int)i;
   }
   r->header_count = r->csv.count;
+  r->import->tasks_unknown = r->at[TASKS] < 0 && r->at[IN_TOTAL] < 0;
   if (r->at[JOB_ID] < 0 || r->at[STATE] < 0)
     return ft_error_set(err, "%s: line %" PRIu64 ": expected a header of sacct -P with %s",
                         r->import->name, r->csv.line, r->at[JOB_ID] < 0 ? "JobID" : "State");
@@ -298,7 +306,7 @@ static int read_exit_codes(struct reader *r, struct ft_error *err)
 static int read_line_peak(struct reader *r, double *bytes, struct ft_error *err)
 {
   uint64_t largest = 0, total = 0, nodes = 0;
-  uint32_t line_nodes = 0;
+  uint32_t line_nodes = 0, tasks = 0;
   bool any = *column_text(r, MAX_RSS) != '\0';
   int found;
 
@@ -313,11 +321,13 @@ static int read_line_peak(struct reader *r, double *bytes, struct ft_error *err)
   found = ft_sacct_tres(column_text(r, IN_TOTAL), "mem", &total);
   if (found < 0)
     return column_error(r, IN_TOTAL, "expected a list such as cpu=00:00:01,mem=4016K", err);
-  if (read_u32(r, NODES, &line_nodes, err) < 0)
+  if (read_u32(r, NODES, &line_nodes, err) < 0 || read_u32(r, TASKS, &tasks, err) < 0)
     return -1;
   if (!any && !found)
     return 0;
   nodes = line_nodes ? line_nodes : r->job.nodes;
+  if (!found && tasks > nodes)
+    r->job.unmeasured += (double)largest * ((double)tasks / (double)nodes - 1);
   if ((double)largest > r->job.largest && *column_text(r, MAX_RSS_NODE))
     copy_text(r, MAX_RSS_NODE, r->job.o.node, sizeof r->job.o.node);
   r->job.largest = fmax(r->job.largest, (double)largest);
@@ -391,6 +401,7 @@ static int finish_job(struct reader *r, struct ft_error *err)
   struct ft_import *import = r->import;
   struct job *job = &r->job;
   ft_observation *o = &job->o;
+  bool partial;
 
   if (!job->open || job->skip_steps)
     return 0;
@@ -404,7 +415,9 @@ static int finish_job(struct reader *r, struct ft_error *err)
     o->peak_is_bound = job->has_sampled || job->maybe_incomplete || job->nodes > 1 ||
                        (job->steps.untimed && job->steps.count > 1);
   }
-  o->censored = o->outcome != FT_OUTCOME_COMPLETED;
+  partial = o->has_rss_bytes && job->unmeasured > UNMEASURED * (double)o->rss_bytes;
+  import->partial += partial;
+  o->censored = o->outcome != FT_OUTCOME_COMPLETED || partial;
   (void)ft_feature_number(o->submission.features, &o->submission.features_count, MAX_FEATURES,
                           "nodes", job->nodes);
   if (o->submission.request.tasks)
@@ -456,7 +469,7 @@ static int read_job_line(struct reader *r, const struct ft_sacct_id *id, struct 
   copy_text(r, ACCOUNT, o->account, sizeof o->account);
   copy_text(r, PARTITION, o->partition, sizeof o->partition);
   copy_text(r, JOB_NAME, o->submission.job_name, sizeof o->submission.job_name);
-  if (ft_secret_value(o->submission.job_name))
+  if (ft_secret_label(o->submission.job_name))
     (void)ft_string_copy(FT_SECRET_JOB_NAME, o->submission.job_name, sizeof o->submission.job_name);
   set_imported_app(r->import, o);
   if (*column_text(r, NODE_LIST) &&

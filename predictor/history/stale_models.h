@@ -24,6 +24,10 @@ int ft_store_mark_stale(struct ft_store *store, uint32_t uid, const char *app, i
 int ft_store_mark_stale_after(struct ft_store *store, uint32_t uid, const char *app, int64_t after,
                               int64_t *number, struct ft_error *err);
 
+/* Sets NUMBER to the largest number that a mark has had, 0: none. Only an older copy of the store
+ * has a smaller one. Returns 0; -1 on error and fills ERR. */
+int ft_store_last_mark(struct ft_store *store, int64_t *number, struct ft_error *err);
+
 struct ft_stale_model {
   int64_t number; /* above 0 */
   char app[128];

@@ -56,8 +56,9 @@ int ft_store_release_waiting(struct ft_store *store, double now, struct ft_error
 /*
  * Renames UID's app FROM to TO in at most some hundred runs of that user and marks both as stale
  * (stale_models.h). Durable on return outside a transaction. Returns 1: the caller ends its
- * transaction and calls again; 0 without any write if FROM has no run left; -1 on error and fills
- * ERR.
+ * transaction and calls again; 0 without any write if FROM has no run left, if these runs had the
+ * name TO before, or had four names; -1 on error and fills ERR. Renamed runs do not enter the model
+ * of all users' runs.
  */
 int ft_store_rename_app(struct ft_store *store, uint32_t uid, const char *from, const char *to,
                         struct ft_error *err);

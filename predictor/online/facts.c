@@ -53,7 +53,9 @@ static ft_fact_kind fact_kind(const ft_run *run)
     return FT_FACT_KILLED;
   if (run->killed_by == FT_KILLED_BY_STEP_LIMIT)
     return FT_FACT_STEP_LIMITED;
-  return run->censored ? FT_FACT_STOPPED : FT_FACT_COMPLETED;
+  if (run->censored)
+    return run->sampled ? FT_FACT_PARTIAL : FT_FACT_STOPPED;
+  return FT_FACT_COMPLETED;
 }
 
 /* ---- selection of columns ---- */

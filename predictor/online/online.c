@@ -116,8 +116,8 @@ static void collect_features(const ft_model *model, const ft_observation *o,
 
   out->count = s->features_count;
   memcpy(out->features, s->features, out->count * sizeof *out->features);
-  out->count += ft_variant_feature(model, s->script_hash, s->directory_hash,
-                                   &out->features[out->count]);
+  out->count +=
+      ft_variant_feature(model, s->script_hash, s->directory_hash, &out->features[out->count]);
 }
 
 /* ---- columns ---- */
@@ -311,7 +311,8 @@ static ft_run make_history_run(const ft_model *model, const ft_observation *o, d
   else if (was_killed_for_memory(o, bytes))
     run.killed_by = FT_KILLED_BY_LIMIT;
   run.censored = o->censored || run.killed_by;
-  run.sampled = !run.censored && o->peak_is_bound;
+  run.sampled =
+      o->peak_is_bound && !run.killed_by && (!run.censored || o->outcome == FT_OUTCOME_COMPLETED);
   return run;
 }
 

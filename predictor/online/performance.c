@@ -321,8 +321,8 @@ static void measure_ratios(ft_performance *p)
 /* Returns whether O has a valid run time on a known platform. */
 static bool has_valid_runtime(const ft_observation *o)
 {
-  return o->outcome == FT_OUTCOME_COMPLETED && !o->censored && o->platform[0] &&
-         o->runtime_seconds > 0 && o->runtime_seconds < MAX_SECONDS && isfinite(o->end_time);
+  return o->outcome == FT_OUTCOME_COMPLETED && o->platform[0] && o->runtime_seconds > 0 &&
+         o->runtime_seconds < MAX_SECONDS && isfinite(o->end_time);
 }
 
 /* Sets the ratio of a new platform AT from its first run O, before the regression includes O. */

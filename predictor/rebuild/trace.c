@@ -414,7 +414,7 @@ static int put_imported_run(const ft_observation *o, void *data, struct ft_error
                                .features = o->submission.features,
                                .feature_count = o->submission.features_count };
 
-  if (o->outcome != FT_OUTCOME_COMPLETED || !(run.bytes > 0) || !(run.seconds > 0)) {
+  if (o->outcome != FT_OUTCOME_COMPLETED || o->censored || !(run.bytes > 0) || !(run.seconds > 0)) {
     importing->trace->skipped++;
     return 0;
   }

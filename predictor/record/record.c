@@ -344,6 +344,7 @@ static int read_long_body(int fd, const unsigned char *header, size_t available,
   uint32_t head = get32(header + 12), tail = get32(header + 20);
   size_t length = whole ? (size_t)head + tail : head;
   unsigned char *body;
+  ssize_t got;
   int status;
 
   if (head > FT_LIMIT_RECORD || tail > FT_LIMIT_RECORD - head)
@@ -353,7 +354,10 @@ static int read_long_body(int fd, const unsigned char *header, size_t available,
   body = malloc(length);
   if (!body)
     return ft_error_errno(err, "%s", name);
-  if (pread(fd, body, length, HEADER_SIZE) != (ssize_t)length)
+  got = pread(fd, body, length, HEADER_SIZE);
+  if (got < 0)
+    status = ft_error_errno(err, "%s", name);
+  else if (got != (ssize_t)length)
     status = reject_file(err, name, "truncated");
   else
     status = decode_body(header, body, record, name, whole, message, err);
@@ -387,7 +391,9 @@ int ft_record_read_open(enum ft_record record, int fd, const char *name, bool wh
   unsigned char start[16384]; /* enough for every record that a submission reads */
   ssize_t got = pread(fd, start, sizeof start, 0);
 
-  if (check_file_header(start, got < 0 ? 0 : (size_t)got, record, name, 0, err) < 0)
+  if (got < 0)
+    return ft_error_errno(err, "%s", name);
+  if (check_file_header(start, (size_t)got, record, name, 0, err) < 0)
     return -1;
   return read_long_body(fd, start, (size_t)got - HEADER_SIZE, record, name, whole, message, err);
 }

@@ -5,149 +5,8 @@
 #include <string.h>
 #include <strings.h>
 
-#include "predictor/core/text.h"
 #include "predictor/record/secret.h"
-
-static bool is_digit(char c)
-{
-  return c >= '0' && c <= '9';
-}
-
-static bool is_lower(char c)
-{
-  return c >= 'a' && c <= 'z';
-}
-
-static bool is_upper(char c)
-{
-  return c >= 'A' && c <= 'Z';
-}
-
-static bool is_alnum(char c)
-{
-  return is_digit(c) || is_lower(c) || is_upper(c);
-}
-
-static char to_lower(char c)
-{
-  return is_upper(c) ? (char)(c - 'A' + 'a') : c;
-}
-
-/* ---- by the name of the argument ---- */
-
-/* Parts of words that make an argument secret whatever its value. */
-static const char *const sufficient_parts[] = { "passw",      "passphrase", "passcode",  "secret",
-                                                "credential", "apikey",     "accesskey", "authkey",
-                                                "privatekey", "sshkey",     "authtoken", NULL };
-
-/* Whole words with the same effect. */
-static const char sufficient_words[] = "bearer,jwt,otp,totp,cred,creds,oauth,oauth2,authorization,"
-                                       "authorisation,cookie,cookies,passin,passout,sshpass,dbpass,"
-                                       "userpass,psk";
-
-/* Words that make an argument secret unless a word of quantity_words is next to them. */
-static const char ambiguous_words[] = "token,tokens,key,keys,pass,pwd,pw,auth,signature";
-
-/* Words for quantities and kinds: "max_tokens", "sort_key". */
-static const char quantity_words[] =
-    "max,min,num,n,count,counts,size,sizes,len,length,lengths,dim,dims,head,heads,per,type,types,"
-    "rate,bits,limit,budget,total,level,pad,eos,bos,unk,sep,cls,mask,special,new,sort,public,group,"
-    "column,col,field,foreign,primary,value,first,second,high,low,band,all,single,multi";
-
-/* Values of on-off options, never secret. */
-static const char choices[] = "yes,no,true,false,none,null,auto,on,off,never,always,required";
-
-/* Extracts the next WORD of NAME. Words end at punctuation and at the capitals of camelCase. */
-static bool next_name_word(struct ft_text *name, struct ft_text *word)
-{
-  const char *p;
-
-  while (name->at < name->end && !is_alnum(*name->at))
-    name->at++;
-  for (p = name->at; p < name->end && is_alnum(*p); p++) {
-    bool after_lower = p > name->at && is_upper(*p) && !is_upper(p[-1]);
-    bool ends_capitals =
-        p > name->at && is_upper(*p) && is_upper(p[-1]) && p + 1 < name->end && is_lower(p[1]);
-
-    if (after_lower || ends_capitals)
-      break;
-  }
-  *word = (struct ft_text){ name->at, p };
-  name->at = p;
-  return word->at < word->end;
-}
-
-static bool contains_ignoring_case(struct ft_text word, const char *part)
-{
-  size_t length = strlen(part);
-
-  for (; ft_text_left(&word) >= length; word.at++)
-    if (to_lower(*word.at) == part[0] && strncasecmp(word.at, part, length) == 0)
-      return true;
-  return false;
-}
-
-static bool ends_ignoring_case(struct ft_text word, const char *tail)
-{
-  size_t length = strlen(tail), left = ft_text_left(&word);
-
-  return left > length && strncasecmp(word.end - length, tail, length) == 0;
-}
-
-static bool is_sufficient_word(struct ft_text word)
-{
-  for (const char *const *part = sufficient_parts; *part; part++)
-    if (contains_ignoring_case(word, *part))
-      return true;
-  return ends_ignoring_case(word, "token") || ends_ignoring_case(word, "pwd") ||
-         ft_text_lists_any_case(ft_text_from(sufficient_words), word);
-}
-
-/* Whether VALUE is "12", "0.5", "4k" or "300B", with at most DIGITS digits. */
-static bool is_short_number(const char *value, size_t digits)
-{
-  size_t seen = 0;
-
-  if (*value == '-' || *value == '+')
-    value++;
-  for (; is_digit(*value) || (*value == '.' && seen); value++)
-    seen += *value != '.';
-  if (*value && strchr("kKmMgGtTpPbB%", *value))
-    value++;
-  return seen && seen <= digits && !*value;
-}
-
-/* Whether VALUE is certainly a path: of a file only its size is stored. */
-static bool is_plain_path(const char *value)
-{
-  if (value[0] != '/' && strncmp(value, "./", 2) != 0 && strncmp(value, "../", 3) != 0)
-    return false;
-  for (; *value; value++)
-    if (!is_alnum(*value) && !strchr("/._-", *value))
-      return false;
-  return true;
-}
-
-/* Whether the words of NAME make VALUE a secret. VALUE matters only for ambiguous words. */
-static bool is_secret_name(const char *name, const char *value)
-{
-  enum {
-    COUNT_DIGITS = 5, /* in a count, "65536" tokens; longer numbers may be codes; by judgement */
-    ANY_DIGITS = 64   /* after "tokens" or "keys" a number is always a count */
-  };
-  struct ft_text rest = ft_text_from(name), word;
-  bool ambiguous = false, plural = false, quantity = false;
-
-  while (next_name_word(&rest, &word)) {
-    if (is_sufficient_word(word))
-      return true;
-    ambiguous |= ft_text_lists_any_case(ft_text_from(ambiguous_words), word);
-    plural |= contains_ignoring_case(word, "tokens") || contains_ignoring_case(word, "keys");
-    quantity |= ft_text_lists_any_case(ft_text_from(quantity_words), word);
-  }
-  return ambiguous && !quantity && !is_short_number(value, plural ? ANY_DIGITS : COUNT_DIGITS) &&
-         !is_plain_path(value);
-}
+#include "predictor/record/secret_names.h"
 
 static struct ft_text without_dashes(struct ft_text name)
 {
@@ -180,27 +39,70 @@ static bool list_has_name(const char *list, const char *name)
 /* ---- by the form of the value ---- */
 
 /* Prefixes of the tokens of well-known services, from their documentation, each list with the
- * minimum number of token characters that follow. Text of words only ("sk-learn-...") is no
- * token. */
+ * minimum number of token characters that follow, all HEXADECIMAL or not. Text of words only
+ * ("sk-learn-...") is no token. */
 static const struct prefixes {
   size_t minimum;
+  bool hexadecimal;
   const char *const *text;
 } prefixes[] = {
-  { 8, (const char *const[]){ "sk_live_", "sk_test_", "rk_live_", "rk_test_", "pk_live_", "xoxa-",
-                              "xoxb-", "xoxe-", "xoxp-", "xoxr-", "xoxs-", "xapp-", NULL } },
-  { 12, (const char *const[]){ "glpat-", "gldt-", "glrt-", "glptt-", "glcbt-", "tskey-", NULL } },
-  { 16,
-    (const char *const[]){
-        "sk-",         "whsec_", "ghp_",     "gho_",    "ghu_",    "ghs_",  "ghr_",
-        "github_pat_", "AKIA",   "ASIA",     "ABIA",    "ACCA",    "ya29.", "GOCSPX-",
-        "shpat_",      "shpss_", "shpca_",   "sq0atp-", "sq0csp-", "glsa_", "dckr_pat_",
-        "nvapi-",      "figd_",  "lin_api_", "LTAI",    "SG.",     "NRAK-", "AGE-SECRET-KEY-",
-        "sntrys_",     NULL } },
-  { 20, (const char *const[]){ "hf_", "npm_", "pypi-", "dop_v1_", "doo_v1_", "glc_", "pul-", "hvs.",
-                               "hvb.", "r8_", "xai-", "gsk_", "pplx-", "rubygems_", "ATATT3",
-                               "secret_", "ntn_", "sbp_", NULL } },
-  { 28, (const char *const[]){ "dapi", "key-", NULL } },
-  { 30, (const char *const[]){ "AIza", NULL } },
+  { 8, false,
+    (const char *const[]){ "sk_live_",
+                           "sk_test_",
+                           "rk_live_",
+                           "rk_test_",
+                           "pk_live_",
+                           "xoxa-",
+                           "xoxb-",
+                           "xoxc-",
+                           "xoxd-",
+                           "xoxe-",
+                           "xoxe.xox",
+                           "xoxo-",
+                           "xoxp-",
+                           "xoxr-",
+                           "xoxs-",
+                           "xapp-",
+                           "hooks.slack.com/services/T",
+                           "api.telegram.org/bot",
+                           "discord.com/api/webhooks/",
+                           "discordapp.com/api/webhooks/",
+                           NULL } },
+  { 12, false,
+    (const char *const[]){ "glpat-", "gldt-", "glrt-", "glft-", "glptt-", "glcbt-", "glimt-",
+                           "glsoat-", "glffct-", "glagent-", "gloas-", "tskey-", "tvly-", NULL } },
+  { 16, false, (const char *const[]){ "sk-",         "whsec_",       "ghp_",
+                                      "gho_",        "ghu_",         "ghs_",
+                                      "ghr_",        "github_pat_",  "AKIA",
+                                      "ASIA",        "ABIA",         "ACCA",
+                                      "ya29.",       "1//0",         "GOCSPX-",
+                                      "shpat_",      "shpss_",       "shpca_",
+                                      "shppa_",      "sq0atp-",      "sq0csp-",
+                                      "EAAA",        "EAAC",         "glsa_",
+                                      "dckr_pat_",   "dckr_oat_",    "nvapi-",
+                                      "figd_",       "lin_api_",     "lin_oauth_",
+                                      "LTAI",        "AKID",         "SG.",
+                                      "NRAK-",       "NRJS-",        "AGE-SECRET-KEY-",
+                                      "sntrys_",     "sntryu_",      "ATBB",
+                                      "AKCp",        "IQoJb3JpZ2lu", "FwoGZXIvYXdzE",
+                                      "AQoDYXdzE",   "xkeysib-",     "xsmtpsib-",
+                                      "PMAK-",       "CFPAT-",       "dt0c01.",
+                                      "HRKU-",       "rdme_",        "pcsk_",
+                                      "lsv2_pt_",    "lsv2_sk_",     "sha256~",
+                                      "pscale_tkn_", "pscale_pw_",   "pscale_oauth_",
+                                      "dp.pt.",      "dp.st.",       "dp.ct.",
+                                      "ops_eyJ",     "KGAT_",        "wandb_v1_",
+                                      "tgp_v1_",     "duffel_live_", "FLWSECK-",
+                                      "CLOJARS_",    "EZAK",         "shippo_live_",
+                                      NULL } },
+  { 20, false,
+    (const char *const[]){ "hf_",  "npm_",     "pypi-",     "dop_v1_", "doo_v1_", "dor_v1_", "glc_",
+                           "pul-", "hvs.",     "hvb.",      "hvr.",    "r8_",     "xai-",    "gsk_",
+                           "csk-", "pplx-",    "rubygems_", "ATATT3",  "ATCTT3",  "secret_", "ntn_",
+                           "sbp_", "api_org_", "atlasv1.",  NULL } },
+  { 28, false, (const char *const[]){ "dapi", "key-", NULL } },
+  { 30, false, (const char *const[]){ "AIza", "jina_", "rpa_", "nfp_", "phx_", "sgp_", NULL } },
+  { 32, true, (const char *const[]){ "SK", "e2b_", NULL } },
 };
 
 static bool is_token_byte(char c)
@@ -224,6 +126,16 @@ static size_t token_length(struct ft_text text, bool *random)
   return (size_t)(p - text.at);
 }
 
+/* Counts the hexadecimal digits at the start of TEXT. */
+static size_t hexadecimal_length(struct ft_text text)
+{
+  const char *p = text.at;
+
+  while (p < text.end && (is_digit(*p) || (to_lower(*p) >= 'a' && to_lower(*p) <= 'f')))
+    p++;
+  return (size_t)(p - text.at);
+}
+
 static bool has_token_prefix(struct ft_text rest)
 {
   for (size_t i = 0; i < sizeof prefixes / sizeof *prefixes; i++)
@@ -232,7 +144,8 @@ static bool has_token_prefix(struct ft_text rest)
       bool random;
 
       if (*rest.at == **prefix && ft_text_skip(&token, *prefix) &&
-          token_length(token, &random) >= prefixes[i].minimum && random)
+          token_length(token, &random) >= prefixes[i].minimum && random &&
+          (!prefixes[i].hexadecimal || hexadecimal_length(token) >= prefixes[i].minimum))
         return true;
     }
   return false;
@@ -273,42 +186,75 @@ static bool has_url_password(struct ft_text rest)
   return at && ((colon && at - colon > 1) || at - from >= TOKEN);
 }
 
-/* Whether the ':' or '=' at P separates the name of a secret and its value. */
-static bool is_secret_pair(struct ft_text text, const char *p)
+/* Whether TEXT is user:password@host without a scheme. An image may have a tag and a checksum:
+ * "image:tag@sha256:...". */
+static bool is_login_at_host(struct ft_text text)
 {
-  enum { NAME = 64, VALUE = 64 }; /* bytes examined, with NUL */
-  const char *from = p;
-  struct ft_text value = { p + 1, p + 1 };
+  struct ft_text user, password;
+
+  return ft_text_until(&text, ':', &user) && ft_text_until(&text, '@', &password) &&
+         ft_text_left(&user) && ft_text_left(&password) && ft_text_left(&text) &&
+         !memchr(user.at, '/', ft_text_left(&user)) && !memchr(user.at, '@', ft_text_left(&user)) &&
+         !memchr(password.at, '/', ft_text_left(&password)) && !ft_text_starts(text, "sha");
+}
+
+/* If the operator that ends at P (":", "=", "<-") is between the name of a secret and its value, in
+ * any language (password = "x", {"password": "x"}, password <- 'x'), sets VALUE to the value.
+ * Returns false otherwise. */
+static bool find_pair(struct ft_text text, const char *p, struct ft_text *value)
+{
+  enum { NAME = 64, VALUE = 64, BETWEEN = 8 }; /* bytes examined, with NUL; by judgement */
+  const char *end = p, *from;
   char name[NAME], copy[VALUE];
 
-  while (from > text.at && p - from < NAME - 1 && is_token_byte(from[-1]))
+  while (end > text.at && p - end < BETWEEN && strchr(" \t\"'<:", end[-1]))
+    end--;
+  from = end;
+  while (from > text.at && end - from < NAME - 1 && (is_token_byte(from[-1]) || from[-1] < 0))
     from--;
-  if (from == p)
+  if (from == end)
     return false;
-  while (value.at < text.end && (*value.at == ' ' || *value.at == '"' || *value.at == '\''))
-    value.at++;
-  value.end = value.at;
-  while (value.end < text.end && value.end - value.at < VALUE && !strchr("&;,\"' ", *value.end))
-    value.end++;
-  (void)ft_text_copy((struct ft_text){ from, p }, name, sizeof name);
-  (void)ft_text_copy(value, copy, sizeof copy);
+  value->at = p + 1;
+  while (value->at < text.end && *value->at && strchr(" \t\"'=>", *value->at))
+    value->at++;
+  value->end = value->at;
+  while (value->end < text.end && value->end - value->at < VALUE && *value->end &&
+         !strchr("&;,\"' ", *value->end))
+    value->end++;
+  (void)ft_text_copy((struct ft_text){ from, end }, name, sizeof name);
+  (void)ft_text_copy(*value, copy, sizeof copy);
   return copy[0] != '$' && ft_secret_name(name, copy, NULL);
+}
+
+bool ft_secret_next_pair(struct ft_text *text, struct ft_text *value)
+{
+  const char *end = text->end;
+
+  for (const char *p = text->at; p < end; p++)
+    if ((*p == '=' || *p == ':' || (*p == '-' && p > text->at && p[-1] == '<')) &&
+        find_pair(*text, p, value)) {
+      text->at = value->end;
+      return true;
+    }
+  text->at = end;
+  return false;
 }
 
 /* Whether TEXT has a form that no harmless text has: a token, a PEM block, a password. */
 static bool has_known_form(struct ft_text text)
 {
+  struct ft_text pairs = text, value;
+
   for (struct ft_text rest = text; rest.at < rest.end; rest.at++) {
     bool begins = rest.at == text.at || !is_alnum(rest.at[-1]);
     struct ft_text behind = rest;
 
     if (begins && (has_token_prefix(rest) || is_jwt(rest) || ft_text_starts(rest, "-----BEGIN ")))
       return true;
-    if ((ft_text_skip(&behind, "://") && has_url_password(behind)) ||
-        ((*rest.at == '=' || *rest.at == ':') && is_secret_pair(text, rest.at)))
+    if (ft_text_skip(&behind, "://") && has_url_password(behind))
       return true;
   }
-  return false;
+  return ft_secret_next_pair(&pairs, &value) || is_login_at_host(text);
 }
 
 /* Character counts of a text. A run is a sequence of characters of one class; a capital and the
@@ -452,20 +398,64 @@ static struct ft_text examined_part(const char *value)
   return text;
 }
 
+/* Whether a value in the query string of TEXT, a URL, is random text: "?t=4eC39HqLyjWDarjt". */
+static bool has_random_query(struct ft_text text)
+{
+  struct ft_text piece;
+
+  if (!ft_text_until(&text, '?', &piece))
+    return false;
+  while (ft_text_until(&text, '&', &piece)) {
+    struct ft_text name;
+
+    if (ft_text_until(&piece, '=', &name) && has_random_text(piece))
+      return true;
+  }
+  return false;
+}
+
 bool ft_secret_value(const char *value)
 {
   struct ft_text text = examined_part(value);
 
-  return has_known_form(text) || (!is_plain_path(value) && has_random_text(text));
+  return has_known_form(text) ||
+         (!ft_secret_is_path(value) && (has_random_text(text) || has_random_query(text)));
+}
+
+bool ft_secret_label(const char *label)
+{
+  enum { LEAST = 6, SIZE = 64 }; /* minimum and maximum bytes of a password; by judgement */
+  static const char separators[] = "-_. ";
+  struct ft_text before = { label, label }, name = before;
+  char value[SIZE];
+
+  for (const char *p = label; *p && p - label < FT_SECRET_EXAMINED; p += *p != '\0') {
+    const struct ft_text part = { p, p + strcspn(p, separators) };
+    const struct ft_secret_words found = ft_secret_find_words(name),
+                                 both =
+                                     ft_secret_find_words((struct ft_text){ before.at, name.end });
+
+    if (ft_text_copy(part, value, sizeof value) && strpbrk(value, "0123456789") &&
+        ((found.sufficient && (ft_text_left(&part) >= LEAST || ft_secret_is_code(value))) ||
+         (found.code && ft_secret_words_hide(&both, value) && ft_secret_is_code(value))))
+      return true;
+    before = name;
+    name = part;
+    p = part.end;
+  }
+  return ft_secret_value(label);
 }
 
 bool ft_secret_name(const char *name, const char *value, const struct ft_secret_rules *rules)
 {
+  struct ft_secret_words found;
+
   if (rules && list_has_name(rules->drop, name))
     return true;
-  if (!*value || ft_text_lists_any_case(ft_text_from(choices), ft_text_from(value)))
+  if (!*value || ft_secret_is_choice(value))
     return false;
-  return !(rules && list_has_name(rules->keep, name)) && is_secret_name(name, value);
+  found = ft_secret_find_words(ft_text_from(name));
+  return !(rules && list_has_name(rules->keep, name)) && ft_secret_words_hide(&found, value);
 }
 
 bool ft_secret_argument(const char *name, const char *value, const struct ft_secret_rules *rules)

@@ -7,6 +7,8 @@
 
 #include <stdbool.h>
 
+#include "predictor/core/text.h"
+
 /* keep_arguments and drop_arguments of foretell.conf: comma-separated argument names; NULL or "":
  * none. Case, leading dashes and the difference of '-' and '_' are ignored. Borrowed. */
 struct ft_secret_rules {
@@ -17,9 +19,11 @@ struct ft_secret_rules {
 /*
  * Whether the argument NAME ("--api-key", "DB_PASSWORD") makes its VALUE a secret. RULES may be
  * NULL. The words of NAME decide. "password", "secret", "credential" and similar words make every
- * value a secret. "token", "key", "pass" and "auth" do not if a word for a quantity is next to them
- * ("max_tokens", "key_size"), or if VALUE is a path or a number of at most five digits. "yes",
- * "none" and similar values are never secrets.
+ * value a secret. "token", "key", "session" and "auth" do not if a word for a quantity is next to
+ * them ("max_tokens", "key_size"), or if VALUE is a path or a number of at most five digits. "pin",
+ * "code", "card" and similar words make a secret of four or more digits. "user", "login" and
+ * similar words make a secret of "user:password". "yes", "none", "sha256" and similar values are
+ * never secrets.
  */
 bool ft_secret_name(const char *name, const char *value, const struct ft_secret_rules *rules);
 
@@ -35,6 +39,17 @@ bool ft_secret_name(const char *name, const char *value, const struct ft_secret_
  * Examines the first FT_SECRET_EXAMINED bytes.
  */
 bool ft_secret_value(const char *value);
+
+/*
+ * Finds the next value in TEXT, a line of any language, that the name before it makes a secret:
+ * password = "x", "password": "x", password <- 'x', password=x. Sets VALUE, at most 64 bytes, and
+ * advances TEXT behind it. Returns false at the end.
+ */
+bool ft_secret_next_pair(struct ft_text *text, struct ft_text *value);
+
+/* As ft_secret_value, for the name of a job or an app: also a secret after its name,
+ * "run-pin-4711", if it has a digit. */
+bool ft_secret_label(const char *label);
 
 /* Whether VALUE is a secret by itself or by the NAME of its argument, or NAME itself looks like a
  * secret. RULES may be NULL. */

@@ -30,6 +30,12 @@ static void make_file_name(const char *name, const char *suffix, char out[FT_STA
                  ft_hash64(FT_HASH_SEED, name, strlen(name)), suffix);
 }
 
+bool ft_state_is_private(const char *name)
+{
+  return strncmp(name, FT_STATE_STORE, sizeof FT_STATE_STORE - 1) == 0 ||
+         strcmp(name, FT_STATE_PRIOR_APPS) == 0 || strcmp(name, FT_STATE_RELATIVE) == 0;
+}
+
 void ft_state_model_name(const char *app, char out[FT_STATE_NAME_SIZE])
 {
   make_file_name(app, ".model", out);
@@ -46,27 +52,27 @@ static const char *const generic_names[] = { "wrap",   "interactive", "bash",   
                                              "python", "perl",        "java",    "rscript",
                                              "srun",   "mpirun",      "mpiexec", NULL };
 
+/* Position in a similarity key before which words end; an extension follows. By judgement. */
+enum { SIMILAR_WORDS_END = 70 };
+
 static bool is_name_letter(char c)
 {
   return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (unsigned char)c >= 0x80;
 }
 
-bool ft_state_similarity(enum ft_similarity kind, const char *text, char out[80])
+/* Appends the words of TEXT up to END, without numbers and in lower case, to OUT of 80 bytes as
+ * long as they end before byte LIMIT. Returns whether there is a word. */
+static bool append_name_words(const char *text, const char *end, size_t limit, char out[80])
 {
-  static const char *const kinds[FT_SIMILARITIES] = { "name:", "program:" };
-  size_t first = strlen(kinds[kind]), used = first;
-  const char *end = strrchr(text, '.');
+  size_t first = strlen(out), used = first;
 
-  if (!end || end == text)
-    end = text + strlen(text);
-  (void)ft_string_copy(kinds[kind], out, 80);
   for (const char *p = text; p < end; p++) {
     const char *word = p;
 
     while (p < end && is_name_letter(*p))
       p++;
     /* a single letter belongs to a number: "v2" */
-    if (p - word < 2 || used + (size_t)(p - word) > 77)
+    if (p - word < 2 || used + (size_t)(p - word) + 1 > limit)
       continue;
     if (used > first)
       out[used++] = '-';
@@ -74,7 +80,53 @@ bool ft_state_similarity(enum ft_similarity kind, const char *text, char out[80]
       out[used++] = *word >= 'A' && *word <= 'Z' ? (char)(*word - 'A' + 'a') : *word;
   }
   out[used] = '\0';
-  return used > first && !ft_string_listed(generic_names, out + first);
+  return used > first;
+}
+
+/* Returns the end of NAME without its extension. */
+static const char *find_stem_end(const char *name)
+{
+  const char *end = strrchr(name, '.');
+
+  return end && end > name && end[1] != '/' ? end : name + strlen(name);
+}
+
+/* Appends the words of the name of a program to OUT, of 80 bytes, with what distinguishes programs
+ * of the same words: the extension of a script, and "./". Returns false for a generic name. */
+static bool append_program(const char *program, char out[80])
+{
+  const char *end = find_stem_end(program);
+  size_t first = strlen(out), used;
+
+  if (!append_name_words(program, end, SIMILAR_WORDS_END, out) ||
+      ft_string_listed(generic_names, out + first))
+    return false;
+  used = strlen(out);
+  (void)snprintf(out + used, 80 - used, "%s%.*s", strncmp(program, "./", 2) == 0 ? "./" : "",
+                 80 - SIMILAR_WORDS_END - 3, end);
+  return true;
+}
+
+bool ft_state_similarity(enum ft_similarity kind, const char *job_name, const char *program,
+                         char out[80])
+{
+  size_t used;
+
+  out[0] = '\0';
+  if (kind == FT_SIMILAR_PROGRAM) {
+    (void)ft_string_copy("runs:", out, 80);
+    return append_program(program, out);
+  }
+  (void)ft_string_copy("job:", out, 80);
+  used = strlen(out);
+  if (!append_name_words(job_name, find_stem_end(job_name), SIMILAR_WORDS_END / 2, out) ||
+      ft_string_listed(generic_names, out + used))
+    return false;
+  used = strlen(out);
+  (void)ft_string_copy("@", out + used, 80 - used);
+  if (!append_program(program, out))
+    out[used + 1] = '\0';
+  return true;
 }
 
 void ft_state_similar_apps_name(const char *similarity_key, char out[FT_STATE_NAME_SIZE])

@@ -23,10 +23,12 @@
  *   store.db                  observations
  *   learner.lock              locked (fcntl) while a learner uses the directory
  *   agent.lock                the same of an agent, for live/ and spool/
+ *   agent.number              random bits of the agent's number, which it sends to the learner
  */
 #ifndef FT_RECORD_STATE_FILES_H
 #define FT_RECORD_STATE_FILES_H
 
+#include <stdbool.h>
 #include <stdint.h>
 
 #include "predictor/record/record.h"
@@ -49,9 +51,14 @@
 #define FT_STATE_STORE "store.db"
 #define FT_STATE_AGENT_LOCK "agent.lock"
 #define FT_STATE_LEARNER_LOCK "learner.lock"
+#define FT_STATE_AGENT_NUMBER "agent.number"
 
 /* Appended to the path of a daemon's socket: that of its socket for queries by users' commands. */
 #define FT_STATE_QUERY_SUFFIX ".ask"
+
+/* Whether NAME is a file for the learner only (mode 0600): the store, what SQLite keeps beside it,
+ * copies whose names begin alike, and what is made of all users' runs. */
+bool ft_state_is_private(const char *name);
 
 /* Size of an array for a file name, in bytes: 64 of the name, '-', 16 digits, a suffix, NUL. */
 #define FT_STATE_NAME_SIZE 128
@@ -90,13 +97,18 @@ int ft_state_read_shared(int state_fd, const char *app, ft_model *model, struct 
 int ft_state_read_evaluator(int state_fd, uint32_t uid, const char *app, ft_model *model,
                             struct ft_error *err);
 
-/* Source of a similarity key: a job name or a program. */
+/* Source of a similarity key: job name and program, or the program alone. */
 enum ft_similarity { FT_SIMILAR_NAME, FT_SIMILAR_PROGRAM, FT_SIMILARITIES };
 
-/* Writes the similarity key of TEXT, a job name or program, to OUT: its words without numbers, in
- * lower case, "name:train" for "Train_v2-17". Returns false for a generic TEXT, such as "job" or
- * "python". */
-bool ft_state_similarity(enum ft_similarity kind, const char *text, char out[80]);
+/*
+ * Writes a similarity key of a job to OUT: the words of JOB_NAME and PROGRAM without numbers, in
+ * lower case, "job:train@fit.py" or "runs:fit.py" for "Train_v2-17" and "fit3.py". The extension
+ * of a script stays, because scripts of two languages are two programs. A job name alone is a key
+ * only of jobs whose program is unknown or generic. Returns false for a generic name, such as "job"
+ * or "python".
+ */
+bool ft_state_similarity(enum ft_similarity kind, const char *job_name, const char *program,
+                         char out[80]);
 
 /* Writes the file name of the apps with SIMILARITY_KEY to OUT. */
 void ft_state_similar_apps_name(const char *similarity_key, char out[FT_STATE_NAME_SIZE]);

@@ -71,6 +71,11 @@ enum ft_interpreter ft_interpreter(const char *name)
                 { "dash", FT_INTERPRETER_SHELL },
                 { "ksh", FT_INTERPRETER_SHELL },
                 { "zsh", FT_INTERPRETER_SHELL },
+                { "csh", FT_INTERPRETER_SHELL },
+                { "tcsh", FT_INTERPRETER_SHELL },
+                { "mksh", FT_INTERPRETER_SHELL },
+                { "fish", FT_INTERPRETER_LANGUAGE },
+                { "pwsh", FT_INTERPRETER_LANGUAGE },
                 { "valgrind", FT_INTERPRETER_CHECKER },
                 { "gdb", FT_INTERPRETER_CHECKER },
                 { "heaptrack", FT_INTERPRETER_CHECKER } };

@@ -15,6 +15,7 @@ struct ft_command_parts {
   const char *list;     /* file with a command in each line, or NULL */
   bool ranked;          /* ranks precede each command in LIST: srun --multi-prog */
   bool statements;      /* SCRIPT is no file but the text after -c or -e */
+  bool whole;           /* SCRIPT is the batch script itself, not read as commands */
 };
 
 enum { FT_BASE_NAME = 128 }; /* size of an array for a file name, in bytes; chosen by judgement */

@@ -287,12 +287,12 @@ int ft_describe(const struct ft_description *what, const ft_request *request, ft
   struct ft_feature_set *found;
   int status = 0;
 
-  if (what->app && ft_secret_value(what->app)) {
+  ft_script_reading_init(&r, &shown, files, &declared_files);
+  ft_script_read(&r);
+  if (what->app && ft_hides(&r.hidden, what->app)) {
     status = ft_error_set(err, "app: the name looks like a secret; name ignored");
     shown.app = NULL;
   }
-  ft_script_reading_init(&r, &shown, files, &declared_files);
-  ft_script_read(&r);
   *out = (ft_submission){ .schema = FT_SCHEMA,
                           .has_request = true,
                           .request = *request,
@@ -317,6 +317,7 @@ int ft_describe(const struct ft_description *what, const ft_request *request, ft
     files->secrets = what->secrets;
   if (what->params && *what->params && parse_params(what->params, &r.hidden.rules, out, err) < 0)
     status = -1;
+  ft_hide_features(&r.hidden, out->features, &out->features_count);
   ft_hide_features(&r.hidden, found->features, &found->count);
   append_new_features(out, found->features, found->count, FT_FEATURES_OF_SCRIPT);
   append_request_features(out);

@@ -21,8 +21,9 @@ struct ft_description {
   const char *user;      /* UID in decimal; looking up a name would be slow */
   const char *user_name; /* NULL without a network request; policies can name the user */
   const char *job_name;
-  const char *directory; /* working directory: relative paths begin here */
-  const char *script;    /* text of the batch script or of --wrap */
+  const char *directory;   /* working directory: relative paths begin here */
+  const char *script;      /* text of the batch script or of --wrap */
+  const char *script_name; /* file of the batch script; NULL: standard input, --wrap */
   size_t script_length;
   const char *const *arguments; /* of the script; or the command and arguments of srun */
   size_t argument_count;

@@ -49,6 +49,7 @@ static const struct string_field {
                             { 'u', offsetof(struct ft_description, user) },
                             { 'U', offsetof(struct ft_description, user_name) },
                             { 'j', offsetof(struct ft_description, job_name) },
+                            { 'N', offsetof(struct ft_description, script_name) },
                             { 'y', offsetof(struct ft_description, array) },
                             { 'K', offsetof(struct ft_description, secrets.keep) },
                             { 'D', offsetof(struct ft_description, secrets.drop) },

@@ -4,16 +4,20 @@
 #include <string.h>
 
 #include "predictor/core/text.h"
-#include "predictor/request/hide.h"
+#include "predictor/request/hide_line.h"
 
 /* Program and letter of its password option, "-p VALUE" or "-pVALUE". Source: manual pages. */
 static const char *const password_options[][2] = {
-  { "sshpass", "p" }, { "mysql", "p" },      { "mysqldump", "p" }, { "mysqladmin", "p" },
-  { "mariadb", "p" }, { "mongo", "p" },      { "mongosh", "p" },   { "mongodump", "p" },
-  { "docker", "p" },  { "podman", "p" },     { "apptainer", "p" }, { "singularity", "p" },
-  { "curl", "u" },    { "lftp", "u" },       { "unzip", "P" },     { "zip", "P" },
-  { "7z", "p" },      { "ldapsearch", "w" }, { "smbclient", "U" }, { "redis-cli", "a" },
-  { "sqlcmd", "P" },  { "openssl", "k" }
+  { "sshpass", "p" }, { "mysql", "p" },       { "mysqldump", "p" },     { "mysqladmin", "p" },
+  { "mariadb", "p" }, { "mongo", "p" },       { "mongosh", "p" },       { "mongodump", "p" },
+  { "docker", "p" },  { "podman", "p" },      { "apptainer", "p" },     { "singularity", "p" },
+  { "curl", "u" },    { "lftp", "u" },        { "unzip", "P" },         { "zip", "P" },
+  { "7z", "p" },      { "ldapsearch", "w" },  { "smbclient", "U" },     { "redis-cli", "a" },
+  { "sqlcmd", "P" },  { "openssl", "k" },     { "http", "a" },          { "https", "a" },
+  { "bcp", "P" },     { "isql", "P" },        { "tsql", "P" },          { "ipmitool", "P" },
+  { "7za", "p" },     { "7zr", "p" },         { "rar", "p" },           { "unrar", "p" },
+  { "cqlsh", "p" },   { "mongoexport", "p" }, { "mongoimport", "p" },   { "mongorestore", "p" },
+  { "ldapadd", "w" }, { "ldapmodify", "w" },  { "mosquitto_pub", "P" }, { "mosquitto_sub", "P" }
 };
 
 void ft_hidden_init(struct ft_hidden *hidden, const struct ft_secret_rules *rules)
@@ -24,7 +28,7 @@ void ft_hidden_init(struct ft_hidden *hidden, const struct ft_secret_rules *rule
 }
 
 /* Remembers VALUE. A value with blanks may be a whole command and is not remembered. */
-static void remember_secret(struct ft_hidden *hidden, const char *value)
+static void remember_one(struct ft_hidden *hidden, const char *value)
 {
   size_t length = strlen(value);
 
@@ -35,6 +39,16 @@ static void remember_secret(struct ft_hidden *hidden, const char *value)
     if (strcmp(hidden->value[i], value) == 0)
       return;
   (void)ft_string_copy(value, hidden->value[hidden->count++], sizeof hidden->value[0]);
+}
+
+/* Remembers VALUE and, of "user:password", the password. */
+static void remember_secret(struct ft_hidden *hidden, const char *value)
+{
+  const char *colon = strchr(value, ':');
+
+  remember_one(hidden, value);
+  if (colon && colon[1] != '/')
+    remember_one(hidden, colon + 1);
 }
 
 /* Whether TEXT contains a remembered secret. */
@@ -61,6 +75,7 @@ static bool overlaps_remembered(const struct ft_hidden *hidden, const char *text
 static void hide_word(struct ft_hidden *hidden, struct ft_word *word, const char *value)
 {
   remember_secret(hidden, value);
+  (void)ft_hide_in_line(hidden, ft_text_from(value));
   if (word->argument && word->argument <= 64)
     hidden->arguments |= UINT64_C(1) << (word->argument - 1);
   *word = (struct ft_word){ .raw = ft_text_from("*"), .text = "", .unknown = true };
@@ -93,6 +108,19 @@ static size_t hide_option_value(struct ft_hidden *hidden, struct ft_command *c, 
     return at + 1;
   }
   return strchr(value, '=') ? at : at + 1;
+}
+
+/* Hides the value that the words from AT assign in another language: "NAME = VALUE", "NAME <-
+ * VALUE", "setenv NAME VALUE". */
+static void hide_assigned_value(struct ft_hidden *hidden, struct ft_command *c, size_t at)
+{
+  static const char *const operators[] = { "=", ":=", ":", "=>", "<-", NULL };
+  const size_t sets = strcmp(c->word[at].text, "setenv") == 0;
+
+  if (at + 2 < c->count && !c->word[at + 2].unknown &&
+      (sets || ft_string_listed(operators, c->word[at + 1].text)) &&
+      ft_hide_assignment(hidden, c->word[at + sets].text, c->word[at + 2].text))
+    hide_word(hidden, &c->word[at + 2], c->word[at + 2].text);
 }
 
 /* Hides the value of the password option LETTER at the word AT, in it or in the next word. */
@@ -143,8 +171,11 @@ void ft_hide_words(struct ft_hidden *hidden, struct ft_command *c,
   for (size_t i = 0; i < c->count; i++) {
     const char *value;
 
-    if (c->word[i].unknown || is_program_word(hidden, c, parts, i))
+    hide_assigned_value(hidden, c, i);
+    if (c->word[i].unknown || is_program_word(hidden, c, parts, i)) {
+      (void)ft_hide_in_line(hidden, ft_text_from(c->word[i].text));
       continue;
+    }
     if (letter && i > parts->program)
       hide_password_option(hidden, c, i, letter);
     value = find_secret_value(hidden, c->word[i].text);
@@ -171,14 +202,32 @@ void ft_hide_exported(struct ft_hidden *hidden, const struct ft_export *exported
 
   while (ft_export_name(&list, &name))
     if (ft_text_copy(name, copy, sizeof copy) &&
-        ft_export_value(exported, name, value, sizeof value) &&
-        ft_secret_argument(copy, value, &hidden->rules))
-      remember_secret(hidden, value);
+        ft_export_value(exported, name, value, sizeof value))
+      (void)ft_hide_assignment(hidden, copy, value);
+}
+
+bool ft_hide_assignment(struct ft_hidden *hidden, const char *name, const char *value)
+{
+  if (!ft_secret_argument(name, value, &hidden->rules))
+    return false;
+  remember_secret(hidden, value);
+  return true;
 }
 
 bool ft_hides(const struct ft_hidden *hidden, const char *text)
 {
-  return contains_remembered(hidden, text) || ft_secret_value(text);
+  return contains_remembered(hidden, text) || ft_secret_label(text);
+}
+
+/* Whether NUMBER is a remembered secret. */
+static bool is_remembered_number(const struct ft_hidden *hidden, double number)
+{
+  double secret;
+
+  for (size_t i = 0; i < hidden->count; i++)
+    if (ft_text_is_double(ft_text_from(hidden->value[i]), &secret) && secret == number)
+      return true;
+  return false;
 }
 
 void ft_hide_features(const struct ft_hidden *hidden, ft_feature *features, pb_size_t *count)
@@ -187,7 +236,8 @@ void ft_hide_features(const struct ft_hidden *hidden, ft_feature *features, pb_s
 
   for (pb_size_t i = 0; i < *count; i++)
     if (!contains_remembered(hidden, features[i].name) &&
-        (features[i].has_number || !overlaps_remembered(hidden, features[i].category)))
+        (features[i].has_number ? !is_remembered_number(hidden, features[i].number)
+                                : !overlaps_remembered(hidden, features[i].category)))
       features[kept++] = features[i];
   *count = kept;
 }

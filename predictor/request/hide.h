@@ -20,7 +20,7 @@ struct ft_hidden {
   struct ft_secret_rules rules;
   uint64_t arguments; /* bit k - 1: argument k of the script is secret */
   size_t count;
-  char value[FT_HIDDEN_VALUES][sizeof((ft_feature *)NULL)->category];
+  char value[FT_HIDDEN_VALUES][sizeof((ft_submission *)NULL)->job_name]; /* the longest name */
 };
 
 /* Initialises HIDDEN without secrets. RULES are borrowed. */
@@ -31,9 +31,13 @@ void ft_hidden_init(struct ft_hidden *hidden, const struct ft_secret_rules *rule
 void ft_hide_words(struct ft_hidden *hidden, struct ft_command *command,
                    const struct ft_command_parts *parts);
 
-/* The same for COMMAND, the arguments of the script. Also hides arguments that the script uses as
- * secrets. */
+/* The same for COMMAND, the arguments of the script. Also hides arguments that the script
+ * uses as secrets. */
 void ft_hide_arguments(struct ft_hidden *hidden, struct ft_command *command);
+
+/* Returns whether NAME makes VALUE, which a script of any language assigns to it, a secret; then
+ * remembers VALUE. */
+bool ft_hide_assignment(struct ft_hidden *hidden, const char *name, const char *value);
 
 /* Remembers the values of secret variables that --export names. */
 void ft_hide_exported(struct ft_hidden *hidden, const struct ft_export *exported);

@@ -20,7 +20,7 @@ static const char passive_programs[] =
     "readarray,mapfile,ssh-add,ssh-agent,modulecmd,lsblk,ip,lspci,sreport,sdiag,"
     "sshare,sattach,ibstat,mount,findmnt,quota,dmesg,sysctl,getconf,hwloc-ls,"
     "likwid-topology,htop,nvtop,gpustat,pidstat,sar,dirs,times,history,disown,coproc,"
-    "dos2unix,iconv";
+    "dos2unix,iconv,size,whereis";
 
 /* Text tools whose memory can depend on the input. */
 static const char text_tools[] = "sort,awk,gawk,mawk,split,shuf,join,jq,yq";
@@ -183,6 +183,13 @@ static bool is_version_query(const struct ft_command *c, size_t at)
                                          "-h",        "--info",   "-help", NULL };
 
   return at + 2 == c->count && ft_string_listed(options, c->word[at + 1].text);
+}
+
+/* Whether NAME is in a list of installed tools. */
+static bool is_tool(const char *name)
+{
+  return is_in_list(passive_programs, name) || is_in_list(file_tools, name) ||
+         is_in_list(text_tools, name);
 }
 
 /* Returns the weight of the program NAME in the key. */
@@ -405,8 +412,13 @@ static void add_program(struct ft_key *key, const struct ft_key_program *p)
     key->known = key->idle = false;
     key->shown[0] = '\0';
   }
-  if (p->known || !key->known)
-    (void)ft_string_copy(p->script[0] ? p->script : p->name, key->last, sizeof key->last);
+  if (p->known || !key->known) {
+    size_t used = p->own_tool ? strlen("./") : 0;
+
+    memcpy(key->last, "./", used);
+    (void)ft_string_copy(p->script[0] ? p->script : p->name, key->last + used,
+                         sizeof key->last - used);
+  }
   if (p->weight == FT_KEY_LOOK)
     return;
   key->known |= p->known;
@@ -457,8 +469,9 @@ static void add_command_program(struct ft_key *key, const struct ft_command *c,
     if (strcmp(key->function[i], p.name) == 0)
       return;
   p.known = is_program_name(p.name);
-  p.weight = program_weight(c, parts, p.name);
-  if (kind)
+  p.weight = parts->whole ? FT_KEY_PROGRAM : program_weight(c, parts, p.name);
+  p.own_tool = !parts->whole && p.weight == FT_KEY_PROGRAM && is_tool(p.name);
+  if (kind || parts->whole)
     describe_interpreter(c, parts, kind, &p);
   else
     describe_program(c, parts->program, parts->image == word->text, &p);
@@ -466,7 +479,7 @@ static void add_command_program(struct ft_key *key, const struct ft_command *c,
   key->serves |= serves_session(&p);
   if (key->report)
     key->report(&p, c->word[p.name[0] ? parts->script : parts->program].raw, key->data);
-  if (!kind || p.script[0] || !c->document)
+  if ((!kind && !parts->whole) || p.script[0] || !c->document)
     add_program(key, &p);
   else if (ft_statements_hash(&key->document, false))
     add_with_document(key, &p);

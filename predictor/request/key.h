@@ -34,6 +34,7 @@ struct ft_key_program {
   bool known;       /* the name is known */
   bool language;    /* NAME is an interpreter: only its script counts, if it has one */
   bool idle;        /* an interpreter without a script */
+  bool own_tool;    /* a user's program with the name of an installed tool: "./sort" */
   bool script_last; /* the script follows the sub-command and is shown instead of it */
   uint64_t code;    /* hash of the statements that it runs; 0: none */
   char name[FT_BASE_NAME];
@@ -55,7 +56,7 @@ struct ft_key {
   size_t count, function_count, commands;
   uint64_t program[FT_KEY_PROGRAMS]; /* hashes, distinct */
   char function[FT_KEY_FUNCTIONS][FT_BASE_NAME];
-  char last[FT_BASE_NAME];       /* the last program, or its script; "": none */
+  char last[FT_BASE_NAME];       /* the last program, or its script: "sort", "./sort"; "": none */
   char shown[FT_KEY_SHOWN];      /* the name to show: "train.py", "samtools-sort" */
   struct ft_statements document; /* a here-document that belongs to no command yet */
   struct ft_key_program waiting; /* the program whose here-document follows; name "": none */

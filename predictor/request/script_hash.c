@@ -132,7 +132,7 @@ bool ft_script_is_path(struct ft_text word)
 
   word = strip_word_quotes(word);
   length = ft_text_left(&word);
-  if (!length || length > 1000 || *word.at == '-')
+  if (!length || length > FT_SCRIPT_PATH || *word.at == '-')
     return false;
   for (const char *p = word.at; p < word.end; p++)
     if ((unsigned char)*p <= ' ' || *p == '*' || *p == '?' ||

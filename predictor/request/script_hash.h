@@ -14,6 +14,8 @@
 
 enum { FT_UUID_LENGTH = 36 }; /* bytes */
 
+enum { FT_SCRIPT_PATH = 1000 }; /* bytes; a longer word is no path; chosen by judgement */
+
 /* Whether WORD may be a path: it has a '/' or an extension and is neither number, option nor URL.
  */
 bool ft_script_is_path(struct ft_text word);

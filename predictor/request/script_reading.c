@@ -7,10 +7,13 @@
 
 #include "predictor/core/hash.h"
 #include "predictor/request/array.h"
+#include "predictor/request/hide_line.h"
+#include "predictor/request/language.h"
 #include "predictor/request/properties.h"
 #include "predictor/request/shell/lookup.h"
 #include "predictor/request/script_hash.h"
 #include "predictor/request/script_reading.h"
+#include "predictor/request/shell/csh.h"
 
 enum {
   LINE_SIZE = 1024,           /* bytes of a command line for pattern matching; by judgement */
@@ -50,9 +53,10 @@ void ft_script_reading_init(struct ft_script_reading *r, const struct ft_descrip
 static void read_document_line(struct ft_text line, void *data)
 {
   struct ft_script_reading *r = data;
+  const struct ft_text harmless = ft_hide_in_line(&r->hidden, line);
 
   if (!r->depth)
-    r->hash = ft_script_hash_line(r->hash, line);
+    r->hash = ft_script_hash_line(r->hash, harmless);
   ft_key_add_document_line(&r->key, line);
   if (!ft_text_left(&r->document))
     r->document.at = line.at;
@@ -163,6 +167,23 @@ static void read_inner_commands(struct ft_script_reading *r, struct ft_text text
   r->depth--;
 }
 
+/* Reads the commands in TEXT for the shell of PARTS, which may be csh. */
+static void read_shell_text(struct ft_script_reading *r, const struct ft_command_parts *parts,
+                            struct ft_text text, bool own)
+{
+  char base[FT_BASE_NAME];
+  struct ft_buf sh;
+
+  if (!ft_is_csh(ft_word_base_name(&r->command.word[parts->program], base))) {
+    read_inner_commands(r, text, own);
+    return;
+  }
+  ft_buf_init(&sh, FT_LIMIT_ANALYSED);
+  (void)ft_csh_to_sh(text, &sh);
+  read_inner_commands(r, ft_text_of(sh.data, sh.length), own);
+  ft_buf_free(&sh);
+}
+
 /* Reads the command text of PARTS, from a copy: the next command overwrites the words. */
 static void read_command_text(struct ft_script_reading *r, const struct ft_command_parts *parts)
 {
@@ -170,7 +191,7 @@ static void read_command_text(struct ft_script_reading *r, const struct ft_comma
 
   if (parts->quoted ? unescape_double_quoted(parts->inner, copy)
                     : ft_text_copy(parts->inner, copy, sizeof copy))
-    read_inner_commands(r, ft_text_from(copy), parts->quoted);
+    read_shell_text(r, parts, ft_text_from(copy), parts->quoted);
 }
 
 /* Whether the command is a shell that reads its commands from DOCUMENT. */
@@ -194,15 +215,17 @@ static void set_workflow_task(struct ft_script_reading *r)
  * features have other sources, too. */
 static void select_features(struct ft_script_reading *r)
 {
+  const enum ft_key_weight weight = r->key.current >= FT_KEY_TEXT ? FT_KEY_PROGRAM : r->key.current;
+
   if (r->task.manager)
     return;
-  if (r->key.current > r->weight) {
-    r->weight = r->key.current;
+  if (weight > r->weight) {
+    r->weight = weight;
     r->found.count = 0;
     r->found.arguments_named = 0;
     r->found.variable_count = 0;
   }
-  r->found.quiet = r->key.current == FT_KEY_LOOK || r->key.current < r->weight;
+  r->found.quiet = weight == FT_KEY_LOOK || weight < r->weight;
 }
 
 /* Adds the features of a program's arguments. The arguments of a workflow manager describe its task
@@ -243,6 +266,15 @@ static void hash_command(struct ft_script_reading *r, const struct ft_command_pa
       r->hash = ft_script_hash_word(r->hash, c->word[i].raw,
                                     parts && (i == parts->program || i == parts->script));
   r->hash = ft_hash64(r->hash, "\n", 1);
+}
+
+/* Keeps the image of PARTS, which is borrowed, unless there is one. */
+static void keep_image(struct ft_script_reading *r, const struct ft_command_parts *parts)
+{
+  if (!parts->image || !*parts->image || r->image)
+    return;
+  (void)ft_string_copy(parts->image, r->image_text, sizeof r->image_text);
+  r->image = r->image_text;
 }
 
 /* Reads the commands in the lines of TEXT; RANKED: the first word of each is a list of ranks. */
@@ -385,17 +417,14 @@ static bool read_one_command(struct ft_script_reading *r)
     ft_workflow_add_features(&r->task, &r->command, NULL, &r->found);
   if (!runs)
     return true;
-  if (parts.image && *parts.image && !r->image) {
-    (void)ft_string_copy(parts.image, r->image_text, sizeof r->image_text);
-    r->image = r->image_text;
-  }
+  keep_image(r, &parts);
   match_apps(r, &parts);
   read_arguments(r, &parts);
   works = r->key.current > FT_KEY_LOOK;
   if (!ft_text_left(&parts.inner) || r->depth == INNER_DEPTH)
     return works;
   if (reads)
-    read_inner_commands(r, document, true);
+    read_shell_text(r, &parts, document, true);
   else
     read_command_text(r, &parts);
   return works;
@@ -423,41 +452,90 @@ static void read_command(struct ft_script_reading *r)
     files->count = r->files;
 }
 
-/* Fills OUT with the arguments of WHAT, which are borrowed. */
-static void arguments_as_command(const struct ft_description *what, struct ft_command *out)
+/* Appends the arguments of WHAT, which are borrowed, to OUT. */
+static void append_arguments(const struct ft_description *what, struct ft_command *out)
 {
-  ft_command_clear(out);
   for (size_t i = 0; i < what->argument_count && out->count < FT_SHELL_WORDS; i++)
     out->word[out->count++] =
         (struct ft_word){ .raw = ft_text_from(what->arguments[i]), .text = what->arguments[i] };
+}
+
+/* Reads SCRIPT of another language, which r->command runs with PARTS. Its text is hashed, without
+ * comments and secrets; of a script without a name it also makes the key. */
+static void read_foreign_script(struct ft_script_reading *r, struct ft_text script,
+                                struct ft_command_parts *parts)
+{
+  struct ft_text line;
+
+  while (ft_text_line(&script, &line)) {
+    line = ft_text_trim(ft_hide_in_line(&r->hidden, line));
+    if (!ft_text_left(&line) || *line.at == '#')
+      continue;
+    r->hash = ft_script_hash_line(r->hash, line);
+    ft_key_add_document_line(&r->key, line);
+  }
+  if (!r->command.count)
+    return;
+  append_arguments(r->what, &r->command);
+  ft_hide_words(&r->hidden, &r->command, parts);
+  ft_key_add_command(&r->key, &r->command, parts);
+  keep_image(r, parts);
+  match_apps(r, parts);
+}
+
+/* Reads all commands of SCRIPT. */
+static void read_commands(struct ft_script_reading *r, struct ft_text script,
+                          enum ft_language language)
+{
+  struct ft_buf sh;
+
+  ft_buf_init(&sh, FT_LIMIT_ANALYSED);
+  /* of a script that is too long, the beginning is read */
+  if (language == FT_LANGUAGE_CSH) {
+    (void)ft_csh_to_sh(script, &sh);
+    script = ft_text_of(sh.data, sh.length);
+  }
+  r->shell.rest = script;
+  while (ft_shell_next_command(&r->shell, &r->command, read_document_line, r))
+    read_command(r);
+  r->document = r->shell.rest = ft_text_from("");
+  ft_buf_free(&sh);
 }
 
 void ft_script_read(struct ft_script_reading *r)
 {
   const struct ft_description *what = r->what;
   size_t length = what->script_length < FT_LIMIT_ANALYSED ? what->script_length : FT_LIMIT_ANALYSED;
+  const struct ft_text script = ft_text_of(what->script, length);
+  struct ft_command_parts parts;
+  enum ft_language language;
 
   ft_hide_exported(&r->hidden, &what->exported);
   if (!what->script) {
     ft_shell_init(&r->shell, ft_text_from(""), NULL, 0);
     r->shell.secrets = &r->hidden.rules;
-    arguments_as_command(what, &r->command);
+    ft_command_clear(&r->command);
+    append_arguments(what, &r->command);
     if (r->command.count)
       read_command(r);
     ft_feature_set_add_exported(&r->found, &r->shell, &what->exported);
     return;
   }
-  if (ft_workflow_of_job(ft_text_of(what->script, length), what->job_name, &r->task))
+  if (ft_workflow_of_job(script, what->job_name, &r->task))
     set_workflow_task(r);
-  ft_shell_init(&r->shell, ft_text_of(what->script, length), what->arguments, what->argument_count);
+  language = ft_language_of(script, what->script_name, &r->shell, &r->command, &parts);
+  if (language == FT_LANGUAGE_OTHER)
+    read_foreign_script(r, script, &parts);
+  ft_shell_init(&r->shell, ft_text_from(""), what->arguments, what->argument_count);
   r->shell.secrets = &r->hidden.rules;
   r->shell.exported = what->exported;
   r->shell.array = what->array && ft_array_count(what->array) > 0;
-  while (ft_shell_next_command(&r->shell, &r->command, read_document_line, r))
-    read_command(r);
+  if (language != FT_LANGUAGE_OTHER)
+    read_commands(r, script, language);
   if (r->task.manager)
-    ft_properties_add_features(ft_text_of(what->script, length), &r->found);
-  arguments_as_command(what, &r->command);
+    ft_properties_add_features(script, &r->found);
+  ft_command_clear(&r->command);
+  append_arguments(what, &r->command);
   ft_hide_arguments(&r->hidden, &r->command);
   ft_feature_set_add_arguments(&r->found, &r->command, &(struct ft_command_parts){ 0 }, true);
   /* in a workflow task, the variables are settings of the manager */

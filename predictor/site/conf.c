@@ -69,6 +69,7 @@ static const struct key site_keys[] = { { "state_dir", KEY_PATH, 0, PATH_MAX },
                                         { "listen", KEY_LISTEN, 0, 0 },
                                         { "auth", KEY_AUTH, 0, 0 },
                                         { "agent_users", KEY_NAME, 0, 256 },
+                                        { "learner_users", KEY_NAME, 0, 256 },
                                         { "munge_socket", KEY_PATH, 0, 108 },
                                         { "tls_certificate", KEY_PATH, 0, PATH_MAX },
                                         { "tls_key", KEY_PATH, 0, PATH_MAX },
@@ -277,6 +278,7 @@ static cfg_opt_t site_options[] = { CFG_STR("state_dir", NULL, CFGF_NODEFAULT),
                                     CFG_STR("listen", NULL, CFGF_NODEFAULT),
                                     CFG_STR("auth", NULL, CFGF_NODEFAULT),
                                     CFG_STR("agent_users", NULL, CFGF_NODEFAULT),
+                                    CFG_STR("learner_users", NULL, CFGF_NODEFAULT),
                                     CFG_STR("munge_socket", NULL, CFGF_NODEFAULT),
                                     CFG_STR("tls_certificate", NULL, CFGF_NODEFAULT),
                                     CFG_STR("tls_key", NULL, CFGF_NODEFAULT),
@@ -392,6 +394,8 @@ void ft_config_defaults(struct ft_config *config)
   (void)ft_string_copy(FT_STATE_DIRECTORY, config->state_directory, sizeof config->state_directory);
   (void)ft_string_copy(FT_SOCKET, config->socket, sizeof config->socket);
   (void)ft_string_copy(FT_LEARNER_SOCKET, config->learner_socket, sizeof config->learner_socket);
+  (void)ft_string_copy("foretell", config->network.learner_users,
+                       sizeof config->network.learner_users);
   config->policy = ft_policy_defaults;
 }
 
@@ -409,6 +413,7 @@ static void convert_names(cfg_t *cfg, struct ft_config *config)
                 { "learner", n->learners, sizeof n->learners },
                 { "listen", n->listen, sizeof n->listen },
                 { "agent_users", n->agent_users, sizeof n->agent_users },
+                { "learner_users", n->learner_users, sizeof n->learner_users },
                 { "munge_socket", n->munge_socket, sizeof n->munge_socket },
                 { "tls_certificate", n->tls_certificate, sizeof n->tls_certificate },
                 { "tls_key", n->tls_key, sizeof n->tls_key },

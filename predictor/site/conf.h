@@ -30,8 +30,9 @@ struct ft_config_network {
   char learners[FT_ADDRESS_TEXT]; /* of this host's agent (site/address.h); empty: learner_socket */
   char listen[FT_ADDRESS_TEXT];   /* of this host's learner; empty: learner_socket only */
   enum ft_auth auth;
-  char agent_users[256];  /* comma-separated names and uids: they may send, besides root and
-                             SlurmUser */
+  /* comma-separated names and uids of users who may send, besides root and SlurmUser; and of those
+     who may reply, besides root and the agent's own */
+  char agent_users[256], learner_users[256];
   char munge_socket[108]; /* empty: libmunge's default */
   char tls_certificate[PATH_MAX], tls_key[PATH_MAX], tls_ca[PATH_MAX];
 };

@@ -80,7 +80,7 @@ if not os.fork():
 wait()' "$scratch/measured" &
 client=$!
 measured() {
-  FORETELL_CONFIG=$scratch/foretell.conf "$FT_TOP_BUILDDIR/predictor/cli/foretell" job $marked | grep -E ' at most 1[2-4][0-9](\.[0-9])? MiB'
+  FORETELL_CONFIG=$scratch/foretell.conf "$foretell" job $marked | grep -E ' at most 1[2-4][0-9](\.[0-9])? MiB'
 }
 wait_until 60 measured
 touch "$scratch/measured"
@@ -93,7 +93,7 @@ ok $? "a daemon made by a double fork is in its job's peak" || grep "job $marked
 
 missing=$(sed -n 's/^foretelld: \([a-z]*\): not measured here: .*/\1/p' "$scratch/log")
 is "$(printf '%s' "$missing" | sort | uniq -d)" "" "each sampler that does not work is named once"
-"$FT_TOP_BUILDDIR/predictor/cli/foretell" doctor --config "$scratch/foretell.conf" --json \
+"$foretell" doctor --config "$scratch/foretell.conf" --json \
   >"$scratch/doctor" 2>/dev/null
 sed -n 's/^foretelld: \([a-z]*: \)not measured here: /\1/p' "$scratch/log" | sort >"$scratch/log-checks"
 python3 - "$scratch/doctor" >"$scratch/doctor-checks" <<'END'

@@ -5,7 +5,6 @@
 : "${FT_TOP_SRCDIR:?}" "${FT_TOP_BUILDDIR:?}"
 . "$FT_TOP_SRCDIR/tests/slurm/tap.sh"
 . "$FT_TOP_SRCDIR/tests/agent/scratch.sh"
-foretell=$FT_TOP_BUILDDIR/predictor/cli/foretell
 
 # a new cgroup whose children are charged for memory
 if [ -e /sys/fs/cgroup/memory/memory.limit_in_bytes ]; then

@@ -6,7 +6,6 @@
 . "$FT_TOP_SRCDIR/tests/slurm/tap.sh"
 need python3 unshare setsid
 . "$FT_TOP_SRCDIR/tests/agent/scratch.sh"
-foretell=$FT_TOP_BUILDDIR/predictor/cli/foretell
 if ! unshare -Urpf --mount-proc true 2>/dev/null; then
   skip "processes of containers belong to their job" "this machine creates no user and pid namespaces"
   tap_done

@@ -4,7 +4,6 @@
 : "${FT_TOP_SRCDIR:?}" "${FT_TOP_BUILDDIR:?}"
 . "$FT_TOP_SRCDIR/tests/slurm/tap.sh"
 . "$FT_TOP_SRCDIR/tests/agent/scratch.sh"
-foretell=$FT_TOP_BUILDDIR/predictor/cli/foretell
 
 # table COUNT APP [MIN SLOPE]: runs with a peak of MIN (512 MiB) + SLOPE (256 KiB) * edge^2 * batch and 2 % noise
 table() {

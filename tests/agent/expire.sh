@@ -5,7 +5,6 @@
 : "${FT_TOP_SRCDIR:?}" "${FT_TOP_BUILDDIR:?}"
 . "$FT_TOP_SRCDIR/tests/slurm/tap.sh"
 . "$FT_TOP_SRCDIR/tests/agent/scratch.sh"
-foretell=$FT_TOP_BUILDDIR/predictor/cli/foretell
 now=$(date +%s)
 
 # runs UID APP COUNT DAYS JOB: one run a day, the first almost DAYS days ago, with job ids from JOB on

@@ -6,7 +6,6 @@
 . "$FT_TOP_SRCDIR/tests/slurm/tap.sh"
 . "$FT_TOP_SRCDIR/tests/agent/scratch.sh"
 need python3 setpriv
-foretell=$FT_TOP_BUILDDIR/predictor/cli/foretell
 now=$(date +%s)
 [ "$(id -u)" = 0 ] || tap_skip_all "it takes root to be one user and another"
 setpriv --reuid=1001 --clear-groups true 2>/dev/null || tap_skip_all "setpriv cannot change the user"
@@ -101,6 +100,26 @@ is "$(stored "app = 'other'")" 1 "the user's other app stays"
 model other 1001 >/dev/null
 ok $? "the other app keeps its model"
 
+# ---- jobs without a stored run
+
+tombstones() {
+  python3 - "$state/store.db" "$1" <<'END'
+import sqlite3, sys
+db = sqlite3.connect("file:%s?mode=ro" % sys.argv[1], uri=True)
+print(db.execute("SELECT COUNT(*) FROM forgotten WHERE " + sys.argv[2]).fetchone()[0])
+END
+}
+echo "JobId=500 JobName=test UserId=ada(1001) GroupId=x(0) JobState=RUNNING SubmitTime=2026-01-02T03:04:05" >"$FT_SCONTROL/job_500"
+echo "slurm_load_jobs error: Invalid job id specified" >"$FT_SCONTROL/job_502"
+is "$(as 1001 --job=500) $(tombstones "job_id = 500 AND uid = 1001")" "forgot 0 runs of 0 apps (0 models removed) 1" \
+  "a job that Slurm says is the user's is forgotten before it is stored"
+for id in 500 501 502; do
+  is "$(as 1002 --job=$id) $(tombstones "uid = 1002 AND job_id > 400")" \
+    "forgot 0 runs of 0 apps (0 models removed) 0" "job $id, which is not the user's, leaves no record"
+done
+forget --job=503 --user=1002 >/dev/null
+is "$(tombstones "uid = 1002 AND job_id = 503")" 1 "root's requests need no Slurm"
+
 # ---- what could bring runs back
 
 is "$({ runs 1001 PLANTED 3 1; runs 1001 PLANTED 1 77; runs 1003 mine 1 78; } | import | head -1)" \
@@ -161,19 +180,20 @@ is "$(found RUNNING)" "" "no byte of it is stored"
 # ---- the record of overrides, and GPU observations
 
 {
-  echo "app,job_id,peak_mib,end,uid,job_name,decision_mode,decision_action,request_mem_bytes,request_mem_unit"
-  echo "OVERRIDE,60,300,$((now - 600)),1001,OVERRIDE,force,warn,1048576,node"
-  echo "OVERRIDE,61,300,$((now - 500)),1001,OVERRIDE,set,set,1048576,node"
+  echo "app,job_id,peak_mib,end,uid,job_name,decision_mode,decision_action,decision_overrode,request_mem_bytes,request_mem_unit"
+  echo "OVERRIDE,60,300,$((now - 600)),1001,OVERRIDE,force,warn,1,1048576,node"
+  echo "OVERRIDE,61,300,$((now - 500)),1001,OVERRIDE,set,set,0,1048576,node"
+  echo "OVERRIDE,62,300,$((now - 400)),1001,OVERRIDE,force,warn,0,1048576,node"
 } >"$scratch/overrides.csv"
 "$foretell" import --state="$state" "$scratch/overrides.csv" >/dev/null
 is "$(as 1001 OVERRIDE)" \
-  "forgot 1 run of 1 app (1 model removed); 1 override of the policy remains in the report" \
+  "forgot 2 runs of 1 app (1 model removed); 1 override of the policy remains in the report" \
   "the message states that an override stays on record"
 is "$(found OVERRIDE)" "" "the record has no name of the program"
 is "$(stored "job_id = 60 AND uid = 1001 AND decision_mode = 'force' AND peak_bytes IS NULL")" 1 \
   "the record has the user, the job and the mode"
 "$foretell" import --state="$state" "$scratch/overrides.csv" >/dev/null
-is "$(found OVERRIDE) $(stored "job_id IN (60, 61)")" " 1" "another import changes nothing"
+is "$(found OVERRIDE) $(stored "job_id IN (60, 61, 62)")" " 1" "another import changes nothing"
 
 stop
 mkdir "$scratch/lib"

@@ -5,7 +5,6 @@
 : "${FT_TOP_SRCDIR:?}" "${FT_TOP_BUILDDIR:?}"
 . "$FT_TOP_SRCDIR/tests/slurm/tap.sh"
 . "$FT_TOP_SRCDIR/tests/agent/scratch.sh"
-foretell=$FT_TOP_BUILDDIR/predictor/cli/foretell
 
 import() {
   "$foretell" import --state="$state" "$@" | tail -n 1
@@ -70,7 +69,7 @@ END
 
 quiet=$scratch/quiet
 printf '%s\n' "state_dir = \"$quiet\"" "learner_socket = \"$scratch/quiet.sock\"" \
-  "slurm_bin = \"$FT_TOP_SRCDIR/tests/agent\"" >"$scratch/quiet.conf"
+  "slurm_bin = \"$programs\"" >"$scratch/quiet.conf"
 "$learner" -c "$scratch/quiet.conf" 2>"$scratch/quiet.log" &
 pids="$pids $!"
 wait_until 20 test -S "$scratch/quiet.sock"

@@ -5,7 +5,6 @@
 . "$FT_TOP_SRCDIR/tests/agent/scratch.sh"
 
 config 'sample_hz = 20'
-foretell=$FT_TOP_BUILDDIR/predictor/cli/foretell
 
 # job ID: runs job ID of app steps
 job() {

@@ -6,69 +6,8 @@ need munged munge openssl python3
 . "$FT_TOP_SRCDIR/tests/slurm/cluster.sh"
 . "$FT_TOP_SRCDIR/tests/agent/scratch.sh"
 . "$FT_TOP_SRCDIR/tests/slurm/clock.sh"
-mkdir "$scratch"/{munge,run,log,tls,bin}
-# foretell starts the courier that is beside it
-cp "$FT_TOP_BUILDDIR/predictor/cli/foretell" "$FT_TOP_BUILDDIR/foretell-courier" "$scratch/bin" || exit 1
-munge_socket=$scratch/munge/socket
+. "$FT_TOP_SRCDIR/tests/agent/hosts.sh"
 trap 'cluster_kill munged; cluster_kill ahead; rm -rf $cluster_ports; finish' EXIT
-
-# ---- hosts, each with a state directory, sockets, a configuration and a log of its own
-
-# host NAME [LINE]...: writes the configuration of NAME
-host() {
-  local name=$1
-  shift
-  printf '%s\n' "state_dir = \"$scratch/$name\"" "socket = \"$scratch/run/$name.sock\"" \
-    "learner_socket = \"$scratch/run/$name-learner.sock\"" "slurm_bin = \"$FT_TOP_SRCDIR/tests/agent\"" \
-    'sample_hz = 20' "munge_socket = \"$munge_socket\"" "agent_users = \"$(id -u)\"" "$@" >"$scratch/$name.conf"
-}
-count_lines() {
-  grep -Ec -- "$2" "$scratch/$1.log" 2>/dev/null
-}
-is_open() {
-  [ "$(count_lines "$1" ': listening at .*, state in')" -gt "$2" ]
-}
-# open_daemon PROGRAM NAME: sets $pid
-open_daemon() {
-  local before
-  before=$(count_lines "$2" ': listening at .*, state in')
-  "$1" -c "$scratch/$2.conf" -v 2>>"$scratch/$2.log" &
-  pid=$!
-  pids="$pids $pid"
-  wait_until 60 is_open "$2" "${before:-0}"
-}
-# close_daemon PID [SIGNAL]
-close_daemon() {
-  kill "-${2:-TERM}" "$1"
-  wait_child 120 "$1" 2>/dev/null
-}
-# logs NAME PATTERN
-logs() {
-  grep -Eq -- "$2" "$scratch/$1.log"
-}
-# job NAME ID: runs job ID of app steps on NAME
-job() {
-  "$announce" "$scratch/run/$1.sock" job="$2" app=steps -- true
-}
-# stored NAME: prints the jobs in the store of NAME
-stored() {
-  python3 - "$scratch/$1/store.db" <<'END'
-import sqlite3, sys
-try:
-    db = sqlite3.connect("file:%s?mode=ro" % sys.argv[1], uri=True, timeout=20)
-    print(" ".join(str(row[0]) for row in db.execute("SELECT job_id FROM observation ORDER BY job_id")))
-except sqlite3.Error:
-    print("none")
-END
-}
-# has_stored NAME ID...
-has_stored() {
-  [ "$(stored "$1")" = "${*:2}" ]
-}
-# spools NAME COUNT
-spools() {
-  [ "$(find "$scratch/$1/spool" -name '*.obs' 2>/dev/null | wc -l)" = "$2" ]
-}
 
 cluster_port && port=$cluster_found_port && cluster_port && second_port=$cluster_found_port &&
   cluster_port && tls_port=$cluster_found_port || exit 1
@@ -93,10 +32,6 @@ ok $? "runs of two hosts are in one store"
 wait_until 20 spools one 0 && wait_until 20 spools two 0
 ok $? "and no longer in the spools"
 
-# doctor NAME [COMMAND]...: prints what foretell doctor, started by COMMAND, finds about the learner of NAME
-doctor() {
-  "${@:2}" "$scratch/bin/foretell" doctor --config="$scratch/$1.conf" 2>&1 | grep -E ' (learner|clock|uids|version): '
-}
 found=$(doctor one)
 like "$found" "^ok   learner: host 127.0.0.1, port $port accepts requests of user $(id -un)" "doctor finds the learner"
 like "$found" '^ok   clock: [0-9.]+ s (behind|ahead of) host 127.0.0.1$' "it compares clocks"
@@ -105,26 +40,6 @@ like "$found" '^ok   version: foretell [0-9.]+; host 127.0.0.1 has [0-9.]+' "and
 
 # ---- who may send what
 
-# send PORT PATH FILE [HEADER: VALUE]...: sends the body FILE; prints HTTP's status and the reply's first line
-send() {
-  python3 - "$@" <<'END'
-import http.client, sys
-port, path, file, *headers = sys.argv[1:]
-connection = http.client.HTTPConnection("127.0.0.1", int(port), timeout=60)
-with open(file, "rb") as body:
-    connection.request("POST", path, body.read(), dict(header.split(": ", 1) for header in headers))
-reply = connection.getresponse()
-print(reply.status, reply.read(200).split(b"\n")[0].decode("utf-8", "replace") if reply.status != 200 else "")
-END
-}
-# digest PATH FILE
-digest() {
-  { printf 'POST %s\n' "$1"; cat "$2"; } | sha256sum | cut -d' ' -f1
-}
-# credential PATH FILE [OPTION]...
-credential() {
-  echo "Authorization: MUNGE $(munge --socket="$munge_socket" --string="$(digest "$1" "$2")" "${@:3}")"
-}
 : >"$scratch/empty"
 printf 'no list' >"$scratch/damaged"
 python3 -c 'import sys, zlib; sys.stdout.buffer.write(zlib.compress(b""))' >"$scratch/empty.z"
@@ -162,9 +77,9 @@ if [ "$(id -u)" = 0 ]; then
     "doctor of another user says that it needs root"
   install -d -o 65534 "$scratch/other" "$scratch/run/other"
   host other "learner = \"127.0.0.1:$port\"" "socket = \"$scratch/run/other/sock\""
-  printf '#!/bin/sh\nexec setpriv --reuid=65534 --regid=65534 --clear-groups "%s" "$@"\n' "$agent" >"$scratch/bin/other"
-  chmod 0755 "$scratch/bin/other"
-  open_daemon "$scratch/bin/other" other
+  printf '#!/bin/sh\nexec setpriv --reuid=65534 --regid=65534 --clear-groups "%s" "$@"\n' "$agent" >"$scratch/other-agent"
+  chmod 0755 "$scratch/other-agent"
+  open_daemon "$scratch/other-agent" other
   found=$(doctor other)
   like "$found" '^FAIL learner: .*requests of user [^ ]+: user 65534 of host 127.0.0.1 may not send this.*; runs wait' \
     "doctor of an agent of another user reports why it is rejected"
@@ -218,6 +133,19 @@ wait_until 60 unproved 0
 ok $? "then none waits"
 like "$(send "$port" /runs "$scratch/empty" "$(credential /runs "$scratch/empty")")" '^200' "and requests are accepted again"
 
+# a munged that is restarted has forgotten which credentials were used
+header=$(credential /runs "$scratch/empty")
+like "$(send "$port" /runs "$scratch/empty" "$header")" '^200' "a request is accepted"
+cluster_kill munged
+cluster_spawn munged munged --foreground --force --key-file="$scratch/munge/key" --socket="$munge_socket" \
+  --pid-file="$scratch/run/munged.pid" --log-file="$scratch/log/munged.log" --seed-file="$scratch/munge/seed"
+wait_until 10 munge --no-input --socket="$munge_socket"
+like "$(send "$port" /runs "$scratch/empty" "$header")" '^401 credential of host 127.0.0.1 was used before' \
+  "but not once more after munged was restarted"
+like "$(send "$port" /runs "$scratch/empty" "$header ")" '^401 ' "nor with a space after it"
+like "$(send "$port" /runs "$scratch/empty" "$(credential /runs "$scratch/empty" --ttl=3000)")" \
+  '^401 .*valid for 3000 s, expected at most 300' "nor one that would be valid for longer than it is remembered"
+
 # another munged with the same key, whose clock is 600 s ahead
 set_clock "$scratch/clock" 600
 FT_FAULT_CLOCK=$scratch/clock LD_PRELOAD=$fault_clock cluster_spawn ahead munged \
@@ -231,29 +159,12 @@ like "$(doctor ahead)" "^FAIL learner: .*: clock of host 127.0.0.1 is [56][0-9]*
 close_daemon "$pid"
 cluster_kill ahead
 
-# a learner of an older version, whose clock is behind by less than munged tolerates and whose root has uid 7
-python3 - "$scratch/strange.port" <<'END' &
-import http.server, os, struct, sys, time
-class Learner(http.server.BaseHTTPRequestHandler):
-    def do_POST(self):
-        self.rfile.read(int(self.headers["Content-Length"]))
-        body = b"\x08\x01\x11" + struct.pack("<d", time.time() - 270) + b"\x1a\x050.0.9\x22\x08\x0a\x04root\x10\x07"
-        self.send_response(200)
-        self.send_header("Content-Length", str(len(body)))
-        self.end_headers()
-        self.wfile.write(body)
-    def log_message(self, *_):
-        pass
-server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), Learner)
-with open(sys.argv[1] + ".new", "w") as file:
-    print(server.server_port, file=file)
-os.rename(sys.argv[1] + ".new", sys.argv[1])
-server.serve_forever()
-END
-strange_pid=$!
-pids="$pids $strange_pid"
-wait_until 60 test -s "$scratch/strange.port"
-host strange "learner = \"127.0.0.1:$(cat "$scratch/strange.port")\""
+# an older learner, whose clock and users differ
+learner_port=$port
+fake_learner 0 right
+strange_pid=$fake_pid
+host strange "learner = \"127.0.0.1:$port\""
+port=$learner_port
 found=$(doctor strange)
 like "$found" "^warn clock: 2[67][0-9.]* s ahead of host 127.0.0.1; MUNGE tolerates 300 s" "doctor warns of a clock that is far ahead"
 like "$found" '^warn uids: user root is 0 here and 7 on host 127.0.0.1' "of a user with another uid"
@@ -353,21 +264,22 @@ wait_until 60 has_stored safe 1
 ok $? "with TLS a run is stored"
 like "$(send "$tls_port" /runs "$scratch/empty" 2>&1 | tail -n 1)" 'http.client|Connection|^400' "a request without TLS is not answered"
 
-# rejected NAME PATTERN AUTHORITY CERTIFICATE WHAT
+# rejected NAME PATTERN AUTHORITY CERTIFICATE WHAT [FINDING WHAT]: the finding of doctor, which asks as the agent's user
 rejected() {
   host "$1" "learner = \"127.0.0.1:$tls_port\"" "$(tls "$3" "$4")"
   open_daemon "$agent" "$1"
   wait_until 60 logs "$1" "foretell-learnd does not reply: $2"
   ok $? "$5"
+  [ $# -le 5 ] || like "$(doctor "$1")" "$6" "$7"
   close_daemon "$pid"
 }
 like "$(doctor three)" '^ok   clock: ' "with TLS doctor compares hosts, too"
-rejected four 'certificate of host 127.0.0.1 rejected: ' site stranger "an agent with a certificate of another authority is rejected"
+rejected four 'certificate of host 127.0.0.1 rejected: ' site stranger "an agent with a certificate of another authority is rejected" \
+  '^FAIL learner: .*certificate of host 127.0.0.1 rejected: ' "doctor reports a rejected certificate"
 rejected five 'certificate of host 127.0.0.1 rejected: .*expired' site old "so is one whose certificate has expired"
-rejected six '127.0.0.1: SSL certificate problem: ' other node "an agent rejects a learner of another authority"
+rejected six '127.0.0.1: SSL certificate problem: ' other node "an agent rejects a learner of another authority" \
+  '^FAIL learner: .*SSL certificate problem: ' "doctor reports a rejected learner"
 rejected seven '127.0.0.1: .*missing' site missing "an agent without its key says so"
-like "$(doctor four)" '^FAIL learner: .*certificate of host 127.0.0.1 rejected: ' "doctor reports a rejected certificate"
-like "$(doctor six)" '^FAIL learner: .*SSL certificate problem: ' "and a rejected learner"
 close_daemon "$three_pid"
 close_daemon "$safe_pid"
 

@@ -7,7 +7,6 @@
 [ "$(id -u)" = 0 ] || { skip "users have access only to their own runs" "not root"; tap_done; exit; }
 command -v setpriv >/dev/null || { skip "users have access only to their own runs" "no setpriv"; tap_done; exit; }
 . "$FT_TOP_SRCDIR/tests/agent/scratch.sh"
-foretell=$FT_TOP_BUILDDIR/predictor/cli/foretell
 alice=61001 bob=61002 slurm=61003
 export FORETELL_CONFIG=$scratch/foretell.conf
 
@@ -30,6 +29,7 @@ for job in 1 2 3 4 5 6; do
   "$announce" "$socket" job=1$job uid=$alice app=alice-fold feature=batch:$job -- true
 done
 "$announce" "$socket" job=21 uid=$bob app=bob-secret feature=batch:1 -- true
+array_task 23 22 4
 "$announce" "$socket" job=23 array=22 task=4 uid=$bob app=bob-secret feature=batch:2 -- true
 wait_until 60 model alice-fold $alice
 ok $? "one user's runs are learned"

@@ -5,7 +5,6 @@
 : "${FT_TOP_SRCDIR:?}" "${FT_TOP_BUILDDIR:?}"
 . "$FT_TOP_SRCDIR/tests/slurm/tap.sh"
 . "$FT_TOP_SRCDIR/tests/agent/scratch.sh"
-foretell=$FT_TOP_BUILDDIR/predictor/cli/foretell
 
 # has_platform PLATFORM: the run times of app "alone" include this platform
 has_platform() {

@@ -6,7 +6,6 @@ need munged munge python3
 . "$FT_TOP_SRCDIR/tests/slurm/cluster.sh"
 . "$FT_TOP_SRCDIR/tests/agent/scratch.sh"
 mkdir "$scratch"/{munge,run,log}
-foretell=$FT_TOP_BUILDDIR/predictor/cli/foretell
 trap 'cluster_kill munged; rm -rf $cluster_ports; finish' EXIT
 
 # host NAME [LINE]...: writes the configuration of NAME
@@ -14,7 +13,7 @@ host() {
   local name=$1
   shift
   printf '%s\n' "state_dir = \"$scratch/$name\"" "socket = \"$scratch/run/$name.sock\"" \
-    "learner_socket = \"$scratch/run/$name-learner.sock\"" "slurm_bin = \"$FT_TOP_SRCDIR/tests/agent\"" \
+    "learner_socket = \"$scratch/run/$name-learner.sock\"" "slurm_bin = \"$programs\"" \
     'sample_hz = 20' "munge_socket = \"$scratch/munge/socket\"" "agent_users = \"$(id -u)\"" "$@" >"$scratch/$name.conf"
 }
 opened() {
@@ -77,6 +76,7 @@ begin_job one job=1 node=n1
 begin_job two job=2 node=n2
 begin_job one job=3 node=n1
 begin_job two job=3 node=n2
+array_task 5 4 1
 begin_job two job=5 array=4 task=1 node=n2
 begin_job two job=6 uid=65534 node=n2
 wait_until 60 shows 1 '^job 1 of steps.*, on n1$'

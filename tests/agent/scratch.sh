@@ -1,13 +1,11 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 # A foretelld and a foretell-learnd in a scratch directory, without a Slurm; sourced after tap.sh.
 # Functions: config [LINE]..., start, stop [SIGNAL], start_learner, stop_learner [SIGNAL],
-# start_agent, stop_agent [SIGNAL], reload, log_has PATTERN, model APP [UID], spooled COUNT.
-# Variables: state, socket, scratch, pid and learner_pid (of those started last).
+# start_agent, stop_agent [SIGNAL], reload, log_has PATTERN, model APP [UID], spooled COUNT,
+# array_task JOB ARRAY TASK.
+# Variables: agent, learner, announce and foretell (programs), state, socket, scratch, pid and learner_pid (of those
+# started last).
 . "$FT_TOP_SRCDIR/tests/slurm/wait.sh"
-agent=$FT_TOP_BUILDDIR/foretelld
-learner=$FT_TOP_BUILDDIR/foretell-learnd
-announce=$FT_TOP_BUILDDIR/tests/agent/announce
-
 scratch=$(mktemp -d "${TMPDIR:-/tmp}/ft-XXXXXX") || exit 1
 chmod 0755 "$scratch"
 export FT_SCONTROL=$scratch/slurm
@@ -26,9 +24,20 @@ finish() {
 }
 trap finish EXIT
 
+# Programs where every user can execute them, also if the build is below a directory that others cannot enter, as
+# /root. foretelld and foretell start the courier that is beside them; scontrol is the fake one.
+programs=$scratch/programs
+mkdir -m 0755 "$programs"
+install -m 0755 "$FT_TOP_BUILDDIR"/{foretelld,foretell-learnd,foretell-courier,predictor/cli/foretell,tests/agent/announce} \
+  "$FT_TOP_SRCDIR/tests/agent/scontrol" "$programs" || exit 1
+agent=$programs/foretelld
+learner=$programs/foretell-learnd
+announce=$programs/announce
+foretell=$programs/foretell
+
 config() {
   printf '%s\n' "state_dir = \"$state\"" "socket = \"$socket\"" \
-    "learner_socket = \"$learner_socket\"" "slurm_bin = \"$FT_TOP_SRCDIR/tests/agent\"" "$@" >"$scratch/foretell.conf"
+    "learner_socket = \"$learner_socket\"" "slurm_bin = \"$programs\"" "$@" >"$scratch/foretell.conf"
 }
 
 listens() {
@@ -73,6 +82,12 @@ stop_learner() {
 stop() {
   stop_agent "$@"
   stop_learner "$@"
+}
+
+# array_task JOB ARRAY TASK: from now on Slurm has JOB as this task of an array
+array_task() {
+  echo "JobId=$1 ArrayJobId=$2 ArrayTaskId=$3 JobName=test UserId=$(id -un)($(id -u)) GroupId=root(0)" \
+    "JobState=RUNNING Restarts=0 TimeLimit=01:00:00 SubmitTime=2026-01-02T03:04:05 Partition=main" >"$FT_SCONTROL/job_$1"
 }
 
 # reload: both read the configuration again, and the learner the store

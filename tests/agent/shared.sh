@@ -5,7 +5,6 @@
 : "${FT_TOP_SRCDIR:?}" "${FT_TOP_BUILDDIR:?}"
 . "$FT_TOP_SRCDIR/tests/slurm/tap.sh"
 . "$FT_TOP_SRCDIR/tests/agent/scratch.sh"
-foretell=$FT_TOP_BUILDDIR/predictor/cli/foretell
 declared='app blast { command = "blastp *" number = {"--n"} }'
 
 shared_model() {

@@ -9,6 +9,14 @@ for name in foretelld foretell-learnd; do
   unit=$scratch/$name.service
   sed "s|@sbindir_expanded@|$FT_TOP_BUILDDIR|" "$FT_TOP_SRCDIR/etc/$name.service.in" >"$unit"
 done
+# the unit that verifies it needs its service beside it
+cp "$FT_TOP_SRCDIR/etc/foretell-learnd.socket" "$scratch"
+if command -v systemd-analyze >/dev/null; then
+  is "$(systemd-analyze verify --man=no "$scratch/foretell-learnd.socket" 2>&1 | grep foretell)" "" \
+    "foretell-learnd.socket: systemd-analyze verify accepts it"
+else
+  skip "foretell-learnd.socket: systemd-analyze verify accepts it" "systemd-analyze is not installed"
+fi
 for name in foretelld foretell-learnd; do
   unit=$scratch/$name.service
   if command -v systemd-analyze >/dev/null; then
@@ -27,10 +35,11 @@ for name in foretelld foretell-learnd; do
   fi
 done
 
+like "$(cat "$scratch/foretell-learnd.service")" '^MemoryMax=[1-9]' "the learner's unit limits its memory"
+
 # ---- a user other than root, with the units' capabilities only
 
 own=61000 user=61001 slurmd=61002
-foretell=$FT_TOP_BUILDDIR/predictor/cli/foretell
 export FORETELL_CONFIG=$scratch/foretell.conf
 
 # as UID COMMAND...
@@ -140,7 +149,7 @@ is "$(find "$state" ! -user $own | wc -l):$(find "$state" -name store.db | wc -l
 # ---- fewer capabilities
 
 sed -i 's/ CAP_DAC_READ_SEARCH CAP_PERFMON//' "$scratch/foretelld.service"
-agent=$(confine foretelld "$FT_TOP_BUILDDIR/foretelld")
+agent=$(confine foretelld "$programs/foretelld")
 start_agent
 ok $? "the agent starts without some of them"
 "$foretell" doctor --config "$scratch/foretell.conf" >"$scratch/findings"

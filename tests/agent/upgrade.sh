@@ -6,7 +6,6 @@
 need python3
 . "$FT_TOP_SRCDIR/tests/agent/scratch.sh"
 recorded=$FT_TOP_SRCDIR/tests/fixtures/upgrade
-foretell=$FT_TOP_BUILDDIR/predictor/cli/foretell
 export FORETELL_CONFIG=$scratch/foretell.conf
 config
 

@@ -45,6 +45,30 @@ run job --state="$state" 161
 like "$out" "killed at 500 MiB by the limit of a step or a container" "a kill at a step's limit is described"
 like "$out" '  requested: unknown' "an unknown request is described"
 
+like "$(run job --state="$state" 140; printf %s "$out")" '
+  decided:   .* \(out of memory: 0.4 % for one task\)
+' "the probability of a whole array is that of one task"
+run job --state="$state" 140_3
+like "$out" 'comparable runs: 0 of 42; the others used up to ' "the runs behind the recommendation are printed"
+
+# A requeued job, and two in mode force: one that the policy would have rejected.
+cat >"$scratch/force.csv" <<CSV
+app,uid,user,job_id,restart_count,submit,end,peak_mb,state,rule,decision_action,decision_mode,decision_overrode
+again,$(id -u),zoe,170,0,1795224000,1795224100,978,requeued,rss,,,
+again,$(id -u),zoe,170,1,1795224000,1795224200,966,completed,rss,,,
+again,$(id -u),zoe,171,0,1795224000,1795224100,978,completed,rss,warn,force,1
+again,$(id -u),zoe,172,0,1795224000,1795224100,978,completed,rss,leave,force,0
+CSV
+"$foretell" import --state="$state" "$scratch/force.csv" >/dev/null
+run job --state="$state" 170
+like "$out" 'peaks from 921 MiB to 933 MiB; shown: the last attempt' "of a requeued job the last attempt is shown, and called so"
+run job --state="$state" 171
+like "$out" '  decided:   warned, overridden by --predict-mem=force' "an override of the policy is printed"
+run job --state="$state" 172
+like "$out" '
+  decided:   no change
+' "mode force without a rejection is no override"
+
 run job --state="$state" 140_9 --json
 is "$(json .)" "job app user node runs completed out_of_memory running asked predicted decided used next" "job --json has its keys"
 is "$(json asked.mem_unit) $(json asked.mem_bytes) $(json predicted.p50) $(json decided.rule) $(json used.outcome) $(json used.killed_at_bytes)" \

@@ -5,7 +5,6 @@
 . "$FT_TOP_SRCDIR/tests/slurm/tap.sh"
 . "$FT_TOP_SRCDIR/tests/agent/scratch.sh"
 need setpriv
-foretell=$FT_TOP_BUILDDIR/predictor/cli/foretell
 [ "$(id -u)" = 0 ] || tap_skip_all "it takes root to be one user and another"
 setpriv --reuid=1001 --clear-groups true 2>/dev/null || tap_skip_all "setpriv cannot change the user"
 

@@ -9,7 +9,7 @@ FT_SLURMDBD=1
 . "$FT_TOP_SRCDIR/tests/cluster/hosts.sh"
 . "$FT_TOP_SRCDIR/tests/slurm/clock.sh"
 play_missing=$(hosts_missing) && tap_skip_all "$play_missing is not installed"
-unshare --net --uts --pid --mount --fork true 2>/dev/null || {
+"$FT_TOP_SRCDIR/tests/slurm/own-mounts" unshare --net --uts --pid --fork true 2>/dev/null || {
   echo "1..0 # SKIP this machine permits no namespaces"
   exit 0
 }

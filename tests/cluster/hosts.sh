@@ -8,6 +8,10 @@
 #
 # Each host sees its directory $scratch/hosts/NAME as $here, so that one configuration serves all of them.
 
+# nsenter's options and the start of its command. In a chroot the root of a mount namespace is outside: hence -r,
+# with which the working directory would be outside the namespace.
+hosts_enter=(-n -u -p -m -r env -C /)
+
 hosts_missing() {
   local program
   for program in unshare nsenter ip; do
@@ -48,7 +52,8 @@ host_start() {
   chmod 0755 "$directory"
   echo "$number" >"$directory/number"
   # shellcheck disable=SC2016
-  setsid unshare --net --uts --pid --mount --fork --kill-child --mount-proc \
+  setsid "$FT_TOP_SRCDIR/tests/slurm/own-mounts" \
+    unshare --net --uts --pid --fork --kill-child --mount-proc --propagation unchanged \
     setpriv --pdeathsig KILL bash -c 'while :; do sleep 3600 & wait; done' "host-$name" </dev/null >/dev/null 2>&1 &
   outer=$!
   disown
@@ -68,12 +73,12 @@ host_start() {
 
 # host_first PID: prints the first process of the host that `unshare` (PID) has started
 host_first() {
-  pgrep -P "$1"
+  pgrep -P "$1" -x bash
 }
 
 # host_ready PID: the host's first process has its own /proc
 host_ready() {
-  [ "$(nsenter -t "$1" -p -m cat /proc/1/comm)" = bash ]
+  [ "$(nsenter -t "$1" "${hosts_enter[@]}" cat /proc/1/comm)" = bash ]
 }
 
 # host NAME COMMAND...: runs COMMAND on the host
@@ -81,7 +86,7 @@ host() {
   local pid
   pid=$(host_pid "$1") || return 1
   shift
-  nsenter -t "$pid" -n -u -p -m -- "$@"
+  nsenter -t "$pid" "${hosts_enter[@]}" "$@"
 }
 
 # host_spawn NAME DAEMON COMMAND...: starts a daemon on the host; its output goes to the host's log directory
@@ -89,7 +94,7 @@ host_spawn() {
   local name=$1 daemon=$2 pid
   shift 2
   pid=$(host_pid "$name")
-  setsid nsenter -t "$pid" -n -u -p -m -- "$@" </dev/null >>"$scratch/log/$name-$daemon.out" 2>&1 &
+  setsid nsenter -t "$pid" "${hosts_enter[@]}" "$@" </dev/null >>"$scratch/log/$name-$daemon.out" 2>&1 &
   disown # its end is expected
 }
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /*
  * The script parser, and the message that carries a description to the helper. Input: one argument
- * per line, a NUL, the script. The result must be a valid record without the password, which is
- * passed in two more arguments.
+ * per line, the first also as the script's name, a NUL, the script. The result must be a valid
+ * record without the password, which is passed in two more arguments.
  */
 #include "config.h"
 
@@ -85,6 +85,7 @@ static void describe(const uint8_t *data, size_t size)
     if (*p)
       *p++ = '\0';
   }
+  what.script_name = what.argument_count ? arguments[0] : NULL;
   if (!size || !memmem(data, size, password, strlen(password))) {
     arguments[what.argument_count] = "--password";
     arguments[what.argument_count + 1] = password;

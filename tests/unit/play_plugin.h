@@ -46,13 +46,13 @@ static int play_plugin_tear_down(const char *folder, int fd)
 static const char *submit(const char *line, const char *environment)
 {
   static char output[65536];
-  char words[1024], *argv[32];
+  char words[16384], *argv[32];
   size_t used = 0;
   int ends[2], argc = 0, status;
   ssize_t got;
   pid_t pid;
 
-  (void)ft_string_copy(line, words, sizeof words);
+  assert_true(ft_string_copy(line, words, sizeof words));
   for (char *p = strtok(words, " "); p; p = strtok(NULL, " "))
     argv[argc++] = p;
   argv[argc] = NULL;

@@ -574,6 +574,56 @@ static void slurm_does_not_override_the_kernel(void **state)
   assert_int_equal(w.last.outcome, FT_OUTCOME_OUT_OF_MEMORY);
 }
 
+/* Applies a record of a running JOB that has these IDs. */
+static void answer_ids(uint32_t job, uint32_t array, uint32_t task, uint32_t het)
+{
+  ft_slurm_job r = record();
+
+  r.identified = true;
+  r.array_job_id = array;
+  r.array_task_id = task;
+  r.het_offset = het;
+  ft_jobs_slurm_reply(w.jobs, job, &r, w.now);
+}
+
+/* A job's environment may call it a component or an array task: its runs would not be one. */
+static void only_slurm_names_array_tasks_and_components(void **state)
+{
+  static const struct {
+    uint32_t array, task, het;
+  } cases[] = { { 0, 0, 0 }, { 90, 3, 0 }, { 0, 0, 2 } };
+
+  (void)state;
+  for (size_t i = 0; i < COUNT_OF(cases); i++)
+    for (int late = 0; late < 2; late++) {
+      uint32_t job = 100 + (uint32_t)(2 * i) + (uint32_t)late;
+      ft_announcement a = announcement(job, BATCH);
+      ft_submission s = { .schema = FT_SCHEMA, .app = "many", .het_offset = 7 };
+      struct ft_buf buf;
+
+      a.array_job_id = 50;
+      a.array_task_id = job;
+      a.which_event = ft_announcement_task_start_tag;
+      a.event.task_start = (ft_task_start){ .pid = SLURMSTEPD, .tasks = 1 };
+      ft_buf_init(&buf, FT_LIMIT_RECORD);
+      assert_int_equal(ft_record_encode(FT_RECORD_SUBMISSION, &s, &buf, NULL), 0);
+      memcpy(a.event.task_start.submission.bytes, buf.data, buf.length);
+      a.event.task_start.submission.size = (pb_size_t)buf.length;
+      ft_buf_free(&buf);
+      assert_true(say(&a));
+      w.finished = 0;
+      if (!late)
+        answer_ids(job, cases[i].array, cases[i].task, cases[i].het);
+      (void)task_end(job, BATCH, 0);
+      if (late)
+        answer_ids(job, cases[i].array, cases[i].task, cases[i].het);
+      assert_int_equal(w.finished, 1);
+      assert_int_equal(w.last.array_job_id, cases[i].array);
+      assert_int_equal(w.last.array_task_id, cases[i].task);
+      assert_int_equal(w.last.het_offset, cases[i].het);
+    }
+}
+
 static void an_array_task_has_its_own_features(void **state)
 {
   ft_submission s = { .schema = FT_SCHEMA, .app = "array", .task_values_count = 1 };
@@ -1304,6 +1354,7 @@ int main(void)
     TEST(slurm_supplies_what_the_node_cannot_measure),
     TEST(slurm_does_not_override_the_kernel),
     TEST(an_array_task_has_its_own_features),
+    TEST(only_slurm_names_array_tasks_and_components),
     TEST(an_inferred_oom_yields_only_to_a_better_reason),
     TEST(a_requeued_run_is_a_new_run),
     TEST(a_restarted_run_ends_the_previous_one),

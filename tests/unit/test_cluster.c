@@ -699,15 +699,16 @@ static void a_jobs_record_is_read(void **state)
     uint32_t restarts;
     double submit, limit;
     const char *name;
+    uint32_t array, task, het;
   } cases[] = {
-    { 1, true, FT_OUTCOME_CANCELLED, 0, 1795213436, 3600, "two" },
-    { 2, true, FT_OUTCOME_FAILED, 0, 1795213436, 3600, "wrap" },
+    { 1, true, FT_OUTCOME_CANCELLED, 0, 1795213436, 3600, "two", 0, 0, 0 },
+    { 2, true, FT_OUTCOME_FAILED, 0, 1795213436, 3600, "wrap", 0, 0, 0 },
     /* scontrol prints the array's id as its last task's id, too */
-    { 3, true, FT_OUTCOME_COMPLETED, 0, 1795213436, 3600, "wrap" },
-    { 5, false, FT_OUTCOME_UNKNOWN, 0, 1795213436, 3600, "wrap" },
+    { 3, true, FT_OUTCOME_COMPLETED, 0, 1795213436, 3600, "wrap", 3, 2, 0 },
+    { 5, false, FT_OUTCOME_UNKNOWN, 0, 1795213436, 3600, "wrap", 0, 0, 1 },
     /* a job name that imitates a record */
-    { 6, false, FT_OUTCOME_UNKNOWN, 0, 1795213436, 0, "x" },
-    { 8, false, FT_OUTCOME_UNKNOWN, 1, 1795213440, 3600, "wrap" },
+    { 6, false, FT_OUTCOME_UNKNOWN, 0, 1795213436, 0, "x", 0, 0, 0 },
+    { 8, false, FT_OUTCOME_UNKNOWN, 1, 1795213440, 3600, "wrap", 3, 0, 0 },
   };
   struct ft_buf jobs = fixture("jobs"), none = fixture("job-none");
   ft_slurm_job job;
@@ -728,7 +729,22 @@ static void a_jobs_record_is_read(void **state)
     assert_int_equal(job.uid, 0);
     assert_string_equal(job.account, "");
     assert_string_equal(job.partition, "main");
+    assert_true(job.identified);
+    assert_int_equal(job.array_job_id, cases[i].array);
+    assert_int_equal(job.array_task_id, cases[i].task);
+    assert_int_equal(job.het_offset, cases[i].het);
   }
+  /* tasks that wait, in one record; a name that imitates IDs */
+  assert_int_equal(ft_scontrol_job(ft_text_from("JobId=9 ArrayJobId=9 ArrayTaskId=1-5%2 "
+                                                "JobName=x UserId=root(0) JobState=PENDING\n"),
+                                   9, &job, &err),
+                   0);
+  assert_false(job.identified);
+  assert_int_equal(ft_scontrol_job(ft_text_from("JobId=9 JobName=x ArrayJobId=7 ArrayTaskId=1 "
+                                                "HetJobOffset=3 UserId=root(0) JobState=RUNNING\n"),
+                                   9, &job, &err),
+                   0);
+  assert_true(job.identified && !job.array_job_id && !job.array_task_id && !job.het_offset);
   /* as 24.11 prints a job that was suspended for 7 s */
   assert_int_equal(ft_scontrol_job(ft_text_from("JobId=9 JobName=x UserId=root(0) GroupId=root(0) "
                                                 "JobState=COMPLETED Restarts=0 RunTime=00:00:01 "

@@ -60,6 +60,7 @@ static void the_keys_of_the_network_are_read(void **state)
   (void)state;
   write_config(
       "learner = \"l1, l2:7000\"\nlisten = 7001\nauth = tls\nagent_users = \"foretell, 7\"\n"
+      "learner_users = \"slurm, 8\"\n"
       "munge_socket = /run/m.sock\n"
       "tls_certificate = /c.pem\ntls_key = /k.pem\ntls_ca = /a.pem\n");
   assert_int_equal(ft_config_read(path, &c, &err), 0);
@@ -67,6 +68,7 @@ static void the_keys_of_the_network_are_read(void **state)
   assert_string_equal(c.network.listen, "7001");
   assert_int_equal(c.network.auth, FT_AUTH_TLS);
   assert_string_equal(c.network.agent_users, "foretell, 7");
+  assert_string_equal(c.network.learner_users, "slurm, 8");
   assert_string_equal(c.network.munge_socket, "/run/m.sock");
   assert_string_equal(c.network.tls_certificate, "/c.pem");
   assert_string_equal(c.network.tls_key, "/k.pem");

@@ -1243,6 +1243,11 @@ static void exceedance_and_quantile_are_inverse(void **state)
   for (int i = 0; i < FT_ESTIMATE_LEVELS; i++)
     e.quantile[i] = 5;
   assert_true(ft_estimate_exceeds(&e, 6) < 0.001 && ft_estimate_exceeds(&e, 4) > 0.999);
+  /* the highest of equal quantiles: nothing in the evidence is above it */
+  e = estimate_of(1e9, 10);
+  for (int i = 0; i < FT_ESTIMATE_LEVELS; i++)
+    e.quantile[i] = fmin(e.quantile[i], ft_estimate_quantile(&e, 0.95));
+  assert_true(ft_estimate_exceeds(&e, ft_estimate_quantile(&e, 0.995)) < 0.00501);
 }
 
 static void levels_have_their_normal_scores(void **state)

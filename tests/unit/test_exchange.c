@@ -205,33 +205,75 @@ static void the_digest_covers_path_and_body(void **state)
   assert_string_equal(one.text, other.text);
 }
 
-static void a_header_without_munge_proves_nothing(void **state)
+static void a_reply_fits_its_request_only(void **state)
 {
-  static const char *const headers[] = { NULL, "", "MUNGE", "Basic MUNGE:x", "munge MUNGE:x" };
-  const struct ft_transfer_digest digest = { "" };
+  struct ft_transfer_digest one, other;
   struct ft_error err;
-  uid_t uid;
 
   (void)state;
-  for (size_t i = 0; i < sizeof headers / sizeof *headers; i++) {
-    assert_int_equal(ft_transfer_prove("/nowhere", headers[i], &digest, "c1", &uid, &err),
+  assert_int_equal(ft_transfer_digest_reply("MUNGE MUNGE:AAAA:", "body", 4, &one, &err), 0);
+  assert_int_equal(strlen(one.text), 64);
+  assert_int_equal(ft_transfer_digest_reply("MUNGE MUNGE:AAAB:", "body", 4, &other, &err), 0);
+  assert_string_not_equal(one.text, other.text);
+  assert_int_equal(ft_transfer_digest_reply("MUNGE MUNGE:AAAA:", "bodY", 4, &other, &err), 0);
+  assert_string_not_equal(one.text, other.text);
+  /* nor is it a request */
+  assert_int_equal(ft_transfer_digest("MUNGE MUNGE:AAAA:", "body", 4, &other, &err), 0);
+  assert_string_not_equal(one.text, other.text);
+}
+
+static const struct ft_transfer_side side = { "the learner's host", "the learner's" };
+
+static void a_credential_has_one_spelling(void **state)
+{
+  static const char *const spellings[] = { "",
+                                           "x",
+                                           "MUNGE",
+                                           "MUNGE:",
+                                           "MUNGE::",
+                                           "MUNGE:AAA:",
+                                           "MUNGE:AAAA",
+                                           "MUNGE:AAAA:\n",
+                                           " MUNGE:AAAA:",
+                                           "MUNGE: AAAA:",
+                                           "MUNGE:AA AA:",
+                                           "MUNGE:AAAA:x",
+                                           "MUNGE:AA==AAAA:",
+                                           "MUNGE:A===:",
+                                           "MUNGE:AB==:",
+                                           "MUNGE:AAB=:",
+                                           "munge:AAAA:",
+                                           "MUNGE:AA-_:" };
+  struct ft_transfer_credential credential;
+  struct ft_error err;
+  char header[64];
+
+  (void)state;
+  for (size_t i = 0; i < sizeof spellings / sizeof *spellings; i++) {
+    (void)snprintf(header, sizeof header, FT_TRANSFER_SCHEME "%s", spellings[i]);
+    assert_int_equal(ft_transfer_prove("/nowhere", &side, header, "c1", &credential, &err),
                      FT_TRANSFER_DISPROVED);
-    assert_non_null(strstr(err.text, "host c1 sent no MUNGE credential"));
+    assert_string_equal(err.text,
+                        "credential of host c1 rejected: expected one as munge writes it");
   }
 }
 
 static void without_munged_nothing_is_proved_or_disproved(void **state)
 {
+  static const char *const headers[] = { "MUNGE MUNGE:AAAA:", "MUNGE MUNGE:AAE=:",
+                                         "MUNGE MUNGE:+w==:" };
   const struct ft_transfer_digest digest = { "" };
+  struct ft_transfer_credential credential;
   struct ft_error err;
   struct ft_buf out;
-  uid_t uid;
 
   (void)state;
   ft_buf_init(&out, FT_LIMIT_PROC);
-  assert_int_equal(ft_transfer_prove("/nowhere", "MUNGE MUNGE:x:", &digest, "c1", &uid, &err),
-                   FT_TRANSFER_UNKNOWN);
-  assert_non_null(strstr(err.text, "/nowhere"));
+  for (size_t i = 0; i < sizeof headers / sizeof *headers; i++) {
+    assert_int_equal(ft_transfer_prove("/nowhere", &side, headers[i], "c1", &credential, &err),
+                     FT_TRANSFER_UNKNOWN);
+    assert_non_null(strstr(err.text, "/nowhere"));
+  }
   assert_int_equal(ft_transfer_sign("/nowhere", &digest, &out, &err), -1);
   assert_non_null(strstr(err.text, "/nowhere"));
   ft_buf_free(&out);
@@ -250,7 +292,8 @@ int main(void)
     cmocka_unit_test(damaged_compressed_bodies_are_errors),
     cmocka_unit_test(a_body_of_the_largest_size_is_decompressed_and_no_larger_one),
     cmocka_unit_test(the_digest_covers_path_and_body),
-    cmocka_unit_test(a_header_without_munge_proves_nothing),
+    cmocka_unit_test(a_reply_fits_its_request_only),
+    cmocka_unit_test(a_credential_has_one_spelling),
     cmocka_unit_test(without_munged_nothing_is_proved_or_disproved),
   };
 

@@ -278,6 +278,7 @@ static ft_observation override(uint32_t job)
   o.submission.has_decision = true;
   o.submission.decision = (ft_decision){ .action = FT_ACTION_WARN,
                                          .mode = FT_MODE_FORCE,
+                                         .overrode = true,
                                          .has_p_oom = true,
                                          .p_oom = 0.99,
                                          .reason = "secret needs more" };
@@ -296,17 +297,20 @@ static ft_observation override(uint32_t job)
 static void only_the_record_of_an_overridden_policy_remains(void **state)
 {
   struct ft_forget_pass pass;
+  ft_observation forced = override(4); /* by its mode, but the policy would not have rejected it */
 
   (void)state;
+  forced.submission.decision.overrode = false;
   assert_int_equal(store_run(override(1)), 0);
+  assert_int_equal(store_run(forced), 0);
   assert_int_equal(store_run(run_of(ADA, "secret", 2, 1)), 0);
   pass = forget((ft_forget){ .has_uid = true, .uid = ADA });
-  assert_int_equal(pass.runs, 1);
+  assert_int_equal(pass.runs, 2);
   assert_int_equal(pass.stripped, 1);
   assert_int_equal(pass.models, 1);
   assert_int_equal(runs(), 1);
   assert_int_equal(number(SECRETS), 0);
-  assert_int_equal(number("SELECT uid FROM observation WHERE decision_mode = 'force'"), ADA);
+  assert_int_equal(number("SELECT uid FROM observation WHERE decision_overrode = 1"), ADA);
   assert_int_equal(number("SELECT request_mem_bytes FROM observation"), 1 << 20);
   /* requested twice, recorded twice, seen for the first time */
   pass = forget((ft_forget){ .has_uid = true, .uid = ADA });
@@ -504,8 +508,47 @@ static void the_number_of_tombstones_of_a_user_is_bounded(void **state)
   assert_non_null(strstr(err.text, "1000 things"));
   what.job_id = 5;
   assert_int_equal(ft_store_forget_begin(store, &what, now, &pass, &err), 0);
+  sql("WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 10000)"
+      " INSERT INTO forgotten (job_id, array_task_id, cluster, uid, app, before, told, done)"
+      " SELECT 1000 + i, -1, CASE WHEN i < 10000 THEN '' ELSE 'c' END, 1001, 0, 0, 0, 1 FROM n");
+  what.job_id = 6;
+  assert_int_equal(ft_store_forget_begin(store, &what, now, &pass, &err), -1);
+  assert_non_null(strstr(err.text, "10000 things"));
   what = (ft_forget){ .has_uid = true, .uid = BOB };
   assert_int_equal(ft_store_forget_begin(store, &what, now, &pass, &err), 0);
+}
+
+static void tombstones_expire_with_the_runs(void **state)
+{
+  struct ft_expiry expiry = { .max_age_seconds = 86400 };
+  struct ft_error err;
+  int status;
+
+  (void)state;
+  sql("INSERT INTO meta VALUES ('age_clock', '1700000000')");
+  sql("WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 1000)"
+      " INSERT INTO forgotten (job_id, array_task_id, cluster, uid, app, before, told, done)"
+      " SELECT i, -1, '', 1001, 0, 0, 1700000000 - 86400 * (i % 2), i <> 11 FROM n");
+  assert_int_equal(ft_store_expire_begin(store, &expiry, 1700000000.0 + 60, &err), 0);
+  while ((status = ft_store_expire_step(store, &expiry, &err)) > 0)
+    continue;
+  assert_int_equal(status, 0);
+  assert_int_equal(number("SELECT COUNT(*) FROM forgotten"), 501); /* with one unfinished */
+}
+
+static void a_stored_job_is_known_by_its_owner(void **state)
+{
+  ft_observation o = run_of(ADA, "a", 7, 1);
+  struct ft_error err;
+
+  (void)state;
+  o.array_job_id = 5;
+  o.array_task_id = 2;
+  assert_int_equal(store_run(o), 0);
+  assert_int_equal(ft_store_has_job(store, 7, ADA, &err), 1);
+  assert_int_equal(ft_store_has_job(store, 5, ADA, &err), 1);
+  assert_int_equal(ft_store_has_job(store, 7, BOB, &err), 0);
+  assert_int_equal(ft_store_has_job(store, 6, ADA, &err), 0);
 }
 
 static void the_previous_stores_schema_is_upgraded(void **state)
@@ -547,6 +590,8 @@ int main(void)
                                       TEST(a_reader_is_waited_for),
                                       TEST(tombstones_are_found_by_an_index),
                                       TEST(the_number_of_tombstones_of_a_user_is_bounded),
+                                      TEST(tombstones_expire_with_the_runs),
+                                      TEST(a_stored_job_is_known_by_its_owner),
                                       TEST(the_previous_stores_schema_is_upgraded) };
 
   return cmocka_run_group_tests_name("forget", tests, NULL, NULL);

@@ -421,6 +421,33 @@ static void bad_files_give_an_error_with_file_and_position(void **state)
   }
 }
 
+/* sbatch has another option for the size of the input than foretell predict. */
+static void a_missing_size_names_the_callers_option(void **state)
+{
+  static const char config[] = "{\"architectures\":[\"LlamaForCausalLM\"],\"model_type\":\"llama\","
+                               "\"hidden_size\":64,\"intermediate_size\":128,\"vocab_size\":100,"
+                               "\"num_attention_heads\":4,\"num_hidden_layers\":2,"
+                               "\"max_position_embeddings\":4096}";
+  struct ft_graph_sizes sizes = { .batch = 1, .input_option = "--predict-params=input" };
+  char path[] = "/tmp/test-graph-XXXXXX.json";
+  int fd = mkstemps(path, 5);
+  struct ft_error err = { "" };
+  struct ft_graph *graph;
+
+  (void)state;
+  assert_true(fd >= 0);
+  assert_int_equal(write(fd, config, sizeof config - 1), (ssize_t)sizeof config - 1);
+  close(fd);
+  graph = ft_graph_read(path, &err);
+  unlink(path);
+  if (!graph)
+    fail_msg("%s", err.text);
+  assert_int_equal(ft_graph_infer(graph, &sizes, &err), -1);
+  if (!strstr(err.text, "give it with --predict-params=input, at most 4096 (max_position_embeddings)"))
+    fail_msg("%s", err.text);
+  ft_graph_free(graph);
+}
+
 static void user_given_sizes_are_checked(void **state)
 {
   static const struct {
@@ -555,6 +582,7 @@ int main(void)
     cmocka_unit_test(memory_equals_that_computed_by_hand),
     cmocka_unit_test(a_batch_written_into_the_file_is_scaled),
     cmocka_unit_test(bad_files_give_an_error_with_file_and_position),
+    cmocka_unit_test(a_missing_size_names_the_callers_option),
     cmocka_unit_test(user_given_sizes_are_checked),
     cmocka_unit_test(a_truncated_file_is_rejected),
     cmocka_unit_test(weights_are_never_read),

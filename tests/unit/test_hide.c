@@ -97,6 +97,15 @@ static void no_record_holds_a_secret(void **state)
     { "./x --n 3 --passphrase \"$(cat file)\" \n", "hunterpass.txt" },
     { "if [ \"$TOKEN\" = hunterpass ]; then ./x --n 3; fi\n", NULL },
     { "./x --n 3 --secret-key hunterpass%a\n", NULL },
+    { "./x --user ada:hunterpass --n 3; ./y hunterpass\n", NULL },
+    { "./x --session hunterpass --n 3; ./y --z=hunterpass\n", NULL },
+    { "./x --kennwort hunterpass --pat hunterpass --unlock hunterpass --n 3\n", NULL },
+    { "./x 'https://h/b?sig=hunterpass' --n 3\n", NULL },
+    { "setenv DB_PASSWORD hunterpass\n./x --n 3 --y hunterpass\n", NULL },
+    { "cat >cfg <<E\n  password: 'hunterpass'\nE\n./x --n 3 --y hunterpass\n", NULL },
+    { "password = \"hunterpass\"\n./x --n 3 --y hunterpass\n", NULL },
+    { "Rscript -e \"password <- 'hunterpass'\" --n 3\n./y hunterpass\n", NULL },
+    { "python3 -c 'password = \"hunterpass\"' --n 3\n./y hunterpass\n", NULL },
   };
 
   (void)state;
@@ -136,6 +145,42 @@ static void hidden_secrets_do_not_change_the_app(void **state)
   assert_int_equal(out.script_hash, hash);
 }
 
+static bool has_number(double number)
+{
+  for (size_t i = 0; i < out.features_count; i++)
+    if (out.features[i].has_number && out.features[i].number == number)
+      return true;
+  return false;
+}
+
+static void numbers_can_be_secrets(void **state)
+{
+  static const struct {
+    const char *script, *argument;
+  } cases[] = {
+    { "./x --pin 471112 --n 3\n", NULL },
+    { "./x --pin=471112 --n 3\n", NULL },
+    { "./x -pin 471112 --n 3\n", NULL },
+    { "./x pin=471112 --n 3\n", NULL },
+    { "PIN=471112 ./x --n 3\n", NULL },
+    { "export TAN=471112\n./x --n 3\n", NULL },
+    { "./x --mfa $1 --n 3\n", "471112" },
+    { "./x --card 471112 --n 3; ./y 471112\n", NULL },
+    { "./x --y 471112 --n 3; ./y --code 471112\n", NULL },
+  };
+
+  (void)state;
+  for (size_t i = 0; i < COUNT_OF(cases); i++) {
+    assert_int_equal(describe(cases[i].script, cases[i].argument, "run-471112", NULL), 0);
+    if (has_number(471112) || holds("471112"))
+      fail_msg("%s: the record holds the secret", cases[i].script);
+    if (!has_feature("n"))
+      fail_msg("%s: another feature is lost", cases[i].script);
+  }
+  assert_int_equal(describe("./x --pin 0 --card 1 --code 22\n", NULL, "j", NULL), 0);
+  assert_true(has_feature("pin") && has_feature("card") && has_feature("code"));
+}
+
 static void names_that_contain_a_secret_are_omitted(void **state)
 {
   (void)state;
@@ -145,8 +190,22 @@ static void names_that_contain_a_secret_are_omitted(void **state)
   assert_int_equal(describe("true\n", NULL, "token=hunterpass", NULL), 0);
   assert_false(holds("hunterpass"));
   assert_ptr_equal(strstr(out.app, "job-"), out.app);
+  /* the value of a variable in other text may be a name */
+  assert_int_equal(describe("cat >c <<E\nkey: training\nE\n./training.py --y training\n", NULL,
+                            "training", NULL),
+                   0);
+  assert_string_equal(out.program, "training.py");
+  assert_string_equal(out.job_name, "training");
+  assert_true(has_feature("y"));
   assert_int_equal(describe("./x\n", NULL, "nightly-3", NULL), 0);
   assert_string_equal(out.job_name, "nightly-3");
+  assert_int_equal(describe("./x --user ada:hunterpass\n", NULL, "run-hunterpass", NULL), 0);
+  assert_string_equal(out.job_name, "job");
+  assert_int_equal(describe("./x\n", NULL, "train-pin-4711", NULL), 0);
+  assert_string_equal(out.job_name, "job");
+  assert_int_equal(describe("./x --token hunterpass\n", NULL, "j", "n=3,y=hunterpass"), 0);
+  assert_false(holds("hunterpass"));
+  assert_true(has_feature("n"));
   assert_int_equal(describe("./x\n", NULL, "j", "n=3,token=hunterpass"), -1);
   assert_false(holds("hunterpass"));
   assert_non_null(strstr(err.text, "\"token\""));
@@ -173,6 +232,7 @@ int main(void)
   const struct CMUnitTest tests[] = {
     cmocka_unit_test(no_record_holds_a_secret),
     cmocka_unit_test(hidden_secrets_do_not_change_the_app),
+    cmocka_unit_test(numbers_can_be_secrets),
     cmocka_unit_test(names_that_contain_a_secret_are_omitted),
     cmocka_unit_test(the_site_keeps_and_hides_by_name),
   };

@@ -208,6 +208,39 @@ static void figures_known_only_at_the_end_are_in_the_peaks(void **state)
   assert_near(node.seen.cpu_seconds, 70, 0);
 }
 
+/* A pid is used again within a job: the totals of both steps count. */
+static void ends_of_two_processes_with_one_pid_add_up(void **state)
+{
+  static const struct {
+    double seconds[3]; /* 0: no further end */
+    bool last[3];
+    double sum;
+  } cases[] = {
+    { { 50, 70 }, { false, true }, 70 },        { { 50, 70 }, { true, true }, 120 },
+    { { 50, 20 }, { false, true }, 70 },        { { 50, 60, 30 }, { false, true, true }, 90 },
+    { { 50, 20, 25 }, { false, false, true }, 75 },
+  };
+
+  (void)state;
+  for (size_t i = 0; i < COUNT_OF(cases); i++) {
+    struct node node;
+
+    node_make(&node, "proc-v2", FT_RULE_CGROUP);
+    node_root(&node, 2101, true);
+    node_look(&node);
+    for (int k = 0; k < 3 && cases[i].seconds[k] > 0; k++) {
+      ft_task_end end = { .pid = 2101,
+                          .has_cpu_seconds = true,
+                          .cpu_seconds = cases[i].seconds[k],
+                          .last = cases[i].last[k] };
+
+      ft_tree_note_end(node.tree, &end);
+    }
+    node_finish(&node);
+    assert_near(node.seen.cpu_seconds, cases[i].sum, 0);
+  }
+}
+
 /* ---- cgroups ---- */
 
 /* MiB of a field; -1: absent. */
@@ -629,6 +662,7 @@ int main(void)
     cmocka_unit_test(a_missing_root_is_rejected),
     cmocka_unit_test(a_high_water_mark_adds_to_the_other_processes_memory),
     cmocka_unit_test(figures_known_only_at_the_end_are_in_the_peaks),
+    cmocka_unit_test(ends_of_two_processes_with_one_pid_add_up),
     cmocka_unit_test(each_layout_gives_the_charge_of_the_right_level),
     cmocka_unit_test(each_release_gives_the_charge_of_the_job),
     cmocka_unit_test(a_peak_counts_if_it_grew_during_sampling),

@@ -115,6 +115,32 @@ static void later_record_completes_the_earlier(void **state)
   }
 }
 
+static void a_partial_measurement_stays_one_until_a_better_one_comes(void **state)
+{
+  const ft_observation partial = { .schema = 1,
+                                   .source = SACCT,
+                                   .outcome = DONE,
+                                   .censored = true,
+                                   .peak_is_bound = true,
+                                   .has_rss_bytes = true,
+                                   .rss_bytes = 100 };
+  ft_observation both = partial, node = partial;
+  const ft_observation unmeasured = { .schema = 1, .outcome = DONE };
+  const ft_observation measured = {
+    .schema = 1, .outcome = DONE, .has_rss_bytes = true, .rss_bytes = 800
+  };
+
+  (void)state;
+  ft_observation_add_node(&node, &unmeasured);
+  assert_true(node.censored);
+  ft_observation_merge(&both, &unmeasured);
+  assert_true(both.censored);
+  ft_observation_merge(&both, &measured);
+  assert_true(both.rss_bytes == 800 && !both.censored);
+  ft_observation_merge(&both, &partial);
+  assert_true(both.rss_bytes == 800 && !both.censored);
+}
+
 static void request_and_decision_stay_whole(void **state)
 {
   ft_observation agent = { .schema = 1,
@@ -202,12 +228,14 @@ static void the_field_table_covers_the_observation(void **state)
 
 int main(void)
 {
-  const struct CMUnitTest tests[] = { cmocka_unit_test(later_record_completes_the_earlier),
-                                      cmocka_unit_test(request_and_decision_stay_whole),
-                                      cmocka_unit_test(
-                                          unstored_fields_come_from_the_record_that_has_them),
-                                      cmocka_unit_test(every_measured_field_is_filled_in),
-                                      cmocka_unit_test(the_field_table_covers_the_observation) };
+  const struct CMUnitTest tests[] = {
+    cmocka_unit_test(later_record_completes_the_earlier),
+    cmocka_unit_test(a_partial_measurement_stays_one_until_a_better_one_comes),
+    cmocka_unit_test(request_and_decision_stay_whole),
+    cmocka_unit_test(unstored_fields_come_from_the_record_that_has_them),
+    cmocka_unit_test(every_measured_field_is_filled_in),
+    cmocka_unit_test(the_field_table_covers_the_observation)
+  };
 
   return cmocka_run_group_tests_name("merge", tests, NULL, NULL);
 }

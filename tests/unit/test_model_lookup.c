@@ -97,6 +97,43 @@ static void jobs_of_the_same_name_are_used_until_the_app_has_enough_runs(void **
   }
 }
 
+/* Another model may not distinguish the tasks of an array: the app's own one then does again. */
+static void the_tasks_of_an_array_outlast_another_model(void **state)
+{
+  static ft_submission s;
+  ft_task_values *values = &s.task_values[0];
+  char name[FT_STATE_NAME_SIZE];
+  struct ft_error err;
+
+  (void)state;
+  s = (ft_submission){ .schema = FT_SCHEMA,
+                       .app = "train-1234",
+                       .job_name = "train",
+                       .default_app = true,
+                       .task_values_count = 1 };
+  (void)ft_string_copy("size", values->feature, sizeof values->feature);
+  for (uint32_t i = 0; i < 3; i++) {
+    values->index[values->index_count++] = i;
+    values->value[values->value_count++] = (float)(i + 1);
+  }
+  publish("ada/train", 4, 300, false); /* too few runs */
+  publish("train-1234", 2, 100, false);
+  model.columns_count = 1;
+  (void)ft_string_copy("size", model.columns[0].name, sizeof model.columns[0].name);
+  ft_state_model_name("train-1234", name);
+  assert_int_equal(ft_record_write(FT_RECORD_MODEL, &model, models_fd, name, 0600, &err), 0);
+  evidence.tasks.count = 3;
+  for (uint32_t i = 0; i < 3; i++)
+    evidence.tasks.index[i] = i;
+  assert_int_equal(ft_model_lookup_read(state_fd, UID, ada, NULL, &s, &policy, &evidence, &err),
+                   0);
+  assert_non_null(evidence.estimate);
+  assert_false(evidence.imported);
+  assert_int_equal(evidence.tasks.count, 3);
+  forget("ada/train");
+  forget("train-1234");
+}
+
 static void a_broken_own_model_is_an_error_but_not_one_of_a_similar_app(void **state)
 {
   static ft_submission s = {
@@ -186,6 +223,7 @@ int main(void)
 {
   const struct CMUnitTest tests[] = {
     cmocka_unit_test(jobs_of_the_same_name_are_used_until_the_app_has_enough_runs),
+    cmocka_unit_test(the_tasks_of_an_array_outlast_another_model),
     cmocka_unit_test(a_broken_own_model_is_an_error_but_not_one_of_a_similar_app),
     cmocka_unit_test(long_names_stay_distinct),
     cmocka_unit_test(jobs_of_a_workflow_are_imported_by_task)

@@ -4,6 +4,7 @@
 #include "tests/unit/unit.h"
 
 #include "predictor/core/text.h"
+#include "predictor/estimate/facts.h"
 #include "predictor/estimate/memory.h"
 #include "predictor/online/online.h"
 #include "tests/unit/simulate.h"
@@ -553,6 +554,29 @@ static void sampled_peaks_count_until_better_ones_come(void **state)
   assert_near(ft_estimate_quantile(&e, 0.5), GIB, 0.02);
 }
 
+static void a_run_of_which_one_task_was_measured_gives_a_bound(void **state)
+{
+  struct ft_estimate e;
+  struct ft_facts facts;
+
+  (void)state;
+  for (unsigned turn = 0; turn < 12; turn++) {
+    ft_observation o = observation_of(turn, 1.9 * GIB);
+
+    o.peak_is_bound = o.censored = true;
+    learn(&o);
+  }
+  assert_int_equal(ft_estimate_memory(&model, NULL, 0, &e, NULL), -1);
+  ft_facts_collect(&model, NULL, 0, &facts);
+  assert_int_equal(facts.partial, 12);
+  assert_int_equal(facts.completed, 0);
+  assert_near(facts.comparable_bound_bytes, 1.9 * GIB, 0.001);
+  for (unsigned turn = 20; turn < 26; turn++)
+    complete(turn, 15 * GIB);
+  e = estimate_for(NULL);
+  assert_near(ft_estimate_quantile(&e, 0.5), 15 * GIB, 0.02);
+}
+
 /* ---- history ---- */
 
 static void a_later_record_replaces_an_earlier_one(void **state)
@@ -765,6 +789,7 @@ int main(void)
     cmocka_unit_test_setup(columns_that_varied_together_widen_the_interval, start),
     cmocka_unit_test_setup(two_modes_get_little_more_than_the_larger, start),
     cmocka_unit_test_setup(a_recent_peak_is_not_forgotten_at_once, start),
+    cmocka_unit_test_setup(a_run_of_which_one_task_was_measured_gives_a_bound, start),
     cmocka_unit_test_setup(sampled_peaks_count_until_better_ones_come, start),
     cmocka_unit_test_setup(a_later_record_replaces_an_earlier_one, start),
     cmocka_unit_test_setup(the_first_run_has_no_prediction, start),

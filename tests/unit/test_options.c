@@ -88,7 +88,7 @@ static void errors_are_rejected_as_usage(void **state)
     { "--nothing" },  { "-x" },          { "--flag=yes" },    { "--string" },
     { "-s" },         { "--number=x" },  { "--number=nan" },  { "--number=1e999" },
     { "--count=-1" }, { "--count=1.5" }, { "--count=" },      { "--count=99999999999999999999" },
-    { "--bytes=-1" }, { "--bytes=12Q" }, { "--bytes=1e30T" }, { "file", "--nothing" },
+    { "--bytes=-1" }, { "--bytes=12Q" }, { "--bytes=1e30T" }, { "--bytes=1.5G" }, { "--bytes=1e3" }, { "file", "--nothing" },
   };
   char *argv[WORDS + 2];
   int status;

@@ -8,6 +8,7 @@
 #include "predictor/core/text.h"
 #include "predictor/core/units.h"
 #include "predictor/decide/decide.h"
+#include "predictor/decide/sizing.h"
 #include "predictor/learn/distribution.h"
 #include "predictor/record/state_files.h"
 
@@ -62,8 +63,44 @@ static const ft_partition partitions[] = {
     .nodes_count = 1,
     .nodes = { { .cpus = 8, .mem_bytes = 8 * GB } } },
   { .schema = FT_SCHEMA,
-    .name = "mig",
-    .gres_count = 2,
+    .name = "cores",
+    .def_mem_bytes = 1024 * MB,
+    .def_per_cpu = true,
+    .nodes_count = 1,
+    .nodes = { { .cpus = 8, .mem_bytes = 8 * GB } },
+    .gres_count = 1,
+    .gres = { { .name = "gpu", .count = 1 } } },
+  { .schema = FT_SCHEMA,
+    .name = "gpumem",
+    .def_mem_per_gpu_bytes = 4096 * MB,
+    .nodes_count = 1,
+    .nodes = { { .cpus = 8, .mem_bytes = 8 * GB } },
+    .gres_count = 1,
+    .gres = { { .name = "gpu", .count = 4 } } },
+  { .schema = FT_SCHEMA,
+    .name = "gpus2",
+    .def_mem_bytes = 10 * MB,
+    .def_mem_per_gpu_bytes = 2048 * MB,
+    .nodes_count = 1,
+    .nodes = { { .cpus = 8, .mem_bytes = 8 * GB } },
+    .gres_count = 1,
+    .gres = { { .name = "gpu", .count = 4 } } },
+  { .schema = FT_SCHEMA,
+    .name = "narrow",
+    .def_mem_bytes = 10 * MB,
+    .def_per_cpu = true,
+    .max_cpus = 2,
+    .nodes_count = 1,
+    .nodes = { { .cpus = 8, .mem_bytes = 8 * GB } } },
+  { .schema = FT_SCHEMA,
+    .name = "alone",
+    .def_mem_bytes = 20 * MB,
+    .def_per_cpu = true,
+    .one_task_per_core = true,
+    .nodes_count = 1,
+    .nodes = { { .cpus = 8, .mem_bytes = 8 * GB, .threads_per_core = 2 } } },
+  { .schema = FT_SCHEMA,
+    .name = "mig",    .gres_count = 2,
     .gres = { { .name = "gpu:1g.5gb", .count = 2 }, { .name = "gpu:3g.20gb", .count = 1 } } },
   { .schema = FT_SCHEMA,
     .name = "gpus",
@@ -166,6 +203,46 @@ static void the_job_may_run_in_any_of_them(void **state)
         d.mem_bytes > cases[i].most_mib * MB)
       fail_msg("%s, %u runs: %s, %u MiB: %s", cases[i].names, cases[i].runs,
                ft_action_name(d.action), (unsigned)(d.mem_bytes / MB), d.reason);
+  }
+}
+
+/* Without evidence of less, a job keeps the larger default of the partitions that can start it. */
+static void each_partition_counts_its_own_default(void **state)
+{
+  static const struct {
+    const char *names;
+    ft_request request;
+    uint64_t default_mib, max_mib; /* 0: unlimited */
+  } cases[] = {
+    { "cores,gpumem", { .gpus_per_node = 1 }, 4096, 0 },
+    { "gpumem,cores", { .gpus_per_node = 1 }, 4096, 0 },
+    { "gpumem,gpus2", { .gpus_per_node = 2 }, 8192, 0 },
+    { "gpus2,gpumem", { .gpus_per_node = 2 }, 8192, 0 },
+    { "gpus2,gpumem", { 0 }, 8192, 0 },      /* without GPUs their default does not apply */
+    { "whole,gpumem", { .gpus_per_node = 1 }, 4096, 0 }, /* no GPU: not a partition of the job */
+    { "gpumem,whole", { .gpus_per_node = 1 }, 4096, 0 },
+    { "whole,main", { 0 }, 8192, 0 },
+    { "main,narrow", { .tasks = 8 }, 80, 0 },            /* 8 CPUs of one node, 2 of each of 4 */
+    { "narrow,main", { .tasks = 8 }, 80, 0 },
+    { "main,alone", { .tasks = 4, .cpus_per_task = 1 }, 160, 0 }, /* a core for each task */
+    { "alone,main", { .tasks = 4, .cpus_per_task = 1 }, 160, 0 },
+    { "capped,near", { .tasks = 2 }, 20, 120 },
+    { "near,capped", { .tasks = 2 }, 20, 120 },
+  };
+
+  (void)state;
+  for (size_t i = 0; i < COUNT_OF(cases); i++) {
+    struct ft_merged_partitions merged;
+    ft_request request = cases[i].request;
+    ft_partition partition;
+
+    (void)ft_string_copy(cases[i].names, request.partition, sizeof request.partition);
+    assert_int_equal(ft_decide_partition(state_fd, &site, &request, &partition, &merged, NULL), 0);
+    if (ft_sizing_default(&request, &partition, true) != cases[i].default_mib * MB ||
+        ft_sizing_partition_max(&request, &partition) != cases[i].max_mib * MB)
+      fail_msg("%s: default %llu MiB, at most %llu MiB", cases[i].names,
+               (unsigned long long)(ft_sizing_default(&request, &partition, true) / MB),
+               (unsigned long long)(ft_sizing_partition_max(&request, &partition) / MB));
   }
 }
 
@@ -288,6 +365,7 @@ int main(void)
 {
   const struct CMUnitTest tests[] = {
     cmocka_unit_test(the_job_may_run_in_any_of_them),
+    cmocka_unit_test(each_partition_counts_its_own_default),
     cmocka_unit_test(messages_are_about_the_partition_with_the_smallest_default),
     cmocka_unit_test(resources_are_merged_and_partitions_counted),
     cmocka_unit_test(without_the_first_partition_nothing_is_known)

@@ -628,26 +628,36 @@ static void the_helper_adds_features_of_files(void **state)
   setenv("FAKE_HELPER", "helper=/nonexistent", 1);
 }
 
+enum { TURNS = 8 };
+
+/* Holds this user's helper slots, by sockets of TYPE that listen if LISTENS. */
+static void hold_turns(int type, bool listens, int held[TURNS])
+{
+  struct sockaddr_un name = { .sun_family = AF_UNIX };
+
+  for (unsigned i = 0; i < TURNS; i++) {
+    int length = snprintf(name.sun_path + 1, sizeof name.sun_path - 1, "foretell-helper/%u/%u",
+                          (unsigned)geteuid(), i);
+
+    held[i] = socket(AF_UNIX, type | SOCK_CLOEXEC, 0);
+    assert_int_equal(bind(held[i], (struct sockaddr *)&name,
+                          (socklen_t)(offsetof(struct sockaddr_un, sun_path) + 1 + length)),
+                     0);
+    if (listens)
+      assert_int_equal(listen(held[i], 100), 0);
+  }
+}
+
 static void helpers_of_one_user_run_one_at_a_time(void **state)
 {
-  enum { TURNS = 8 };
   static char path[600];
   const char *top = getenv("FT_TOP_BUILDDIR"), *output;
-  struct sockaddr_un name = { .sun_family = AF_UNIX };
   int held[TURNS];
 
   (void)state;
   (void)snprintf(path, sizeof path, "helper=%s/predictor/cli/foretell-helper", top ? top : ".");
   setenv("FAKE_HELPER", path, 1);
-  for (unsigned i = 0; i < TURNS; i++) {
-    int length = snprintf(name.sun_path + 1, sizeof name.sun_path - 1, "foretell-helper/%u/%u",
-                          (unsigned)geteuid(), i);
-
-    held[i] = socket(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC, 0);
-    assert_int_equal(bind(held[i], (struct sockaddr *)&name,
-                          (socklen_t)(offsetof(struct sockaddr_un, sun_path) + 1 + length)),
-                     0);
-  }
+  hold_turns(SOCK_STREAM, true, held);
   output = submit("sbatch --predict-mem job.sh ./job.sh", NULL);
   assert_null(strstr(output, " input_bytes"));
   assert_has(output,
@@ -660,7 +670,66 @@ static void helpers_of_one_user_run_one_at_a_time(void **state)
   setenv("FAKE_HELPER", "helper=/nonexistent", 1);
 }
 
+/* Any user can bind the names of another user's slots. */
+static void another_users_sockets_take_no_turn(void **state)
+{
+  static const struct {
+    int type;
+    bool listens, own; /* own: without credentials of another user to be had */
+  } cases[] = { { SOCK_DGRAM, false, true },
+                { SOCK_SEQPACKET, true, true },
+                { SOCK_STREAM, false, true },
+                { SOCK_STREAM, true, false } };
+  static char path[600];
+  const char *top = getenv("FT_TOP_BUILDDIR");
+  int held[TURNS];
+
+  (void)state;
+  (void)snprintf(path, sizeof path, "helper=%s/predictor/cli/foretell-helper", top ? top : ".");
+  setenv("FAKE_HELPER", path, 1);
+  for (size_t i = 0; i < COUNT_OF(cases); i++) {
+    uid_t uid = geteuid();
+
+    if (!cases[i].own && uid)
+      continue;
+    /* the name has the uid of the victim, the credentials that of whoever called listen */
+    hold_turns(cases[i].type, cases[i].own && cases[i].listens, held);
+    if (!cases[i].own) {
+      assert_int_equal(seteuid(65534), 0);
+      for (unsigned turn = 0; turn < TURNS; turn++)
+        assert_int_equal(listen(held[turn], 0), 0);
+      assert_int_equal(seteuid(uid), 0);
+    }
+    assert_has(submit("sbatch job.sh ./job.sh", NULL), " input_bytes=75");
+    for (unsigned turn = 0; turn < TURNS; turn++)
+      close(held[turn]);
+  }
+  setenv("FAKE_HELPER", "helper=/nonexistent", 1);
+}
+
 #ifndef SANITIZED /* the sanitizer has replaced malloc there */
+/* Options and names around the sizes of the plugin's buffers, up to the longest that it accepts. */
+static void long_options_do_not_matter(void **state)
+{
+  static const size_t sizes[] = { 12, 20, 32, 48, 64, 96, 108, 128, 256, 1022 };
+  static const char *const names[] = { "sbatch", "salloc", "srun" };
+  static char text[1026], line[16384];
+
+  (void)state;
+  for (size_t i = 0; i < COUNT_OF(names); i++)
+    for (size_t k = 0; k < COUNT_OF(sizes); k++)
+      for (size_t n = sizes[k] - 1; n <= sizes[k] + 1; n++) {
+        memset(text, 'w', n);
+        text[n] = '\0';
+        (void)snprintf(line, sizeof line,
+                       "%s --predict-app=%s --predict-params=%s=1,x=%s --predict-model=%s "
+                       "--job-name=%s --partition=%s --account=%s --qos=%s "
+                       "--gres=%s job.sh %s /%s",
+                       names[i], text, text, text, text, text, text, text, text, text, text, text);
+        assert_has(submit(line, NULL), "post_opt 0\n");
+      }
+}
+
 static void every_allocation_may_fail(void **state)
 {
   int n = 1;
@@ -740,6 +809,44 @@ static void the_agent_receives_tasks_and_jobs(void **state)
   close(listener);
 }
 
+/* A job's record is as long as its field in an announcement, its text as the plugin's buffer. */
+static void records_of_any_length_are_announced(void **state)
+{
+  enum { FIELD = sizeof((ft_job_start *)NULL)->submission.bytes, BUFFER = 12 << 10 };
+  static const struct {
+    size_t characters, bytes; /* of Base64, and of the record that the agent receives */
+  } rows[] = { { FIELD / 3 * 4 - 4, FIELD / 3 * 3 - 3 },
+               { FIELD / 3 * 4, FIELD / 3 * 3 },
+               { FIELD / 3 * 4 + 4, 0 },
+               { BUFFER - 4, 0 },
+               { BUFFER - 1, 0 },
+               { BUFFER, 0 },
+               { BUFFER + 1, 0 } };
+  static ft_announcement a;
+  static char text[BUFFER + 2];
+  struct sockaddr_un address = { .sun_family = AF_UNIX };
+  int listener = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0);
+
+  (void)state;
+  (void)snprintf(address.sun_path, sizeof address.sun_path, "%s/socket", folder);
+  (void)unlink(address.sun_path);
+  assert_int_equal(bind(listener, (struct sockaddr *)&address, sizeof address), 0);
+  assert_int_equal(listen(listener, 16), 0);
+  for (size_t i = 0; i < COUNT_OF(rows); i++) {
+    memset(text, 'A', rows[i].characters);
+    text[rows[i].characters] = '\0';
+    setenv("SPANK_FORETELL", text, 1);
+    (void)submit("slurmstepd", NULL);
+    take(listener, &a);
+    assert_int_equal(a.which_event, ft_announcement_job_start_tag);
+    assert_int_equal(a.event.job_start.submission.size, rows[i].bytes);
+    for (int rest = 0; rest < 3; rest++)
+      take(listener, &a);
+  }
+  unsetenv("SPANK_FORETELL");
+  close(listener);
+}
+
 int main(int argc, char **argv)
 {
   const struct CMUnitTest tests[] = {
@@ -759,11 +866,14 @@ int main(int argc, char **argv)
     cmocka_unit_test(a_late_or_broken_child_is_abandoned),
     cmocka_unit_test(the_helper_adds_features_of_files),
     cmocka_unit_test(helpers_of_one_user_run_one_at_a_time),
+    cmocka_unit_test(another_users_sockets_take_no_turn),
     cmocka_unit_test(ignored_settings_are_reported),
 #ifndef SANITIZED
+    cmocka_unit_test(long_options_do_not_matter),
     cmocka_unit_test(every_allocation_may_fail),
 #endif
     cmocka_unit_test(the_agent_receives_tasks_and_jobs),
+    cmocka_unit_test(records_of_any_length_are_announced),
     cmocka_unit_test(the_job_is_submitted_whatever_is_broken)
   };
   int failed;

@@ -25,6 +25,8 @@ static struct seen {
   unsigned want; /* packets of a reply */
   size_t size;   /* bytes of a packet's record */
   bool refuses, privileged;
+  uid_t stalled; /* no answer for uids from this to the one before `answered`; 0: for none */
+  uid_t answered;
   uid_t uid;
   char app[128];
 } seen;
@@ -34,6 +36,8 @@ static bool answer(struct ft_query *asked, ft_reply *reply, void *data)
   unsigned *given = asked->data;
 
   assert_ptr_equal(data, &seen);
+  if (seen.stalled && asked->uid >= seen.stalled && asked->uid < seen.answered)
+    return false;
   if (!given) {
     given = asked->data = calloc(1, sizeof *given);
     assert_non_null(given);
@@ -59,9 +63,9 @@ static bool answer(struct ft_query *asked, ft_reply *reply, void *data)
 static void ended(struct ft_query *asked, void *data)
 {
   (void)data;
+  seen.ended += asked->data != NULL;
   free(asked->data);
   asked->data = NULL;
-  seen.ended++;
 }
 
 static void child_ended(pid_t pid, int status, void *data)
@@ -276,6 +280,79 @@ static void one_users_connections_leave_room_for_others(void **state)
   close(ends[1]);
 }
 
+/* Users who hold connections of the test below: with the limit of one user, more than there are. */
+enum { HOLDERS = FT_QUERY_CONNECTIONS / FT_QUERY_USER_CONNECTIONS + 2 };
+
+/* Holds as many connections of many users as each may have, with a QUESTION on each if LENGTH. */
+static void hold_connections(const void *question, size_t length)
+{
+  struct sockaddr_un address = { .sun_family = AF_UNIX };
+
+  (void)ft_string_copy(ask_path, address.sun_path, sizeof address.sun_path);
+  for (unsigned i = 0; i < HOLDERS * FT_QUERY_USER_CONNECTIONS; i++) {
+    int fd = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0);
+
+    if (seteuid(STRANGER + i % HOLDERS) < 0 || fd < 0 ||
+        connect(fd, (const struct sockaddr *)&address, sizeof address) < 0 || seteuid(0) < 0)
+      _exit(2);
+    /* it may have been closed already, for another one */
+    if (length)
+      (void)send(fd, question, length, MSG_NOSIGNAL);
+  }
+}
+
+/* Many users hold all connections, silent ones or with QUESTION; another user and root are served.
+ */
+static void check_room(const void *question, size_t length)
+{
+  struct ft_query_server *server;
+  struct heard heard = { 0 };
+  struct ft_error err;
+
+  if (geteuid() != 0) {
+    skip();
+    return;
+  }
+  assert_int_equal(chmod(folder, 0755), 0);
+  server = begin(1);
+  seen.stalled = STRANGER;
+  seen.answered = STRANGER + HOLDERS;
+  if (fork() == 0) {
+    hold_connections(question, length);
+    for (int i = 0; i < 3; i++) {
+      heard = (struct heard){ 0 };
+      if (ask(&heard, &err) < 0 || seteuid(seen.answered) < 0)
+        _exit(3);
+      heard = (struct heard){ 0 };
+      if (ask(&heard, &err) < 0 || seteuid(0) < 0)
+        _exit(4);
+    }
+    _exit(0);
+  }
+  run(server);
+}
+
+static void silent_connections_of_many_users_leave_room(void **state)
+{
+  (void)state;
+  check_room(NULL, 0);
+}
+
+static void waiting_queries_of_many_users_leave_room(void **state)
+{
+  const ft_question question = { .schema = FT_SCHEMA,
+                                 .which_asked = ft_question_forget_tag,
+                                 .asked.forget.app = "unet3d" };
+  struct ft_error err;
+  struct ft_buf packet;
+
+  (void)state;
+  ft_buf_init(&packet, FT_LIMIT_RECORD);
+  assert_int_equal(ft_record_encode(FT_RECORD_QUESTION, &question, &packet, &err), 0);
+  check_room(packet.data, packet.length);
+  ft_buf_free(&packet);
+}
+
 static void a_missing_agent_is_reported(void **state)
 {
   struct heard heard = { 0 };
@@ -311,6 +388,8 @@ int main(void)
     cmocka_unit_test_setup_teardown(the_kernel_identifies_the_user, setup, teardown),
     cmocka_unit_test_setup_teardown(invalid_queries_get_no_reply, setup, teardown),
     cmocka_unit_test_setup_teardown(one_users_connections_leave_room_for_others, setup, teardown),
+    cmocka_unit_test_setup_teardown(silent_connections_of_many_users_leave_room, setup, teardown),
+    cmocka_unit_test_setup_teardown(waiting_queries_of_many_users_leave_room, setup, teardown),
     cmocka_unit_test_setup_teardown(a_missing_agent_is_reported, setup, teardown),
   };
 

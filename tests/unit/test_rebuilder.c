@@ -310,6 +310,55 @@ static void sql(const char *text)
   sql_run(path, text);
 }
 
+static int rename_app(const char *from, const char *to)
+{
+  struct ft_error err;
+
+  return ft_store_rename_app(store, (uint32_t)geteuid(), from, to, &err);
+}
+
+static bool count_shared_run(const ft_observation *o, void *data)
+{
+  *(unsigned *)data += !o->has_command_ran || o->command_ran;
+  return true;
+}
+
+/* Former names come from the submission, which its user can make. */
+static void renamed_runs_do_not_count_for_others(void **state)
+{
+  const struct ft_store_filter filter = { .app = "blast" };
+  struct ft_error err;
+  unsigned count = 0;
+
+  (void)state;
+  put(1, "mine", 1);
+  put(2, "other", 2);
+  sql("UPDATE observation SET command_ran = 1 WHERE app = 'other'");
+  put(3, "blast", 3);
+  assert_int_equal(rename_app("mine", "blast"), 1);
+  assert_int_equal(rename_app("other", "blast"), 1);
+  assert_int_equal(stored("blast"), 3);
+  assert_true(ft_store_each(store, &filter, count_shared_run, &count, &err) >= 0);
+  assert_int_equal(count, 1);
+}
+
+/* Each rename writes all runs of an app. */
+static void runs_do_not_get_back_a_former_name(void **state)
+{
+  static const char *const names[] = { "a", "b", "c", "d", "e" };
+
+  (void)state;
+  put(1, "a", 1);
+  for (size_t i = 1; i < 5; i++) {
+    for (size_t back = 0; back + 1 < i; back++)
+      assert_int_equal(rename_app(names[i - 1], names[back]), 0);
+    assert_int_equal(rename_app(names[i - 1], names[i]), 1);
+    assert_int_equal(rename_app(names[i - 1], names[i]), 0);
+  }
+  assert_int_equal(rename_app("e", "f"), 0);
+  assert_int_equal(stored("e"), 1);
+}
+
 /* No other connection is open, so files of a killed agent are absent. */
 static struct ft_recorder *open_recorder(void)
 {
@@ -605,6 +654,8 @@ int main(void)
     TEST(apps_are_marked_by_name_by_user_or_all),
     TEST(a_run_links_the_former_names_of_its_app),
     TEST(a_long_rename_loses_no_run_that_is_stored_with_it),
+    TEST(renamed_runs_do_not_count_for_others),
+    TEST(runs_do_not_get_back_a_former_name),
     TEST(no_run_is_stored_without_its_models_mark),
     TEST(a_model_published_with_its_run_is_not_rebuilt),
     TEST(long_rebuilds_run_in_steps_and_learn_new_runs),

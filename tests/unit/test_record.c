@@ -5,6 +5,7 @@
 
 #include <errno.h>
 #include <math.h>
+#include <pb_common.h>
 
 #include "predictor/core/io.h"
 #include "predictor/record/state_files.h"
@@ -57,16 +58,16 @@ static void every_record_goes_both_ways(void **state)
 
 /* Run 42 as the previous release wrote it, encoded by protoc with its schema. */
 static const unsigned char observation_before[] = {
-  0x08, 0x01, 0x12, 0x01, 0x63, 0x18, 0x2a, 0x21, 0x00, 0x00, 0x00, 0x40, 0xfc, 0x54, 0xd9, 0x41,
-  0x4a, 0x02, 0x6e, 0x31, 0x52, 0x06, 0x75, 0x6e, 0x65, 0x74, 0x33, 0x64, 0x58, 0xe8, 0x07, 0x62,
-  0x03, 0x61, 0x64, 0x61, 0x7a, 0x05, 0x74, 0x72, 0x61, 0x69, 0x6e, 0x82, 0x01, 0x10, 0x0a, 0x05,
-  0x62, 0x61, 0x74, 0x63, 0x68, 0x11, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x30, 0x40, 0x82, 0x01,
-  0x10, 0x0a, 0x04, 0x61, 0x72, 0x63, 0x68, 0x1a, 0x08, 0x72, 0x65, 0x73, 0x6e, 0x65, 0x74, 0x35,
-  0x30, 0x8a, 0x01, 0x08, 0x74, 0x72, 0x61, 0x69, 0x6e, 0x2e, 0x70, 0x79, 0xb2, 0x01, 0x08, 0x10,
-  0x02, 0x18, 0x80, 0x80, 0x40, 0x30, 0x04, 0xc0, 0x01, 0x80, 0x80, 0x80, 0x02, 0xca, 0x01, 0x1b,
-  0x08, 0x02, 0x20, 0x80, 0x80, 0x80, 0x01, 0x29, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0xd0, 0x3f,
-  0x5a, 0x09, 0x71, 0x75, 0x61, 0x6e, 0x74, 0x69, 0x6c, 0x65, 0x73, 0x88, 0x02, 0x01, 0xc0, 0x02,
-  0xc0, 0x8d, 0xb7, 0x01
+  0x08, 0x01, 0x12, 0x01, 0x63, 0x18, 0x2a, 0x21, 0x00, 0x00, 0x00, 0x40, 0xfc, 0x54, 0xd9,
+  0x41, 0x4a, 0x02, 0x6e, 0x31, 0x52, 0x06, 0x75, 0x6e, 0x65, 0x74, 0x33, 0x64, 0x58, 0xe8,
+  0x07, 0x62, 0x03, 0x61, 0x64, 0x61, 0x7a, 0x05, 0x74, 0x72, 0x61, 0x69, 0x6e, 0x82, 0x01,
+  0x10, 0x0a, 0x05, 0x62, 0x61, 0x74, 0x63, 0x68, 0x11, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00,
+  0x30, 0x40, 0x82, 0x01, 0x10, 0x0a, 0x04, 0x61, 0x72, 0x63, 0x68, 0x1a, 0x08, 0x72, 0x65,
+  0x73, 0x6e, 0x65, 0x74, 0x35, 0x30, 0x8a, 0x01, 0x08, 0x74, 0x72, 0x61, 0x69, 0x6e, 0x2e,
+  0x70, 0x79, 0xb2, 0x01, 0x08, 0x10, 0x02, 0x18, 0x80, 0x80, 0x40, 0x30, 0x04, 0xc0, 0x01,
+  0x80, 0x80, 0x80, 0x02, 0xca, 0x01, 0x1b, 0x08, 0x02, 0x20, 0x80, 0x80, 0x80, 0x01, 0x29,
+  0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0xd0, 0x3f, 0x5a, 0x09, 0x71, 0x75, 0x61, 0x6e, 0x74,
+  0x69, 0x6c, 0x65, 0x73, 0x88, 0x02, 0x01, 0xc0, 0x02, 0xc0, 0x8d, 0xb7, 0x01
 };
 
 static void check_run_42(const ft_observation *o)
@@ -212,8 +213,10 @@ static void names_of_users_are_clean(void **state)
   static ft_submission out;
   static ft_announcement told;
   ft_submission s = { .schema = FT_SCHEMA,
-                      .app = "Caf\xc3\xa9 \xc2\x9b" "31m",
-                      .job_name = "a\xe2\x80\xae" "b\xff",
+                      .app = "Caf\xc3\xa9 \xc2\x9b"
+                             "31m",
+                      .job_name = "a\xe2\x80\xae"
+                                  "b\xff",
                       .features_count = 1,
                       .former_apps_count = 1,
                       .has_request = true };
@@ -223,7 +226,8 @@ static void names_of_users_are_clean(void **state)
 
   (void)state;
   strcpy(s.features[0].name, "arch");
-  strcpy(s.features[0].category, "\xe2\x80\x8f" "x");
+  strcpy(s.features[0].category, "\xe2\x80\x8f"
+                                 "x");
   strcpy(s.former_apps[0], "\xc3");
   strcpy(s.request.qos, "q\xc2\x85");
   assert_int_equal(through(FT_RECORD_SUBMISSION, &s, &out), 0);
@@ -322,6 +326,19 @@ static void damage_anywhere_is_detected(void **state)
   free(out);
 }
 
+static void a_failed_read_is_no_damage(void **state)
+{
+  int fd = open("/dev/null", O_WRONLY | O_CLOEXEC);
+  ft_site *site = calloc(1, sizeof *site);
+  struct ft_error err;
+
+  (void)state;
+  assert_int_equal(ft_record_read_open(FT_RECORD_SITE, fd, "site", true, site, &err), -1);
+  assert_string_equal(err.text, "site: Bad file descriptor");
+  close(fd);
+  free(site);
+}
+
 static void a_list_is_read_up_to_where_it_is_damaged(void **state)
 {
   char folder[SCRATCH_SIZE];
@@ -410,6 +427,90 @@ static void model_names_are_safe_and_distinct(void **state)
   }
 }
 
+static void names_of_files_have_limits(void **state)
+{
+  static const size_t sizes[] = { 64, 80, 110, 128, 256 };
+  char names[2][FT_STATE_NAME_SIZE], app[128], key[80], text[260];
+
+  (void)state;
+  for (size_t i = 0; i < COUNT_OF(sizes); i++)
+    for (size_t n = sizes[i] - 2; n <= sizes[i] + 1; n++) {
+      memset(text, 'w', n);
+      text[n] = '\0';
+      ft_state_model_name(text, names[0]);
+      ft_state_performance_name(text, names[1]);
+      assert_true(strlen(names[0]) < 128 && strlen(names[1]) < 128);
+      ft_state_imported_app(text, 7, "", app);
+      assert_int_equal(strlen(app), n + 1 < sizeof app ? n + 1 : sizeof app - 1);
+      ft_state_imported_app("", 7, text, app);
+      assert_int_equal(strlen(app), n + 2 < sizeof app ? n + 2 : sizeof app - 1);
+      /* "runs:" and the words that fit */
+      (void)ft_state_similarity(FT_SIMILAR_PROGRAM, "", text, key);
+      assert_int_equal(strlen(key), n <= 64 ? n + 5 : 5);
+    }
+}
+
+/* A string of a record as long as its array, without place for the NUL, is rejected. */
+static void every_string_of_a_record_has_a_limit(void **state)
+{
+  static const struct {
+    enum ft_record record;
+    const pb_msgdesc_t *fields;
+  } types[] = { { FT_RECORD_SUBMISSION, ft_submission_fields },
+                { FT_RECORD_OBSERVATION, ft_observation_fields },
+                { FT_RECORD_MODEL, ft_model_fields },
+                { FT_RECORD_SITE, ft_site_fields },
+                { FT_RECORD_PARTITION, ft_partition_fields },
+                { FT_RECORD_ANNOUNCEMENT, ft_announcement_fields },
+                { FT_RECORD_ANSWER, ft_answer_fields },
+                { FT_RECORD_PERFORMANCE, ft_performance_fields },
+                { FT_RECORD_PLATFORMS, ft_platforms_fields },
+                { FT_RECORD_REPLY, ft_reply_fields } };
+  static union {
+    ft_submission submission;
+    ft_observation observation;
+    ft_model model;
+    ft_site site;
+    ft_partition partition;
+    ft_announcement announcement;
+    ft_answer answer;
+    ft_performance performance;
+    ft_platforms platforms;
+    ft_reply reply;
+  } message;
+  unsigned strings = 0;
+
+  (void)state;
+  for (size_t i = 0; i < COUNT_OF(types); i++) {
+    pb_field_iter_t at;
+
+    assert_true(pb_field_iter_begin(&at, types[i].fields, &message));
+    do {
+      if (PB_LTYPE(at.type) != PB_LTYPE_STRING || PB_HTYPE(at.type) == PB_HTYPE_REPEATED)
+        continue;
+      strings++;
+      for (size_t n = at.data_size - 2; n <= at.data_size; n++) {
+        unsigned char raw[1024] = { 0x08, FT_SCHEMA };
+        struct ft_error err = { "" };
+        size_t used = 2, key = (size_t)at.tag << 3 | 2;
+        int status;
+
+        for (size_t number[] = { key, n }, k = 0; k < 2; k++) {
+          for (; number[k] >= 0x80; number[k] >>= 7)
+            raw[used++] = (unsigned char)(number[k] | 0x80);
+          raw[used++] = (unsigned char)number[k];
+        }
+        memset(raw + used, 'w', n);
+        status = ft_record_decode(types[i].record, (const char *)raw, used + n, &message, &err);
+        if (n < at.data_size ? status < 0 && strstr(err.text, "overflow")
+                             : status == 0 || !strstr(err.text, "overflow"))
+          fail_msg("record %zu, field %u, %zu bytes: %s", i, (unsigned)at.tag, n, err.text);
+      }
+    } while (pb_field_iter_next(&at));
+  }
+  assert_true(strings > 30);
+}
+
 static void a_users_own_model_comes_before_the_sites(void **state)
 {
   char folder[SCRATCH_SIZE], name[FT_STATE_NAME_SIZE];
@@ -458,9 +559,12 @@ int main(void)
     cmocka_unit_test(the_uid_of_no_user_is_rejected),
     cmocka_unit_test(inconsistent_peaks_are_rejected),
     cmocka_unit_test(damage_anywhere_is_detected),
+    cmocka_unit_test(a_failed_read_is_no_damage),
     cmocka_unit_test(a_list_is_read_up_to_where_it_is_damaged),
     cmocka_unit_test(an_estimate_needs_no_history),
     cmocka_unit_test(model_names_are_safe_and_distinct),
+    cmocka_unit_test(names_of_files_have_limits),
+    cmocka_unit_test(every_string_of_a_record_has_a_limit),
     cmocka_unit_test(a_users_own_model_comes_before_the_sites)
   };
 

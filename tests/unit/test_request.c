@@ -3,6 +3,8 @@
 
 #include "tests/unit/scratch.h"
 
+#include <limits.h>
+
 #include "predictor/core/io.h"
 #include "predictor/request/describe.h"
 #include "predictor/request/helper_protocol.h"
@@ -420,6 +422,38 @@ static void an_apps_name_is_that_of_its_program(void **state)
     if (strncmp(out.app, cases[i].shown, strlen(cases[i].shown)) != 0 ||
         strlen(out.app) != strlen(cases[i].shown) + 8 || strcmp(out.program, cases[i].program) != 0)
       fail_msg("%s: %s, %s", cases[i].script, out.app, out.program);
+  }
+}
+
+static void operators_in_double_brackets_end_no_command(void **state)
+{
+  static const char *const scripts[] = {
+    "if [[ -d /tmp && $MODE -eq 1 ]]; then\n  ./sim 10\nfi\n",
+    "if [[ -d /tmp || $A < 3 ]] ; then ./sim 10; fi\n",
+    "if [[ ( -d /tmp && ( $A > 3 ) ) || ! -e run ]]\nthen ./sim 10\nfi\n",
+    "[[ -d /tmp\n  && $MODE -eq 1 ||   # either\n $A = '(' ]] && ./sim 10\n",
+    "[[ $A =~ ^(first|second one)|third$ ]] && ./sim 10\n",
+    "[[ $A =~ [[:space:]]+(#.*|[[:digit:]]) && -d /tmp ]] || exit 1\n./sim 10\n",
+    "[[ $A =~ \\(x[(] ]] && ./sim 10\n",
+    "while ! [[ -e ready && -e done ]]; do sleep 1; done; ./sim 10\n",
+    "until [[ a<b ]]; do { [[ -e x|y ]]; }; done\n./sim 10\n",
+    "case $A in\n1) [[ -e x && -e y ]] && ./sim 10 ;;\nesac\n",
+    "f() { [[ -n $1 && -e $1 ]]; }\nf x || ./sim 10\n",
+    "[[ -e x && (-e y)]]&&./sim 10\n",
+    "bash -c '[[ -e x && -e y ]] && ./sim 10'\n",
+    /* no command begins at these */
+    "echo [[ && ./sim 10\n",
+    "echo '[[' | ./sim 10\n",
+    "'[[' a && ./sim 10\n",
+    "x=[[ && ./sim 10\n",
+    "[[ a ; ./sim 10\n",
+  };
+
+  (void)state;
+  for (size_t i = 0; i < COUNT_OF(scripts); i++) {
+    assert_int_equal(describe(scripts[i], NULL), 0);
+    if (strncmp(out.app, "sim-", 4) != 0 || strcmp(features(), "arg1=10") != 0)
+      fail_msg("%s: %s, %s", scripts[i], out.app, features());
   }
 }
 
@@ -1010,11 +1044,53 @@ static void directories_patterns_and_odd_names_have_sizes(void **state)
   (void)scratch_close(folder, fd);
 }
 
+static void names_in_patterns_have_a_limit(void **state)
+{
+  enum { SHORTEST = 240, LONGEST = NAME_MAX };
+  char folder[SCRATCH_SIZE], name[SHORTEST + 1], script[2 * LONGEST];
+  int fd;
+
+  (void)state;
+  fd = scratch_open(folder);
+  memset(name, 'w', SHORTEST);
+  name[SHORTEST] = '\0';
+  put_into(fd, name, "x");
+  for (int n = LONGEST - 1; n <= LONGEST + 1; n++) {
+    (void)snprintf(script, sizeof script, "./sim ./%s", name);
+    memset(script + strlen(script), '*', (size_t)(n - SHORTEST) + 1);
+    script[strlen("./sim ./") + (size_t)n] = '\0';
+    assert_string_equal(in_folder(folder, script, ft_io_monotonic() + 10),
+                        n <= LONGEST ? "input_bytes=1" : "");
+  }
+  (void)scratch_close(folder, fd);
+}
+
+static void a_helper_message_has_a_limit_of_arguments(void **state)
+{
+  enum { MOST = FT_HELPER_MESSAGE_ARGUMENTS };
+  static struct ft_helper_message frame;
+  static const char *arguments[MOST + 1];
+  const struct ft_description what = { .arguments = arguments, .argument_count = MOST + 1 };
+  struct ft_buf buf;
+
+  (void)state;
+  for (size_t i = 0; i <= MOST; i++)
+    arguments[i] = "w";
+  ft_buf_init(&buf, FT_LIMIT_FRAME);
+  assert_int_equal(ft_helper_message_write(&what, &no_request, NULL, &buf, &err), 0);
+  assert_int_equal(ft_helper_message_read(buf.data, buf.length, &frame, &err), 0);
+  assert_int_equal(frame.description.argument_count, MOST);
+  /* one more, which the plugin does not send */
+  assert_int_equal(ft_buf_add(&buf, "w\2\0\0\0w", 7), 0);
+  assert_int_equal(ft_helper_message_read(buf.data, buf.length, &frame, &err), -1);
+  ft_buf_free(&buf);
+}
+
 static void hostile_scripts_take_no_time(void **state)
 {
-  static const char *const pieces[] = { "$(",    "${",    "\"", "'",    "`",  "((",
-                                        "<<E\n", "a=$a",  "\\", ";",    "<(", "x ",
-                                        "\n",    "${a:-", "\0", "\xff", "1",  "--a " };
+  static const char *const pieces[] = { "$(",      "${", "\"",    "'",  "`",    "((",  "<<E\n",
+                                        "a=$a",    "\\", ";",     "<(", "x ",   "[[ ", "[[ =~ ",
+                                        "[[ =~ (", "\n", "${a:-", "\0", "\xff", "1",   "--a " };
   const size_t size = 4 << 20;
   char *script = malloc(size);
   double begun, took = 0;
@@ -1069,6 +1145,7 @@ static void helper_messages_are_decoded_and_damage_is_rejected(void **state)
                                  .directory = "/d",
                                  .script = "x\0y",
                                  .script_length = 3,
+                                 .script_name = "x.py",
                                  .arguments = arguments,
                                  .argument_count = 3,
                                  .exported = { NULL, &environment },
@@ -1091,6 +1168,7 @@ static void helper_messages_are_decoded_and_damage_is_rejected(void **state)
   assert_string_equal(frame->description.exported.list, "ALL");
   assert_null(frame->description.exported.environment);
   assert_int_equal(frame->description.script_length, 3);
+  assert_string_equal(frame->description.script_name, "x.py");
   assert_int_equal(frame->description.argument_count, 3);
   assert_string_equal(frame->description.arguments[2], "3");
   assert_int_equal(frame->request.tasks, 3);
@@ -1119,6 +1197,7 @@ int main(void)
     cmocka_unit_test(an_app_is_a_users_and_a_programs),
     cmocka_unit_test(without_a_program_the_job_name_counts),
     cmocka_unit_test(an_apps_name_is_that_of_its_program),
+    cmocka_unit_test(operators_in_double_brackets_end_no_command),
     cmocka_unit_test(launchers_do_not_change_the_app),
     cmocka_unit_test(command_lists_are_the_programs_in_them),
     cmocka_unit_test(written_wrappers_do_not_change_the_app),
@@ -1134,6 +1213,8 @@ int main(void)
     cmocka_unit_test(declared_apps_choose_their_features),
     cmocka_unit_test(keys_on_long_lines_are_found),
     cmocka_unit_test(only_regular_files_are_looked_at),
+    cmocka_unit_test(names_in_patterns_have_a_limit),
+    cmocka_unit_test(a_helper_message_has_a_limit_of_arguments),
     cmocka_unit_test(directories_patterns_and_odd_names_have_sizes),
     cmocka_unit_test(hostile_scripts_take_no_time),
     cmocka_unit_test(helper_messages_are_decoded_and_damage_is_rejected)

@@ -25,6 +25,9 @@ static struct {
   ft_host host;
 } answer[REQUESTS];
 
+static unsigned settings_replies;
+static uint64_t settings_number; /* of the last reply */
+
 static bool in_transaction;
 static unsigned added, added_at_once, most_at_once, commits, rollbacks;
 
@@ -101,7 +104,10 @@ void ft_receiver_reply(struct ft_received *request, enum ft_record record, const
   answer[i].replied = true;
   if (record == FT_RECORD_HOST)
     answer[i].host = *(const ft_host *)message;
-  else {
+  else if (record == FT_RECORD_SETTINGS) {
+    settings_replies++;
+    settings_number = ((const ft_settings *)message)->number;
+  } else {
     assert_int_equal(record, FT_RECORD_VERDICTS);
     answer[i].verdicts = *(const ft_verdicts *)message;
   }
@@ -183,6 +189,41 @@ static void run_loop(double seconds)
 static void settle(void)
 {
   run_loop(0.05);
+}
+
+/* An agent asks for settings that differ from the last ones it got. */
+static void ask_settings(void)
+{
+  struct ft_received *request = &received[received_count++];
+  const ft_settings_query query = { .schema = FT_SCHEMA, .number = settings_number };
+
+  *request = (struct ft_received){ .exchange = FT_EXCHANGE_SETTINGS };
+  ft_buf_init(&request->body, FT_EXCHANGE_BYTES);
+  assert_int_equal(ft_record_encode(FT_RECORD_SETTINGS_QUERY, &query, &request->body, NULL), 0);
+  ft_requests_handle(request, requests);
+}
+
+/* A user who repeats a request to forget must not keep all agents busy. */
+static void requests_to_forget_are_announced_together(void **state)
+{
+  (void)state;
+  settings_replies = 0;
+  settings_number = 0;
+  ask_settings();
+  assert_int_equal(settings_replies, 1);
+  for (unsigned round = 0; round < 2; round++) {
+    ask_settings();
+    for (int i = 0; i < 100; i++)
+      ft_requests_settings_changed(requests, true);
+    settle();
+    assert_int_equal(settings_replies, 2); /* the first at once, those of the second round later */
+  }
+  run_loop(1.2);
+  assert_int_equal(settings_replies, 3);
+  ask_settings();
+  ft_requests_settings_changed(requests, true);
+  ft_requests_settings_changed(requests, false);
+  assert_int_equal(settings_replies, 4);
 }
 
 static void deliveries_of_several_nodes_are_one_transaction(void **state)
@@ -434,6 +475,7 @@ static void a_user_who_replaces_another_is_looked_up(void **state)
 int main(void)
 {
   const struct CMUnitTest tests[] = {
+    TEST(requests_to_forget_are_announced_together),
     TEST(deliveries_of_several_nodes_are_one_transaction),
     TEST(transactions_are_limited),
     TEST(a_refused_run_is_refused_alone),

@@ -130,6 +130,7 @@ static void an_agent_is_asked_one_question_after_another(void **state)
   struct ft_query first = { .question = &questions[0], .privileged = true };
   struct ft_query second = { .question = &questions[1], .privileged = true };
   ft_settings settings = { 0 };
+  uint64_t number;
 
   (void)state;
   ft_running_connect(queries, 1, &first_connection);
@@ -145,8 +146,11 @@ static void an_agent_is_asked_one_question_after_another(void **state)
   assert_true(send_part(queries, 1, settings.question, 0, 0, true));
   assert_int_equal(asked, 1);
   assert_false(ft_running_next(queries, 1, &first_connection, &settings));
+  number = settings.question;
   assert_true(ft_running_next(queries, 1, &second_connection, &settings));
   assert_int_equal(settings.run_query.job_id, 8);
+  /* the numbers cannot be guessed */
+  assert_true(settings.question - number + 1000 > 2000);
   ft_running_end(queries, &first);
   ft_running_end(queries, &second);
   ft_running_close(queries);

@@ -326,6 +326,53 @@ static void sampled_maxima_are_lower_bounds(void **state)
   free(f);
 }
 
+/* A step of several tasks without TRESUsageInTot: the peak of one task does not show the job's. */
+static void the_largest_task_is_no_estimate_of_several(void **state)
+{
+  static const struct {
+    const char *columns, *steps;
+    uint64_t mib;
+    bool partial;
+  } cases[] = {
+    { "NTasks|AllocCPUS", "7.batch|1|8|20M|\n7.0|8|8|1901M|\n", 1921, true },
+    { "NTasks|AllocCPUS", "7.0|8|8|1901M|mem=15000M\n", 15000, false },
+    { "NTasks|AllocCPUS", "7.0|1|8|1901M|\n", 1901, false },
+    { "NTasks|NNodes", "7.0|4|4|1901M|\n", 1901, false },  /* one task on each node */
+    { "NTasks|NNodes", "7.0|8|4|1901M|\n", 1901, true },   /* two */
+    /* small tasks do not hide what a large step needs */
+    { "NTasks|AllocCPUS", "7.batch|1|8|900M|\n7.0|8|8|4M|\n", 904, false },
+    { "NTasks|AllocCPUS", "7.batch|1|8|900M|\n7.0|8|8|100M|\n", 1000, true },
+  };
+  struct found *f = malloc(sizeof *f);
+  char text[512], step[80];
+
+  (void)state;
+  for (size_t i = 0; i < COUNT_OF(cases); i++) {
+    size_t used = (size_t)snprintf(text, sizeof text,
+                                   "JobID|%s|MaxRSS|TRESUsageInTot|User|UID|State|Start|End\n"
+                                   "7||%d|||alice|1|COMPLETED|1000000000|1000000100\n",
+                                   cases[i].columns, strstr(cases[i].columns, "NNodes") ? 4 : 8);
+    const char *at = cases[i].steps;
+
+    for (size_t length; *at; at += length + 1) {
+      length = strcspn(at, "\n");
+      (void)snprintf(step, sizeof step, "%.*s", (int)length, at);
+      used += (size_t)snprintf(text + used, sizeof text - used,
+                               "%s|||COMPLETED|1000000000|1000000100\n", step);
+    }
+    prepare(f);
+    import_text(f, text, ft_import_sacct);
+    if (f->status < 0)
+      fail_msg("%s", f->err.text);
+    if (f->count != 1 || f->run[0].censored != cases[i].partial ||
+        f->import.partial != cases[i].partial || f->run[0].rss_bytes != cases[i].mib * FT_MIB ||
+        f->run[0].outcome != FT_OUTCOME_COMPLETED)
+      fail_msg("%zu: %llu MiB, %scensored", i, (unsigned long long)(f->run[0].rss_bytes / FT_MIB),
+               f->run[0].censored ? "" : "not ");
+  }
+  free(f);
+}
+
 static void output_of_older_slurm_and_epoch_times_are_read(void **state)
 {
   struct found *f = malloc(sizeof *f);
@@ -384,7 +431,8 @@ static void bad_sacct_lines_are_named(void **state)
     { HEAD "1|alice|COMPLETED||\n1.batch||COMPLETED|many|\n",
       "t: line 3, column 20: MaxRSS 'many': expected a size", 1, 1 },
     { HEAD "1|alice|COMPLETED||2026-07-20T10:00:00\n",
-      "t: line 2, column 20: Submit '2026-07-20T10:00:00': a local time; give its time zone", 0, 1 },
+      "t: line 2, column 20: Submit '2026-07-20T10:00:00': a local time; give its time zone", 0,
+      1 },
     { HEAD "1|alice|COMPLETED||yesterday\n", "Submit 'yesterday': expected a time", 0, 1 },
     { HEAD "1|mallory|COMPLETED||\n", "User 'mallory': unknown user; add the column UID", 0, 1 },
     { HEAD "1||COMPLETED||\n", "User '': expected a user name or a uid", 0, 1 },
@@ -583,23 +631,24 @@ static void bad_csv_lines_are_named(void **state)
 
 int main(void)
 {
-  const struct CMUnitTest tests[] = { cmocka_unit_test(job_ids_in_all_forms),
-                                      cmocka_unit_test(values_as_sacct_writes_them),
-                                      cmocka_unit_test(steps_belong_to_their_job),
-                                      cmocka_unit_test(concurrent_steps_add_up_on_each_node),
-                                      cmocka_unit_test(
-                                          steps_of_sacct_on_different_nodes_share_no_memory),
-                                      cmocka_unit_test(sampled_maxima_are_lower_bounds),
-                                      cmocka_unit_test(
-                                          output_of_older_slurm_and_epoch_times_are_read),
-                                      cmocka_unit_test(several_outputs_in_one_file),
-                                      cmocka_unit_test(bad_sacct_lines_are_named),
-                                      cmocka_unit_test(a_run_with_a_lost_line_is_a_bound),
-                                      cmocka_unit_test(long_and_unusual_names_stay_distinct),
-                                      cmocka_unit_test(secrets_are_omitted),
-                                      cmocka_unit_test(csv_columns_find_their_fields),
-                                      cmocka_unit_test(csv_units_are_in_column_names),
-                                      cmocka_unit_test(bad_csv_lines_are_named) };
+  const struct CMUnitTest tests[] = {
+    cmocka_unit_test(job_ids_in_all_forms),
+    cmocka_unit_test(values_as_sacct_writes_them),
+    cmocka_unit_test(steps_belong_to_their_job),
+    cmocka_unit_test(concurrent_steps_add_up_on_each_node),
+    cmocka_unit_test(steps_of_sacct_on_different_nodes_share_no_memory),
+    cmocka_unit_test(sampled_maxima_are_lower_bounds),
+    cmocka_unit_test(the_largest_task_is_no_estimate_of_several),
+    cmocka_unit_test(output_of_older_slurm_and_epoch_times_are_read),
+    cmocka_unit_test(several_outputs_in_one_file),
+    cmocka_unit_test(bad_sacct_lines_are_named),
+    cmocka_unit_test(a_run_with_a_lost_line_is_a_bound),
+    cmocka_unit_test(long_and_unusual_names_stay_distinct),
+    cmocka_unit_test(secrets_are_omitted),
+    cmocka_unit_test(csv_columns_find_their_fields),
+    cmocka_unit_test(csv_units_are_in_column_names),
+    cmocka_unit_test(bad_csv_lines_are_named)
+  };
 
   return cmocka_run_group_tests_name("sacct", tests, NULL, NULL);
 }

@@ -106,35 +106,41 @@ static void names_are_similar_except_for_their_numbers(void **state)
 {
   static const struct {
     enum ft_similarity kind;
-    const char *text, *similarity_key;
+    const char *job_name, *program, *similarity_key;
   } cases[] = {
-    { FT_SIMILAR_NAME, "train", "name:train" },
-    { FT_SIMILAR_NAME, "Train_v2-17.sh", "name:train" },
-    { FT_SIMILAR_NAME, "align_sample_0012", "name:align-sample" },
-    { FT_SIMILAR_NAME, "12-align", "name:align" },
-    { FT_SIMILAR_PROGRAM, "train.py", "program:train" },
-    { FT_SIMILAR_PROGRAM, "python3", NULL },
-    { FT_SIMILAR_NAME, "wrap", NULL },
-    { FT_SIMILAR_NAME, "bash", NULL },
-    { FT_SIMILAR_NAME, "17", NULL },
-    { FT_SIMILAR_NAME, ".x", NULL },
-    { FT_SIMILAR_NAME, "", NULL },
+    { FT_SIMILAR_NAME, "train", "", "job:train@" },
+    { FT_SIMILAR_NAME, "Train_v2-17.sh", "fit3.py", "job:train@fit.py" },
+    { FT_SIMILAR_NAME, "align_sample_0012", "python3", "job:align-sample@" },
+    { FT_SIMILAR_NAME, "12-align", "bwa-mem2", "job:align@bwa-mem" },
+    { FT_SIMILAR_PROGRAM, "x", "train.py", "runs:train.py" },
+    { FT_SIMILAR_PROGRAM, "x", "train_v2.R", "runs:train.R" },
+    { FT_SIMILAR_PROGRAM, "x", "sort", "runs:sort" },
+    { FT_SIMILAR_PROGRAM, "x", "./sort", "runs:sort./" },
+    { FT_SIMILAR_PROGRAM, "x", "python3", NULL },
+    { FT_SIMILAR_PROGRAM, "x", "run.py", NULL },
+    { FT_SIMILAR_PROGRAM, "x", "", NULL },
+    { FT_SIMILAR_NAME, "wrap", "train.py", NULL },
+    { FT_SIMILAR_NAME, "bash", "", NULL },
+    { FT_SIMILAR_NAME, "17", "", NULL },
+    { FT_SIMILAR_NAME, ".x", "", NULL },
+    { FT_SIMILAR_NAME, "", "", NULL },
   };
   char out[80], name[FT_STATE_NAME_SIZE], longest[300];
 
   (void)state;
   for (size_t i = 0; i < COUNT_OF(cases); i++) {
-    bool like = ft_state_similarity(cases[i].kind, cases[i].text, out);
+    bool like = ft_state_similarity(cases[i].kind, cases[i].job_name, cases[i].program, out);
 
     if (like != (cases[i].similarity_key != NULL) ||
         (like && strcmp(out, cases[i].similarity_key) != 0))
-      fail_msg("%s: %s", cases[i].text, out);
+      fail_msg("case %zu: %s", i, out);
   }
   memset(longest, 'a', sizeof longest - 1);
   for (size_t i = 7; i < sizeof longest - 1; i += 8)
     longest[i] = '_';
   longest[sizeof longest - 1] = '\0';
-  assert_true(ft_state_similarity(FT_SIMILAR_NAME, longest, out) && strlen(out) < sizeof out);
+  assert_true(ft_state_similarity(FT_SIMILAR_NAME, longest, longest, out));
+  assert_true(strlen(out) < sizeof out && strchr(out, '@')[1] == 'a');
   ft_state_similar_apps_name(out, name);
 }
 
@@ -159,11 +165,78 @@ static void a_new_app_is_estimated_from_similar_apps(void **state)
   /* the same features in the same units */
   estimate_app("train-4", "", "train.py", 31);
   assert_true(fabs(quantile(0.5) / 120.5 - 1) < 0.05);
-  /* by the job name */
-  estimate_app("train-4", "wrap", "", 8);
-  assert_null(evidence.estimate);
-  estimate_app("train-4", "train_a77", "", 8);
-  assert_int_equal(evidence.similar, 2);
+}
+
+/* A name has no memory: what another program needed is no evidence. */
+static void another_program_of_the_same_name_is_not_similar(void **state)
+{
+  static const struct {
+    const char *job_name, *program;
+    unsigned similar;
+  } cases[] = {
+    { "sort", "sort.py", 0 }, { "", "sort.py", 0 },     { "sort", "sort.R", 0 },
+    { "sort", "./sort", 0 },  { "sort", "", 0 },        { "sort", "python3", 0 },
+    { "sort", "sort", 1 },    { "other", "sort", 1 },   { "fit", "", 1 },
+    { "fit", "fit.py", 0 },   { "resort", "sort2", 1 },
+  };
+
+  (void)state;
+  learn_runs(getuid(), "sort-1", "sort_all", "sort", 300, 40);
+  learn_runs(getuid(), "fit-1", "fit_3", "", 300, 40);
+  for (size_t i = 0; i < COUNT_OF(cases); i++) {
+    estimate_app("new-2", cases[i].job_name, cases[i].program, 8);
+    if (evidence.similar != cases[i].similar)
+      fail_msg("case %zu: %u similar apps", i, evidence.similar);
+  }
+}
+
+/* The first run of a new app with a thousand times the input: the similar app's model extrapolates,
+ * which is no evidence about another app. */
+static void similar_apps_do_not_extrapolate(void **state)
+{
+  double largest;
+
+  (void)state;
+  learn_runs(getuid(), "train-1", "", "train.py", 100, 40);
+  for (double batch = 8; batch < 1e9; batch *= 1000) {
+    estimate_app("train-4", "", "train.py", batch);
+    assert_int_equal(evidence.similar, 1);
+    largest = evidence.estimate->max_bytes / 0x1p20;
+    assert_true(quantile(0.5) < 1.001 * largest && quantile(0.95) < 4.1 * largest);
+    assert_true(quantile(0.95) > quantile(0.9) && quantile(0.999) > quantile(0.95));
+  }
+}
+
+/* The array has one request, for the task that needs most. */
+static void an_array_is_estimated_by_its_largest_task(void **state)
+{
+  static const float sizes[] = { 2, 31, 5 };
+  ft_task_values *values = &s.task_values[0];
+  struct ft_error err;
+  double largest, middle;
+
+  (void)state;
+  learn_runs(getuid(), "sizes-1", "sizes1", "sizes.py", 5, 96);
+  estimate_app("sizes-2", "sizes2", "sizes.py", 5);
+  assert_true(evidence.similar);
+  middle = quantile(0.5);
+  estimate_app("sizes-2", "sizes2", "sizes.py", 31);
+  largest = quantile(0.5);
+  assert_true(largest > 1.5 * middle);
+  s.features_count = 0;
+  s.task_values_count = 1;
+  (void)ft_string_copy("batch", values->feature, sizeof values->feature);
+  for (uint32_t i = 0; i < COUNT_OF(sizes); i++) {
+    values->index[i] = evidence.tasks.index[i] = i + 1;
+    values->value[i] = sizes[i];
+  }
+  values->index_count = values->value_count = COUNT_OF(sizes);
+  evidence.tasks.count = COUNT_OF(sizes);
+  assert_int_equal(ft_model_lookup_read(state_fd, getuid(), lookup_user_name, NULL, &s, &policy,
+                                        &evidence, &err),
+                   0);
+  assert_true(evidence.similar);
+  assert_near(quantile(0.5), largest, 0.01);
 }
 
 static void own_runs_soon_outweigh_similar_apps(void **state)
@@ -339,7 +412,7 @@ static void broken_files_are_ignored(void **state)
 
   (void)state;
   learn_runs(getuid(), "train-1", "", "train.py", 100, 40);
-  assert_true(ft_state_similarity(FT_SIMILAR_PROGRAM, "train.py", similarity_key));
+  assert_true(ft_state_similarity(FT_SIMILAR_PROGRAM, "", "train.py", similarity_key));
   ft_state_similar_apps_name(similarity_key, name);
   (void)snprintf(path, sizeof path, FT_STATE_MODELS "/%u/%s", (unsigned)getuid(), name);
   fd = openat(state_fd, path, O_WRONLY | O_CLOEXEC);
@@ -362,6 +435,9 @@ int main(void)
   const struct CMUnitTest tests[] = {
     TEST(names_are_similar_except_for_their_numbers),
     TEST(a_new_app_is_estimated_from_similar_apps),
+    TEST(another_program_of_the_same_name_is_not_similar),
+    TEST(similar_apps_do_not_extrapolate),
+    TEST(an_array_is_estimated_by_its_largest_task),
     TEST(own_runs_soon_outweigh_similar_apps),
     TEST(the_site_wide_prior_identifies_no_user),
     TEST(one_user_cannot_dominate_the_site_wide_prior),

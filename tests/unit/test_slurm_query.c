@@ -10,6 +10,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "learner/cluster/job_owner.h"
 #include "learner/cluster/job_replies.h"
 #include "learner/cluster/slurm_query.h"
 #include "predictor/core/io.h"
@@ -135,11 +136,11 @@ static void a_run_of_the_database_that_has_not_ended_is_unknown(void **state)
 
   (void)state;
   ft_sacct_jobs(
-      ft_text_from("5|REQUEUED|2026-11-25T22:00:00|2026-11-25T22:01:00|00:00:00|60|m|0|r\n"
-                   "5|RUNNING|2026-11-25T22:01:00|Unknown|00:00:00|60|m|0|r\n"
+      ft_text_from("5|REQUEUED|2026-11-25T22:00:00|2026-11-25T22:01:00|00:00:00|60|m|0|r|5\n"
+                   "5|RUNNING|2026-11-25T22:01:00|Unknown|00:00:00|60|m|0|r|5\n"
                    "6|COMPLETED|2026-11-25T22:01:00|2026-11-25T22:02:00|00:00:07|"
-                   "UNLIMITED|m|1|r\n"
-                   "6|FAILED|2026-11-25T22:03:00|2026-11-25T22:04:00|00:00:07|60|m|1\n"
+                   "UNLIMITED|m|1|r|6\n"
+                   "6|FAILED|2026-11-25T22:03:00|2026-11-25T22:04:00|00:00:07|60|m|1|r\n"
                    "sacct: error: something\n"),
       jobs, 2, out);
   assert_false(out[0].known);
@@ -148,6 +149,29 @@ static void a_run_of_the_database_that_has_not_ended_is_unknown(void **state)
   assert_int_equal(out[1].uid, 1);
   assert_true(out[1].suspended_seconds == 7);
   assert_true(out[1].time_limit_seconds == 0);
+}
+
+static void the_database_names_array_tasks_and_components(void **state)
+{
+  static const uint32_t jobs[] = { 5, 6, 7, 8 };
+  static const struct {
+    uint32_t array, task, het;
+  } expected[] = { { 0, 0, 0 }, { 4, 3, 0 }, { 0, 0, 2 } };
+  ft_slurm_job out[COUNT_OF(jobs)];
+
+  (void)state;
+#define ROW(raw, id)                                                                               \
+  raw "|FAILED|2026-11-25T22:00:00|2026-11-25T22:01:00|00:00:00|60|m|0|r|" id "\n"
+  ft_sacct_jobs(ft_text_from(ROW("5", "5") ROW("6", "4_3") ROW("7", "5+2") ROW("8", "4_[5-9]")),
+                jobs, COUNT_OF(jobs), out);
+#undef ROW
+  for (size_t i = 0; i < COUNT_OF(expected); i++) {
+    assert_true(out[i].known && out[i].identified);
+    assert_int_equal(out[i].array_job_id, expected[i].array);
+    assert_int_equal(out[i].array_task_id, expected[i].task);
+    assert_int_equal(out[i].het_offset, expected[i].het);
+  }
+  assert_true(out[3].known && !out[3].identified);
 }
 
 /* ---- commands ---- */
@@ -174,7 +198,7 @@ static const char stand_in[] =
 static const char stand_in_sacct[] =
     "#!/bin/sh\n"
     "echo >>\"$0.starts\"\n"
-    "echo '5|COMPLETED|2026-11-25T22:01:00|2026-11-25T22:02:00|00:00:00|60|main|0|root'\n";
+    "echo '5|COMPLETED|2026-11-25T22:01:00|2026-11-25T22:02:00|00:00:00|60|main|0|root|5'\n";
 
 static char folder[64];
 static struct ft_loop *query_loop;
@@ -329,6 +353,38 @@ static void a_full_queue_takes_all_queries_or_none(void **state)
   assert_int_equal(ft_slurm_query_submit(slurm_query, jobs, 1), 0);
 }
 
+static void a_user_asks_for_one_owner_at_a_time(void **state)
+{
+  struct ft_job_owners *owners = ft_job_owners_open(slurm_query);
+  struct ft_job_owner mine[3], other = { .job_id = 1, .uid = 1002 };
+
+  (void)state;
+  assert_non_null(owners);
+  for (uint32_t i = 0; i < COUNT_OF(mine); i++)
+    mine[i] = (struct ft_job_owner){ .job_id = i + 1, .uid = 1001 };
+  ft_slurm_query_pause(slurm_query, true);
+  for (int round = 0; round < 2; round++)
+    for (size_t i = 0; i < COUNT_OF(mine); i++)
+      ft_job_owner_ask(owners, &mine[i]);
+  ft_job_owner_ask(owners, &other);
+  assert_true(mine[0].asked && !mine[1].asked && !mine[2].asked && other.asked);
+  /* a user who gives up has had the turn */
+  ft_job_owner_drop(owners, &mine[0]);
+  ft_job_owner_ask(owners, &mine[1]);
+  assert_false(mine[1].asked);
+  assert_true(ft_job_owners_reply(owners, 1, &(ft_slurm_job){ .uid = 1001 }));
+  assert_true(ft_job_owners_reply(owners, 1, &(ft_slurm_job){ .uid = 1001 }));
+  assert_false(ft_job_owners_reply(owners, 1, NULL));
+  assert_true(!mine[0].answered && other.answered && !other.is_owner);
+  ft_job_owner_ask(owners, &mine[1]);
+  assert_true(ft_job_owners_reply(owners, 2, &(ft_slurm_job){ .uid = 1001 }));
+  assert_true(mine[1].answered && mine[1].is_owner);
+  ft_job_owner_ask(owners, &mine[2]);
+  assert_true(ft_job_owners_reply(owners, 3, NULL));
+  assert_true(mine[2].answered && !mine[2].is_owner);
+  ft_job_owners_close(owners);
+}
+
 int main(void)
 {
   const struct CMUnitTest tests[] = {
@@ -337,6 +393,7 @@ int main(void)
     cmocka_unit_test(a_scontrol_without_readline_prints_no_commands),
     cmocka_unit_test(the_database_has_the_last_run_of_a_job),
     cmocka_unit_test(a_run_of_the_database_that_has_not_ended_is_unknown),
+    cmocka_unit_test(the_database_names_array_tasks_and_components),
     cmocka_unit_test_setup_teardown(many_jobs_share_a_command, open_query, close_query),
     cmocka_unit_test_setup_teardown(a_job_that_slurmctld_has_forgotten_is_in_the_database,
                                     open_query, close_query),
@@ -345,6 +402,7 @@ int main(void)
     cmocka_unit_test_setup_teardown(queries_end_also_if_scontrol_fails, open_query, close_query),
     cmocka_unit_test_setup_teardown(a_full_queue_takes_all_queries_or_none, open_query,
                                     close_query),
+    cmocka_unit_test_setup_teardown(a_user_asks_for_one_owner_at_a_time, open_query, close_query),
   };
 
   return cmocka_run_group_tests_name("slurm_query", tests, NULL, NULL);

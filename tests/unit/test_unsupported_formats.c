@@ -59,6 +59,13 @@ static void files_without_a_network_are_named_by_their_format(void **state)
     /* a header that is longer than the file: no safetensors */
     FILE_OF("\xff\0\0\0\0\0\0\0{}", "byte 0: expected a model file: ONNX"),
     FILE_OF("", "byte 0: expected a model file: ONNX"),
+    FILE_OF("", "or a config.json; found an empty file"),
+    FILE_OF("# A project\n\nIts text.\n", "or a config.json; found text"),
+    FILE_OF("batch=32\n", "or a config.json; found text"),
+    /* valid first fields, then a wire type that does not exist */
+    FILE_OF("\x18\x07\x20\x01\x0b", "or a config.json; found binary data of another format"),
+    /* an ONNX file that was cut names the place */
+    FILE_OF("\x08\x07\x3a\x7f\x0a", "byte 2: field 7 of 127 bytes"),
     FILE_OF("/////", "byte 0: expected a model file: ONNX"),
   };
   char path[] = "/tmp/test-unsupported-XXXXXX";

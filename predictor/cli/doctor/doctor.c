@@ -26,7 +26,6 @@
 #include "predictor/core/text.h"
 #include "predictor/core/units.h"
 #include "predictor/history/json.h"
-#include "predictor/history/store.h"
 #include "predictor/record/state_files.h"
 
 enum {
@@ -174,31 +173,6 @@ static void check_site_file(struct ft_doctor *doctor, int state_fd)
                   "requests free nothing");
 }
 
-static void check_store(struct ft_doctor *doctor, const char *directory)
-{
-  char path[PATH_MAX + 16];
-  struct ft_store *store;
-  struct ft_error err;
-
-  (void)snprintf(path, sizeof path, "%s/" FT_STATE_STORE, directory);
-  if (access(path, R_OK) < 0) {
-    if (errno == EACCES)
-      ft_doctor_add(doctor, "store", FT_FINDING_WARN, "for root only; run this as root");
-    else if (errno == ENOENT && !doctor->slurmd_here)
-      ft_doctor_add(doctor, "store", FT_FINDING_OK, "none on this host");
-    else
-      ft_doctor_add(doctor, "store", FT_FINDING_WARN, "%s: %s; no runs recorded yet", path,
-                    strerror(errno));
-    return;
-  }
-  store = ft_store_open(path, false, &err);
-  if (store)
-    ft_doctor_add(doctor, "store", FT_FINDING_OK, "%s can be read", path);
-  else
-    ft_doctor_add(doctor, "store", FT_FINDING_FAIL, "%s", err.text);
-  ft_store_close(store);
-}
-
 /* True if the access list of PATH lets user UID read and search it. */
 static bool user_may_read(const char *path, uid_t uid)
 {
@@ -338,7 +312,7 @@ static void probe_state_files(const char *directory)
     (void)readdir(models);
 }
 
-static void check_state(struct ft_doctor *doctor)
+static void check_state(struct ft_doctor *doctor, const struct ucred *learner)
 {
   char directory[PATH_MAX];
   int fd;
@@ -361,7 +335,7 @@ static void check_state(struct ft_doctor *doctor)
   }
   ft_doctor_add(doctor, "state", FT_FINDING_OK, "%s", directory);
   check_site_file(doctor, fd);
-  check_store(doctor, directory);
+  ft_doctor_store(doctor, directory, learner);
   check_models(doctor, directory);
   close(fd);
 }
@@ -429,7 +403,7 @@ int ft_command_doctor(int argc, char **argv)
     { 0 },
   };
   struct ft_doctor *doctor;
-  struct ucred agent;
+  struct ucred agent, learner = { 0 };
   int status = FT_EXIT_USAGE,
       first = ft_options_parse(options, usage, summary, 0, argc, argv, &status);
 
@@ -448,11 +422,11 @@ int ft_command_doctor(int argc, char **argv)
   if (agent.pid > 0 && !doctor->in_fixture)
     ft_doctor_privileges(doctor, agent.pid);
   if (!doctor->config.network.learners[0])
-    (void)check_daemon(doctor, "learner", "foretell-learnd", doctor->config.learner_socket,
-                       SOCK_STREAM, "runs wait in the spool");
+    learner = check_daemon(doctor, "learner", "foretell-learnd", doctor->config.learner_socket,
+                           SOCK_STREAM, "runs wait in the spool");
   else if (!doctor->in_fixture)
     ft_doctor_learners(doctor, &agent);
-  check_state(doctor);
+  check_state(doctor, &learner);
   ft_doctor_slurm(doctor);
   ft_doctor_private_data(doctor);
   ft_doctor_cgroup(doctor);

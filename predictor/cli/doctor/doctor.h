@@ -55,6 +55,11 @@ void ft_doctor_private_data(struct ft_doctor *doctor);
 /* Checks Slurm's version, plugstack.conf, the plugin and the command that the plugin starts. */
 void ft_doctor_slurm(struct ft_doctor *doctor);
 
+/* Checks that the store in DIRECTORY belongs to the user of LEARNER, this host's learner (pid 0:
+ * none runs; then to the directory's owner), that this user can write and no other can read it, and
+ * that the learner has no other file open in its place. */
+void ft_doctor_store(struct ft_doctor *doctor, const char *directory, const struct ucred *learner);
+
 /* Reports how Slurm names the cgroups of jobs, if a job runs here. */
 void ft_doctor_cgroup(struct ft_doctor *doctor);
 

@@ -131,7 +131,10 @@ static void print_job_head(const struct job *job)
   if (job->max_peak > 0)
     printf("; peaks from %s to %s", show_amount(job->min_peak, text[0]),
            show_amount(job->max_peak, text[1]));
-  printf("; shown: the highest peak%s\n", job->running ? " of the running ones" : "");
+  printf("; shown: %s\n", job->running ? "the highest peak of the running ones"
+                          : ft_observation_peak(&job->shown, job->shown.rule) < job->max_peak
+                              ? "the last attempt"
+                              : "the highest peak");
 }
 
 /* Prints "--mem=4G" or "no memory; the default is 4 GiB". */
@@ -191,10 +194,17 @@ static void print_predicted(const ft_observation *o)
   printf(")\n");
 }
 
-static void print_decided(const ft_observation *o)
+/* Returns the end of a message about a probability: that of a whole job array is one task's. */
+static const char *of_one_task(const struct job *job)
+{
+  return job->shown.array_job_id && !job->filter.by_task ? " for one task" : "";
+}
+
+static void print_decided(const struct job *job)
 {
   static const char *const done[] = { "no change",  "set",    "raised to",
                                       "lowered to", "warned", "rejected" };
+  const ft_observation *o = &job->shown;
   const ft_decision *d = &o->submission.decision;
   char text[32], percent[FT_MESSAGE_PERCENT];
 
@@ -205,14 +215,14 @@ static void print_decided(const ft_observation *o)
   if (d->mem_bytes)
     printf(" %s=%s", ft_message_option(d->mem_unit),
            ft_units_slurm_bytes(d->mem_bytes, text, sizeof text));
-  if (d->mode == FT_MODE_FORCE)
+  if (d->overrode)
     printf(", overridden by --predict-mem=force");
   if (d->rule != FT_DECIDED_BY_NONE)
     printf(", by rule %s: %s", ft_decision_rule_name(d->rule), ft_rule_meaning(d->rule));
   else if (d->reason[0])
     printf(": "), ft_print_plain(d->reason);
   if (d->has_p_oom)
-    printf(" (out of memory: %s)", ft_message_percent(d->p_oom, percent));
+    printf(" (out of memory: %s%s)", ft_message_percent(d->p_oom, percent), of_one_task(job));
   printf("\n");
 }
 
@@ -301,7 +311,8 @@ static void print_next(const struct job *job)
     printf("%s%s", ft_next_option(next, option),
            job->shown.array_job_id ? ", for a task like this one" : "");
     if (next->decided.sizing.p_amount >= 0)
-      printf(" (out of memory: %s)", ft_message_percent(next->decided.sizing.p_amount, percent));
+      printf(" (out of memory: %s%s)", ft_message_percent(next->decided.sizing.p_amount, percent),
+             of_one_task(job));
     printf("\n");
   }
   for (int i = 0; i < next->said.count; i++) {
@@ -313,7 +324,7 @@ static void print_next(const struct job *job)
   for (int i = 0; i < next->grounds.count; i++) {
     /* the other lines repeat what is already shown */
     if (strncmp(next->grounds.line[i], "method: ", 8) != 0 &&
-        strncmp(next->grounds.line[i], "runs like ", 10) != 0)
+        strncmp(next->grounds.line[i], "comparable runs: ", 17) != 0)
       continue;
     print_label("");
     ft_print_plain(next->grounds.line[i]);
@@ -328,7 +339,7 @@ static int print_job_text(const struct job *job)
   print_job_head(job);
   print_requested(o);
   print_predicted(o);
-  print_decided(o);
+  print_decided(job);
   print_used(job);
   ft_job_nodes_print("  nodes:     ", &job->nodes, o);
   if (!job->running)

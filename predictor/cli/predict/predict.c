@@ -105,6 +105,7 @@ static int describe_submission(struct question *q, const ft_request *request, st
                                  .job_name = job_name(&q->asked),
                                  .script = q->asked.script.data,
                                  .script_length = q->asked.script.length,
+                                 .script_name = q->asked.script_name,
                                  .arguments = q->asked.arguments,
                                  .argument_count = q->asked.argument_count,
                                  .array = q->asked.array,
@@ -141,8 +142,9 @@ static ft_mode submission_mode(const struct question *q)
 {
   if (q->asked.mode)
     return (ft_mode)ft_mode_from_name(q->asked.mode);
-  return q->known.policy.mode == FT_MODE_UNSET || q->known.policy.mode == FT_MODE_OFF ? FT_MODE_SET
-                                                                          : FT_MODE_UNSET;
+  return q->known.policy.mode == FT_MODE_UNSET || q->known.policy.mode == FT_MODE_OFF
+             ? FT_MODE_SET
+             : FT_MODE_UNSET;
 }
 
 static json_t *quantile_json(const struct question *q, double probability)
@@ -218,12 +220,11 @@ static int print_submission_json(const struct question *q, const ft_decision *de
   const struct ft_submission_decision *d = &q->decided;
   const char *reason = decision->reason[0] ? decision->reason : NULL;
   const char *method = d->sizing.has_estimate ? d->input.estimate->method : NULL;
-  json_t *chosen =
-      json_pack("{s:s, s:o, s:o, s:o, s:s}", "action", ft_action_name(decision->action),
-                "mem_bytes", ft_json_number(decision->mem_bytes > 0, (double)decision->mem_bytes),
-                "p_oom", ft_json_number(decision->has_p_oom, decision->p_oom), "reason",
-                reason ? ft_json_text(reason) : json_null(), "rule",
-                ft_decision_rule_name(decision->rule));
+  json_t *chosen = json_pack(
+      "{s:s, s:o, s:o, s:o, s:s}", "action", ft_action_name(decision->action), "mem_bytes",
+      ft_json_number(decision->mem_bytes > 0, (double)decision->mem_bytes), "p_oom",
+      ft_json_number(decision->has_p_oom, decision->p_oom), "reason",
+      reason ? ft_json_text(reason) : json_null(), "rule", ft_decision_rule_name(decision->rule));
 
   return ft_json_print(json_pack(
       "{s:o, s:I, s:o, s:o, s:o, s:o, s:n, s:o, s:o, s:o, s:o*, s:o*, s:o*, s:o*, s:o*, s:o*}",

@@ -84,32 +84,47 @@ enum kind { KIND_NONE, KIND_ONNX, KIND_GRAPH_DEF, KIND_SAVED_MODEL, KIND_PADDLE 
 
 /*
  * Returns the message type of a file by its first fields. ONNX's ModelProto has its graph in field
- * 7. SavedModel has a number in 1 and a message in 2. GraphDef has nodes in 1, which begin with a
- * name. PaddlePaddle's ProgramDesc has blocks in 1, which begin with a number.
+ * 7: without one, what ends in an error is no protobuf. SavedModel has a number in 1 and a message
+ * in 2. GraphDef has nodes in 1, which begin with a name. PaddlePaddle's ProgramDesc has blocks in
+ * 1, which begin with a number.
  */
 static enum kind message_kind(struct ft_proto *p)
 {
   struct ft_proto_field f = { 0 }, inner = { 0 };
-  bool first = true, numbered = false, second = false;
+  bool first = true, numbered = false, second = false, onnx = false;
+  int status;
 
-  while (ft_proto_next(p, p->size, &f) > 0) {
+  while ((status = ft_proto_next(p, p->size, &f)) > 0) {
     bool bytes = f.wire == FT_PROTO_BYTES;
 
     if (first && f.number == 1 && bytes && ft_proto_next(p, f.end, &inner) > 0 && inner.number <= 2)
       return inner.wire == FT_PROTO_VARINT ? KIND_PADDLE : KIND_GRAPH_DEF;
     numbered = numbered || (f.number == 1 && !bytes);
     second = second || (f.number == 2 && bytes);
-    if (f.number > 2)
+    if (f.number == 7)
       return KIND_ONNX;
+    onnx = onnx || f.number > 2;
     first = false;
   }
-  if (first)
+  if (first || (status < 0 && f.number != 7))
     return KIND_NONE;
+  if (onnx)
+    return KIND_ONNX;
   return numbered && second ? KIND_SAVED_MODEL : KIND_ONNX;
 }
 
-/* Reads a protobuf file by its message type. DIRFD: its directory, with external data. */
-static int read_message(struct ft_build *build, int fd, int dirfd)
+/* Returns what a file of no known format holds, by its first LENGTH bytes. */
+static const char *unknown_content(const char *head, size_t length)
+{
+  for (size_t i = 0; i < length; i++)
+    if ((unsigned char)head[i] < ' ' && !memchr("\t\n\r\f", head[i], 4))
+      return "binary data of another format";
+  return length ? "text" : "an empty file";
+}
+
+/* Reads a protobuf file, which begins with the LENGTH bytes HEAD, by its message type. DIRFD: its
+ * directory, with external data. */
+static int read_message(struct ft_build *build, int fd, int dirfd, const char *head, size_t length)
 {
   struct ft_proto *p = ft_arena_take(&build->arena, sizeof *p);
   struct ft_error err;
@@ -123,8 +138,8 @@ static int read_message(struct ft_build *build, int fd, int dirfd)
   if (kind == KIND_NONE)
     return ft_error_set(build->err,
                         "%s: byte 0: expected a model file: ONNX, TorchScript, torch.export, "
-                        "TensorFlow, PaddlePaddle or a config.json",
-                        build->graph->file);
+                        "TensorFlow, PaddlePaddle or a config.json; found %s",
+                        build->graph->file, unknown_content(head, length));
   if (kind == KIND_GRAPH_DEF || kind == KIND_SAVED_MODEL)
     return ft_tensorflow_read(build, fd, kind == KIND_SAVED_MODEL);
   if (kind == KIND_PADDLE)
@@ -150,7 +165,7 @@ static int read_by_content(struct ft_build *build, int fd, int dirfd)
   if (head[0] == '{')
     return ft_paddle_is_json(head, (size_t)length) ? ft_paddle_read_json(build, fd)
                                                    : ft_hf_read(build, fd);
-  return read_message(build, fd, dirfd);
+  return read_message(build, fd, dirfd, head, length > 0 ? (size_t)length : 0);
 }
 
 struct ft_graph *ft_graph_read(const char *path, struct ft_error *err)
@@ -168,11 +183,16 @@ struct ft_graph *ft_graph_read(const char *path, struct ft_error *err)
     goto out;
   }
   graph->arena.limit = graph->results.limit = FT_LIMIT_GRAPH;
+  /* a copy: errors are reported after the caller has freed the name */
   kept = ft_arena_take(&graph->arena, strlen(path) + 1);
-  if (kept)
-    memcpy(kept, path,
-           strlen(path) + 1); /* errors are reported after the caller has freed the name */
-  graph->file = kept ? kept : path;
+  if (!kept) {
+    (void)ft_error_set(err, "%s: out of memory", path);
+    ft_graph_free(graph);
+    graph = NULL;
+    goto out;
+  }
+  memcpy(kept, path, strlen(path) + 1);
+  graph->file = kept;
   ft_build_init(&build, graph, err);
   status =
       ft_build_name(&build, "", 0) == UINT32_MAX || read_by_content(&build, fd, dirfd) < 0 ? -1 : 0;

@@ -138,16 +138,16 @@ struct ft_operator_hints {
 };
 
 struct ft_operator {
-  const char *name, *type, *domain;    /* domain "" for ONNX's own */
+  const char *name, *type, *domain;          /* domain "" for ONNX's own */
   const struct ft_operator_descriptor *kind; /* NULL: unknown operator */
   const struct ft_operator_hints *hints;     /* NULL: none */
-  uint32_t *inputs, *outputs;          /* tensors; 0: absent */
-  uint32_t *captures;                  /* outer tensors that its subgraphs read */
+  uint32_t *inputs, *outputs;                /* tensors; 0: absent */
+  uint32_t *captures;                        /* outer tensors that its subgraphs read */
   struct ft_attribute *attributes;
   uint32_t input_count, output_count, capture_count, attribute_count;
-  uint64_t at;   /* byte position in the file */
-  bool resolved; /* set by ft_graph_infer: the shapes of all outputs are known */
-  bool data;     /* an input depends on input data */
+  uint64_t at;        /* byte position in the file */
+  bool resolved;      /* set by ft_graph_infer: the shapes of all outputs are known */
+  bool data;          /* an input depends on input data */
   int64_t trip_count; /* of a loop; -1: unknown; 1 for other operators */
 };
 
@@ -173,6 +173,7 @@ struct ft_graph {
   bool logits_wide;        /* the loss casts the logits to 32 bits */
   bool generates;          /* it can generate tokens one by one */
   uint8_t stored;          /* enum ft_element of the weights, by the file; 0: unknown */
+  int64_t max_tokens;      /* longest input of a language model; 0: unknown, or no such model */
   bool guessed;            /* of an unknown family: built from common configuration fields */
   struct ft_arena arena;   /* memory of the file's content */
   struct ft_arena results; /* memory of inferred results; emptied by ft_graph_infer */
@@ -192,14 +193,21 @@ void ft_graph_free(struct ft_graph *graph);
 
 /* Sizes that a file does not fix. */
 struct ft_graph_sizes {
-  int64_t batch;     /* of an unknown dimension named batch or N, else of the first; 1 or more */
-  const char *input; /* NULL, or "CxHxW", "name=CxHxW,dimension=N,..." without the batch */
+  int64_t batch; /* of an unknown dimension named batch or N, else of the first; 1 or more */
+  const char *input_option; /* option that sets `input`, for messages; NULL: --input */
+  const char *input;        /* NULL, or "CxHxW", "name=CxHxW,dimension=N,..." without the batch */
   /* tokens that a language model generates after the prompt (ft_graph.generates), 0: none; the
    * graph is the pass of the last one, else of the prompt */
   int64_t generate;
   bool last;
   bool static_cache; /* the KV cache has room for all tokens from the start */
 };
+
+/* Returns the option that sets the input's size, for messages. */
+static inline const char *ft_graph_input_option(const struct ft_graph_sizes *sizes)
+{
+  return sizes->input_option ? sizes->input_option : "--input";
+}
 
 /*
  * Infers the shape of every tensor. May be called again with other sizes. Returns 0; -1 with ERR on

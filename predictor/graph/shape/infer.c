@@ -331,15 +331,16 @@ static int check_sizes(struct ft_infer *in)
     int count = parse_dims(piece, dims);
 
     if (count < 0)
-      return ft_error_set(in->err, "--input=%.120s: expected sizes such as 3x224x224, or batch",
-                          in->sizes->input);
+      return ft_error_set(in->err, "%s=%.120s: expected sizes such as 3x224x224, or batch",
+                          ft_graph_input_option(in->sizes), in->sizes->input);
     for (uint32_t i = 0; i < block->input_count; i++)
       known = known || ft_text_equals(called, in->graph->tensors[block->inputs[i]].name);
     if (!known && count == 1)
       known = bind_symbol(in, called, dims[0]);
     if (!known)
-      return ft_error_set(in->err, "--input=%.120s: %s has no input or dimension \"%.*s\"",
-                          in->sizes->input, in->graph->file, (int)ft_text_left(&called), called.at);
+      return ft_error_set(in->err, "%s=%.120s: %s has no input or dimension \"%.*s\"",
+                          ft_graph_input_option(in->sizes), in->sizes->input, in->graph->file,
+                          (int)ft_text_left(&called), called.at);
   }
   return 0;
 }
@@ -367,6 +368,7 @@ static int set_input(struct ft_infer *in, struct ft_tensor *t, bool first)
   ft_dim given[FT_GRAPH_RANK];
   int count = given_dims(in, t->name, first, given), rank = d ? d->rank : -1;
   int batch = batch_dimension(d);
+  char most[64] = "";
 
   in->feed = (struct ft_operator){ .type = "input", .name = t->name, .at = d ? d->at : 0 };
   in->op = &in->feed;
@@ -377,8 +379,8 @@ static int set_input(struct ft_infer *in, struct ft_tensor *t, bool first)
   if (rank < 0)
     return 0;
   if (count >= 0 && count != rank && count != rank - 1)
-    return ft_contradiction(in, "--input gives %d sizes, it has %d dimensions and a batch", count,
-                            rank - 1);
+    return ft_contradiction(in, "%s gives %d sizes, it has %d dimensions and a batch",
+                            ft_graph_input_option(in->sizes), count, rank - 1);
   if (!ft_shape(in, t, rank))
     return -1;
   for (int i = 0; i < rank; i++) {
@@ -393,9 +395,14 @@ static int set_input(struct ft_infer *in, struct ft_tensor *t, bool first)
       dim = bound_value(in, symbol);
     if (!ft_dim_known(dim) && i == batch)
       dim = ft_dim_of(in->sizes->batch);
-    if (!ft_dim_known(dim))
-      return ft_contradiction(in, "its dimension %d (%s) is open: give it with --input", i,
-                              symbol && symbol[0] ? symbol : "no name");
+    if (!ft_dim_known(dim)) {
+      if (in->graph->max_tokens > 0)
+        (void)snprintf(most, sizeof most, ", at most %lld (max_position_embeddings)",
+                       (long long)in->graph->max_tokens);
+      return ft_contradiction(in, "its dimension %d (%s) is open: give it with %s%s", i,
+                              symbol && symbol[0] ? symbol : "no name",
+                              ft_graph_input_option(in->sizes), most);
+    }
     t->dims[i] = dim;
     if (symbol && symbol[0])
       (void)bind_dimension_name(in, symbol, dim);

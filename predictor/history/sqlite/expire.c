@@ -10,6 +10,7 @@
 #include "predictor/history/sqlite/schema.h"
 #include "predictor/history/stale_models.h"
 #include "predictor/history/sqlite/store_private.h"
+#include "predictor/history/sqlite/tombstones.h"
 
 /* Runs removed per step: with their indexes some 60 pages are written, in a few milliseconds. */
 enum { RUNS_PER_STEP = 8 };
@@ -208,6 +209,9 @@ static int step_in_transaction(struct ft_store *store, struct ft_expiry *expire,
   status = expire->max_apps ? remove_excess_app(store, expire, err) : 0;
   if (!status)
     status = ft_store_expire_rejections(store, expire->rejected_before, err);
+  /* what is older than the request would expire, too */
+  if (!status)
+    status = ft_tombstone_expire(store, expire->rejected_before, err);
   return status ? status : ft_store_remove_published_marks(store, err);
 }
 

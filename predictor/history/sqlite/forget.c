@@ -50,6 +50,19 @@ int ft_store_forget_begin(struct ft_store *store, const ft_forget *what, double 
   return ft_store_end(store, ft_tombstone_add(store, &pass->tombstone, err), err);
 }
 
+int ft_store_has_job(struct ft_store *store, uint32_t job_id, uint32_t uid, struct ft_error *err)
+{
+  double found;
+
+  if (ft_store_query_number(store, "read",
+                            "SELECT EXISTS (SELECT 1 FROM observation WHERE job_id = ?1"
+                            " AND uid = ?2) OR EXISTS (SELECT 1 FROM observation"
+                            " WHERE array_job_id = ?1 AND array_job_id > 0 AND uid = ?2)",
+                            FT_VALUES(FT_INT(job_id), FT_INT(uid)), &found, err) < 0)
+    return -1;
+  return found > 0;
+}
+
 int ft_store_forget_next(struct ft_store *store, struct ft_forget_pass *pass, struct ft_error *err)
 {
   *pass = (struct ft_forget_pass){ 0 };

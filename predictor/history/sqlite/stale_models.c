@@ -24,6 +24,16 @@
   "1 + max(ifnull((SELECT max(id) FROM changed), 0), ifnull((SELECT CAST(value AS INTEGER)"        \
   " FROM meta WHERE key = '" PUBLISHED "'), 0))"
 
+int ft_store_last_mark(struct ft_store *store, int64_t *number, struct ft_error *err)
+{
+  double next;
+
+  if (ft_store_query_number(store, "read", "SELECT " NEXT_MARK, NULL, &next, err) < 0)
+    return -1;
+  *number = (int64_t)next - 1;
+  return 0;
+}
+
 int ft_store_mark_stale_after(struct ft_store *store, uint32_t uid, const char *app, int64_t after,
                               int64_t *number, struct ft_error *err)
 {

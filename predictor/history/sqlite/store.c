@@ -237,8 +237,9 @@ int ft_store_rename_app(struct ft_store *store, uint32_t uid, const char *from, 
 {
   static const char select[] = "SELECT 1 FROM observation WHERE app = ?2 AND uid = ?1 AND ?3 > ''"
                                " AND ?3 <> ?2 LIMIT 1";
-  static const char rename[] = "UPDATE observation SET app = ?3 WHERE id IN (SELECT id FROM"
-                               " observation WHERE app = ?2 AND uid = ?1 LIMIT ?4)";
+  /* no agent has seen the command of TO in these runs (ft_pool_accepts) */
+  static const char rename[] = "UPDATE observation SET app = ?3, command_ran = 0 WHERE id IN"
+                               " (SELECT id FROM observation WHERE app = ?2 AND uid = ?1 LIMIT ?4)";
   /* the trigger of the schema acts on insertions only */
   static const char last[] = "INSERT OR REPLACE INTO app SELECT uid, ?3, max(last, ifnull("
                              "(SELECT last FROM app WHERE uid = ?1 AND app = ?3), 0))"
@@ -247,11 +248,14 @@ int ft_store_rename_app(struct ft_store *store, uint32_t uid, const char *from, 
   int room = FT_STORE_ENOUGH_CHANGES - (inside ? ft_store_changes(store) : 0);
   const struct ft_sql_value *values =
       FT_VALUES(FT_INT(uid), FT_TEXT(from), FT_TEXT(to), FT_INT(room > 0 ? room : 1));
-  int status = *from ? ft_store_run(store, "read", select, values, err) : 0;
+  int status = *from ? ft_store_run(store, "read", select, values, err) : 0, allowed;
 
   /* usually there is nothing to rename; then no write lock is needed */
   if (status <= 0)
     return status;
+  allowed = ft_store_may_rename(store, uid, from, to, err);
+  if (allowed <= 0)
+    return allowed;
   if (!inside && ft_store_begin(store, err) < 0)
     return -1;
   if (ft_store_run(store, "rename", rename, values, err) < 0 ||

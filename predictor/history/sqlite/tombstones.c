@@ -9,9 +9,14 @@
 #include "predictor/history/sqlite/store_private.h"
 #include "predictor/history/sqlite/tombstones.h"
 
-/* Maximum number of a user's tombstones without a job; ft_store_put compares each run with all of
- * them. Chosen by judgement. */
-enum { MAX_PER_USER = 1000 };
+/* Maximum numbers of a user's tombstones, chosen by judgement: without a job, because ft_store_put
+ * compares each run with all of them; and of requests that name a job. */
+enum { MAX_PER_USER = 1000, MAX_JOBS_PER_USER = 10000 };
+
+/* Number of names that the runs of an app may have had: an earlier release's, the derived and a
+ * declared one, and one more. Each rename writes all runs, so that renaming back and forth would
+ * occupy the learner. Chosen by judgement. */
+enum { MAX_RENAMES = 4 };
 
 int64_t ft_tombstone_hash(const char *app)
 {
@@ -89,7 +94,7 @@ bool ft_tombstone_is_override(const ft_observation *o)
 {
   const ft_decision *d = &o->submission.decision;
 
-  return o->submission.has_decision && (d->mode == FT_MODE_FORCE || d->action == FT_ACTION_REJECT);
+  return o->submission.has_decision && (d->overrode || d->action == FT_ACTION_REJECT);
 }
 
 void ft_tombstone_strip(ft_observation *o)
@@ -123,6 +128,7 @@ void ft_tombstone_strip(ft_observation *o)
   rest->submission.has_decision = true;
   rest->submission.decision = (ft_decision){ .action = s->decision.action,
                                              .mode = s->decision.mode,
+                                             .overrode = s->decision.overrode,
                                              .mem_unit = s->decision.mem_unit,
                                              .mem_bytes = s->decision.mem_bytes,
                                              .rule = s->decision.rule };
@@ -237,6 +243,23 @@ int ft_store_apply_tombstones(struct ft_store *store, ft_observation *o, struct 
   return o->schema ? 2 : 1;
 }
 
+int ft_store_may_rename(struct ft_store *store, uint32_t uid, const char *from, const char *to,
+                        struct ft_error *err)
+{
+  static const char sql[] =
+      "WITH RECURSIVE names(app, depth) AS (SELECT was, 1 FROM former WHERE uid = ?1 AND app = ?2"
+      " UNION SELECT was, depth + 1 FROM former JOIN names USING (app) WHERE uid = ?1"
+      " AND depth < ?4) SELECT ifnull(max(depth >= ?4 OR app = ?3), 0) FROM names";
+  double refused;
+
+  if (ft_store_query_number(store, "read", sql,
+                            FT_VALUES(FT_INT(uid), FT_INT(ft_tombstone_hash(from)),
+                                      FT_INT(ft_tombstone_hash(to)), FT_INT(MAX_RENAMES)),
+                            &refused, err) < 0)
+    return -1;
+  return refused == 0;
+}
+
 int ft_store_record_rename(struct ft_store *store, uint32_t uid, const char *from, const char *to,
                            struct ft_error *err)
 {
@@ -263,26 +286,47 @@ static int put_former_names(struct ft_store *store, const struct ft_tombstone *t
                       err);
 }
 
-int ft_tombstone_add(struct ft_store *store, struct ft_tombstone *tombstone, struct ft_error *err)
+/* Returns 0 if UID may have another tombstone, FOR_JOB: one with a job; -1 and ERR. Those of
+ * removed runs, which do not count, name a cluster. */
+static int check_limit(struct ft_store *store, int64_t uid, bool for_job, struct ft_error *err)
 {
+  int limit = for_job ? MAX_JOBS_PER_USER : MAX_PER_USER;
   double count = 0;
 
-  if (!tombstone->job_id && tombstone->uid >= 0 &&
-      ft_store_query_number(store, "forget",
-                            "SELECT COUNT(*) FROM forgotten WHERE " NO_JOB " AND uid = ?1",
-                            FT_VALUES(FT_INT(tombstone->uid)), &count, err) < 0)
+  if (uid >= 0 && ft_store_query_number(store, "forget",
+                                        for_job ? "SELECT COUNT(*) FROM forgotten WHERE uid = ?1"
+                                                  " AND job_id > 0 AND cluster = ''"
+                                                : "SELECT COUNT(*) FROM forgotten WHERE " NO_JOB
+                                                  " AND uid = ?1",
+                                        FT_VALUES(FT_INT(uid)), &count, err) < 0)
     return -1;
-  if (count >= MAX_PER_USER)
-    return ft_error_set(err,
-                        "user %lld: %d things are forgotten already, and no more are kept in"
-                        " mind; forget all of the user's runs at once",
-                        (long long)tombstone->uid, MAX_PER_USER);
+  return count < limit ? 0
+                       : ft_error_set(err,
+                                      "user %lld: %d things are forgotten already, and no more are"
+                                      " kept in mind; forget all of the user's runs at once",
+                                      (long long)uid, limit);
+}
+
+int ft_tombstone_add(struct ft_store *store, struct ft_tombstone *tombstone, struct ft_error *err)
+{
+  if (check_limit(store, tombstone->uid, tombstone->job_id > 0, err) < 0)
+    return -1;
   if (tombstone->app && put_former_names(store, tombstone, err) < 0)
     return -1;
   if (put_tombstone(store, tombstone, "", false, err) < 0)
     return -1;
   tombstone->id = sqlite3_last_insert_rowid(store->db);
   return 0;
+}
+
+int ft_tombstone_expire(struct ft_store *store, double before, struct ft_error *err)
+{
+  if (ft_store_run(store, "expire",
+                   "DELETE FROM forgotten WHERE id IN (SELECT id FROM forgotten WHERE told < ?1"
+                   " AND done = 1 LIMIT ?2)",
+                   FT_VALUES(FT_REAL(before), FT_INT(FT_STORE_ENOUGH_CHANGES)), err) < 0)
+    return -1;
+  return sqlite3_changes(store->db) == FT_STORE_ENOUGH_CHANGES;
 }
 
 int ft_tombstone_next(struct ft_store *store, struct ft_tombstone *tombstone, struct ft_error *err)

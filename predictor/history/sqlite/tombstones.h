@@ -46,6 +46,10 @@ int ft_tombstone_add(struct ft_store *store, struct ft_tombstone *tombstone, str
  * fills ERR. */
 int ft_tombstone_next(struct ft_store *store, struct ft_tombstone *tombstone, struct ft_error *err);
 
+/* Inside a transaction: removes some finished tombstones of requests before this UTC time. Returns
+ * 1 if more may remain, else 0; -1 and ERR. */
+int ft_tombstone_expire(struct ft_store *store, double before, struct ft_error *err);
+
 /* Marks the tombstone ID as finished. Returns 0; -1 on error and fills ERR. */
 int ft_tombstone_finish(struct ft_store *store, int64_t id, struct ft_error *err);
 
@@ -62,6 +66,11 @@ int ft_tombstone_add_run(struct ft_store *store, const struct ft_tombstone *tomb
  * error and fills ERR.
  */
 int ft_store_apply_tombstones(struct ft_store *store, ft_observation *o, struct ft_error *err);
+
+/* Returns 1 if UID's runs of FROM may get the name TO: they did not have it before, and had few
+ * others; else 0; -1 on error and fills ERR. */
+int ft_store_may_rename(struct ft_store *store, uint32_t uid, const char *from, const char *to,
+                        struct ft_error *err);
 
 /* Inside a transaction: records that runs of UID's app TO had the name FROM. Returns 0; -1 on error
  * and fills ERR. */

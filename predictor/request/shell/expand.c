@@ -90,17 +90,20 @@ void ft_shell_export(struct ft_shell *shell, struct ft_text name)
 
 static const char between = FT_SHELL_BETWEEN;
 
-void ft_shell_append_bytes(struct ft_shell_sink *sink, const char *data, size_t length)
+bool ft_shell_store(struct ft_shell *shell, const char *data, size_t length)
 {
-  struct ft_shell *shell = sink->shell;
-
-  if (length >= FT_SHELL_TEXT - shell->used || (length && memchr(data, '\0', length))) {
-    sink->word->unknown = true;
-    return;
-  }
+  if (length > FT_SHELL_TEXT - shell->used)
+    return false;
   if (length)
     memcpy(shell->text + shell->used, data, length);
   shell->used += length;
+  return true;
+}
+
+void ft_shell_append_bytes(struct ft_shell_sink *sink, const char *data, size_t length)
+{
+  if ((length && memchr(data, '\0', length)) || !ft_shell_store(sink->shell, data, length))
+    sink->word->unknown = true;
 }
 
 /* Appends the value of a variable or argument; of a list the first word. */
@@ -439,16 +442,60 @@ static struct ft_text known_base_name(struct ft_text raw)
 /* Stores the known file name at the end of RAW, the value of the unknown WORD. */
 static void store_base_name(struct ft_shell *shell, struct ft_word *word, struct ft_text raw)
 {
+  const size_t start = shell->used, i = find_single_variable(shell, raw);
   struct ft_text base = known_base_name(raw);
-  size_t i = find_single_variable(shell, raw);
 
   if (i < shell->variable_count && shell->variable[i].base && !shell->variable[i].lookup)
     base = ft_text_from(shell->variable[i].value);
-  if (!ft_text_left(&base) || ft_text_left(&base) >= FT_SHELL_TEXT - shell->used)
+  if (!ft_text_left(&base))
     return;
-  word->base = shell->text + shell->used;
-  (void)ft_text_copy(base, shell->text + shell->used, FT_SHELL_TEXT - shell->used);
-  shell->used += ft_text_left(&base) + 1;
+  if (ft_shell_store(shell, base.at, ft_text_left(&base)) && ft_shell_store(shell, "", 1))
+    word->base = shell->text + start;
+  else
+    shell->used = start;
+}
+
+/* Whether TEXT has only bytes of file names, $NAME and ${NAME}. */
+static bool is_plain_file_name(struct ft_text text)
+{
+  bool braces = false;
+
+  for (const char *p = text.at; p < text.end; p++) {
+    bool opens = *p == '{' && p > text.at && p[-1] == '$' && !braces;
+
+    if (!ft_shell_is_name_byte(*p, false) && !opens && !(*p == '}' && braces) &&
+        (braces || !*p || !strchr("$.-+,@%~", *p)))
+      return false;
+    braces = opens || (braces && *p != '}');
+  }
+  return text.at < text.end && !braces;
+}
+
+/* Stores the file name at the end of RAW, the value of the unknown WORD, if its variables are
+ * known: "$BIN/$PROGRAM". */
+static void expand_base_name(struct ft_shell *shell, struct ft_word *word, struct ft_text raw)
+{
+  const size_t start = shell->used;
+  struct ft_word name = { .text = "" };
+  struct ft_shell_sink sink = { shell, &name, false, false };
+  struct ft_text end = strip_double_quotes(raw);
+  const char *p = end.end, *slash, *base;
+  unsigned argument = 0;
+
+  while (p > end.at && p[-1] != '/')
+    p--;
+  if (word->base || p == end.at || !is_plain_file_name((struct ft_text){ p, end.end }))
+    return;
+  ft_shell_expand_text(&sink, p, end.end, false, &argument);
+  if (name.unknown || shell->used >= FT_SHELL_TEXT - 1) {
+    shell->used = start;
+    return;
+  }
+  shell->text[shell->used++] = '\0';
+  slash = strrchr(shell->text + start, '/');
+  base = slash ? slash + 1 : shell->text + start;
+  if (is_plain_file_name(ft_text_from(base)))
+    word->base = base;
 }
 
 void ft_shell_expand(struct ft_shell *shell, struct ft_word *word)
@@ -464,14 +511,14 @@ void ft_shell_expand(struct ft_shell *shell, struct ft_word *word)
   if (assigns && ft_text_starts(raw, "(") && raw.at[-2] == '+')
     ft_shell_append_bytes(&sink, &between, 1);
   ft_shell_expand_text(&sink, raw.at, raw.end, assigns, &argument);
-  if (word->unknown || shell->used == FT_SHELL_TEXT - 1) {
+  if (word->unknown || !ft_shell_store(shell, "", 1)) {
     word->unknown = true;
     word->text = "";
     shell->used = start;
     store_base_name(shell, word, raw);
+    expand_base_name(shell, word, raw);
     return;
   }
-  shell->text[shell->used++] = '\0';
   word->text = shell->text + start;
   word->literal = sink.literal;
   word->argument = find_argument(shell, word->text, argument);

@@ -82,9 +82,8 @@ static size_t expand_inner_words(struct ft_shell *shell, struct ft_text inside, 
     else
       ft_shell_expand_text(&into, p, stop, false, &argument);
     p = stop == p ? p + 1 : stop;
-    if (one.unknown || into.literal || shell->used == FT_SHELL_TEXT - 1)
+    if (one.unknown || into.literal || !ft_shell_store(shell, "", 1))
       return 0;
-    shell->text[shell->used++] = '\0';
   }
   return count;
 }

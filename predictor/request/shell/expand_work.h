@@ -33,7 +33,11 @@ size_t ft_shell_find_variable(const struct ft_shell *shell, struct ft_text name)
 const char *ft_shell_variable_value(struct ft_shell *shell, struct ft_text name,
                                     unsigned *argument);
 
-/* Appends LENGTH bytes of DATA. */
+/* Appends LENGTH bytes to SHELL's text. Every addition goes through it, so that USED stays within
+ * TEXT. Returns false, and adds nothing, if they do not fit. */
+bool ft_shell_store(struct ft_shell *shell, const char *data, size_t length);
+
+/* Appends LENGTH bytes of DATA, which may not have a NUL. */
 void ft_shell_append_bytes(struct ft_shell_sink *sink, const char *data, size_t length);
 
 /* Expands the text from P to END. LIST: '(' begins a list. */

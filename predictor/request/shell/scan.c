@@ -96,3 +96,19 @@ const char *ft_shell_end_of_word(const char *p, const char *end)
   }
   return p;
 }
+
+struct ft_text ft_shell_document_end(struct ft_text word)
+{
+  if (word.at < word.end && *word.at == '\\')
+    word.at++;
+  if (ft_text_left(&word) >= 2 && (*word.at == '\'' || *word.at == '"') && word.end[-1] == *word.at)
+    return ft_text_of(word.at + 1, ft_text_left(&word) - 2);
+  return word;
+}
+
+bool ft_shell_ends_document(struct ft_text line, struct ft_text end)
+{
+  while (line.at < line.end && *line.at == '\t')
+    line.at++;
+  return ft_text_same(line, end);
+}

@@ -27,4 +27,10 @@ const char *ft_shell_skip_quoted(const char *p, const char *end, char quote);
 /* Returns the position after an expansion. P is after its '$'. */
 const char *ft_shell_skip_expansion(const char *p, const char *end);
 
+/* Returns WORD, the end word of a here-document, without its quotes. */
+struct ft_text ft_shell_document_end(struct ft_text word);
+
+/* Whether LINE ends a here-document with the end word END. */
+bool ft_shell_ends_document(struct ft_text line, struct ft_text end);
+
 #endif

@@ -63,14 +63,10 @@ static void skip_heredocs(struct ft_shell *shell, void (*body)(struct ft_text li
                           void *data)
 {
   for (size_t i = 0; i < shell->heredoc_count; i++) {
-    struct ft_text line, bare;
+    struct ft_text line;
 
     while (ft_text_line(&shell->rest, &line)) {
-      bare = line;
-      while (bare.at < bare.end && *bare.at == '\t')
-        bare.at++;
-      if (ft_text_left(&bare) == ft_text_left(&shell->heredoc[i]) &&
-          memcmp(bare.at, shell->heredoc[i].at, ft_text_left(&bare)) == 0)
+      if (ft_shell_ends_document(line, shell->heredoc[i]))
         break;
       if (body)
         body(line, data);
@@ -93,15 +89,8 @@ static struct ft_text next_raw_word(struct ft_shell *shell)
 /* Parses and remembers the end word of a here-document, without its quotes. */
 static void remember_heredoc(struct ft_shell *shell)
 {
-  struct ft_text word = next_raw_word(shell);
+  struct ft_text word = ft_shell_document_end(next_raw_word(shell));
 
-  if (word.at < word.end && *word.at == '\\')
-    word.at++;
-  if (ft_text_left(&word) >= 2 && (*word.at == '\'' || *word.at == '"') &&
-      word.end[-1] == *word.at) {
-    word.at++;
-    word.end--;
-  }
   if (ft_text_left(&word) && shell->heredoc_count < 4)
     shell->heredoc[shell->heredoc_count++] = word;
 }
@@ -161,6 +150,37 @@ static bool is_descriptor(struct ft_text raw, const struct ft_text *rest)
   return true;
 }
 
+/* Whether a command begins after the words of COMMAND: there are none, or the last one is reserved.
+ */
+static bool is_command_start(const struct ft_command *command)
+{
+  static const char reserved[] = "if,elif,while,until,then,else,do,!,{,time";
+
+  return !command->count ||
+         ft_text_lists_any_case(ft_text_from(reserved), command->word[command->count - 1].raw);
+}
+
+/* Skips the regular expression at the cursor, after "=~" in a [[ ]]: "(" and "|" belong to it, and
+ * blanks in parentheses. */
+static void skip_regular_expression(struct ft_text *rest)
+{
+  unsigned depth = 0;
+
+  while (rest->at < rest->end && ft_shell_blank(*rest->at))
+    rest->at++;
+  while (rest->at < rest->end && *rest->at != '\n') {
+    const char *stop = ft_shell_end_of_word(rest->at, rest->end);
+
+    if (ft_shell_blank(*rest->at) && (!depth || ft_text_starts(*rest, " ]]")))
+      return;
+    if (*rest->at == '(')
+      depth++;
+    else if (*rest->at == ')' && depth)
+      depth--;
+    rest->at = stop > rest->at ? stop : rest->at + 1;
+  }
+}
+
 /* Whether "()" is at the cursor, which is after a word: a function definition. */
 static bool is_function_definition(const struct ft_text *rest)
 {
@@ -209,6 +229,7 @@ bool ft_shell_next_command(struct ft_shell *shell, struct ft_command *command,
                            void (*body)(struct ft_text line, void *data), void *data)
 {
   struct ft_text *rest = &shell->rest;
+  bool in_test = false; /* inside a [[ ]], where no operator but ";" ends a command */
 
   ft_command_clear(command);
   shell->used = 0;
@@ -224,12 +245,15 @@ bool ft_shell_next_command(struct ft_shell *shell, struct ft_command *command,
       const char *stop = memchr(rest->at, '\n', ft_text_left(rest));
 
       rest->at = stop ? stop : rest->end;
+    } else if (in_test && c != ';' && ft_shell_ends_word(c)) {
+      rest->at++;
     } else if (c == '<' || c == '>') {
       parse_redirection(shell, command);
     } else if (ft_text_starts(*rest, "((")) {
       rest->at = ft_shell_skip(rest->at + 1, rest->end, '(', ')');
     } else if (ft_shell_ends_word(c)) {
       end_command(shell, command, c);
+      in_test = false;
       rest->at++;
       if (c == '\n')
         skip_heredocs(shell, body, data);
@@ -237,6 +261,12 @@ bool ft_shell_next_command(struct ft_shell *shell, struct ft_command *command,
         return true;
     } else {
       raw = next_raw_word(shell);
+      if (ft_text_equals(raw, "[[") && is_command_start(command))
+        in_test = true;
+      else if (ft_text_equals(raw, "]]"))
+        in_test = false;
+      else if (in_test && ft_text_equals(raw, "=~"))
+        skip_regular_expression(rest);
       /* NAME=(...) is one word */
       if (raw.end[-1] == '=' && ft_text_starts(*rest, "("))
         raw.end = rest->at = ft_shell_skip(rest->at + 1, rest->end, '(', ')');

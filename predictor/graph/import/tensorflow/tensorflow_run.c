@@ -363,8 +363,9 @@ static int trace_tensorflow_graph(struct ft_tf_run *r)
       if (ft_tracer_of(&r->live, s.values[i][0].tensor)->rank < 0)
         return ft_error_set(r->live.in->err,
                             "%s: the file has no size for its input \"%.100s\": set it "
-                            "with --input",
-                            r->live.graph->file, graph.nodes[i].name);
+                            "with %s",
+                            r->live.graph->file, graph.nodes[i].name,
+                            ft_graph_input_option(r->live.in->sizes));
       names[given] = graph.nodes[i].name;
       args[given++] = s.values[i][0];
     }

@@ -332,8 +332,9 @@ static int check_inputs(struct ft_script_run *r, const struct ft_script_function
     if (ft_tracer_of(&r->live, args[i].tensor)->rank < 0)
       return ft_error_set(r->live.in->err,
                           "%s: the file has no size for its input \"%.100s\": set it "
-                          "with --input, as in --input=%.100s=3x224x224",
-                          r->live.graph->file, p->name, p->name);
+                          "with %s=%.100s=3x224x224",
+                          r->live.graph->file, p->name, ft_graph_input_option(r->live.in->sizes),
+                          p->name);
     if (strstr(p->type, "List[") && unbind_images(r, &args[i]) < 0)
       return -1;
   }
