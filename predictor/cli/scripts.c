@@ -245,9 +245,9 @@ static int read_one_script(struct survey *s, const char *path, const struct ft_b
   s->reading.key.report = add_reported_program;
   s->reading.key.data = s;
   ft_script_read(&s->reading);
+  kind = classify_script(s);
   hide_secrets(s, &s->programs);
   hide_secrets(s, &s->unknown);
-  kind = classify_script(s);
   s->count[kind]++;
   print_script(s, path, kind);
   free(words);

@@ -216,15 +216,17 @@ static void set_workflow_task(struct ft_script_reading *r)
  * features have other sources, too. */
 static void select_features(struct ft_script_reading *r)
 {
+  const enum ft_key_weight weight = r->key.current >= FT_KEY_TEXT ? FT_KEY_PROGRAM : r->key.current;
+
   if (r->task.manager)
     return;
-  if (r->key.current > r->weight) {
-    r->weight = r->key.current;
+  if (weight > r->weight) {
+    r->weight = weight;
     r->found.count = 0;
     r->found.arguments_named = 0;
     r->found.variable_count = 0;
   }
-  r->found.quiet = r->key.current == FT_KEY_LOOK || r->key.current < r->weight;
+  r->found.quiet = weight == FT_KEY_LOOK || weight < r->weight;
 }
 
 /* Adds the features of a program's arguments. The arguments of a workflow manager describe its task
