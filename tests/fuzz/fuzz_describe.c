@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /*
  * The script parser, and the message that carries a description to the helper. Input: one argument
- * per line, a NUL, the script. REPEAT, a count in two bytes and a byte stand for COUNT of that byte:
- * a short input fills a buffer. The result must be a valid record without the password, which is
- * passed in two more arguments.
+ * per line, a NUL, the script. REPEAT, a count in two bytes and a byte stand for that number of the
+ * byte: a short input fills a buffer. The result must be a valid record without the password, which
+ * is passed in two more arguments.
  */
 #include "config.h"
 
