@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /*
- * Runs a fuzz target over its corpus, and over truncated and damaged copies of each file, where
- * libFuzzer is missing. A reader must end in bounded time for every input.
+ * Runs a fuzz target over its corpus, and over truncated, stretched and damaged copies of each
+ * file, where libFuzzer is missing. A reader must end in bounded time for every input.
  */
 #include "config.h"
 
@@ -17,11 +17,13 @@
 #include "predictor/core/buf.h"
 #include "predictor/core/io.h"
 #include "predictor/core/random.h"
+#include "tests/fuzz/limit.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
 enum {
   CHANGES = 200,
+  STRETCHED = 3,
   EDGE = 32,  /* bytes; every length up to this from both ends is tried */
   SECONDS = 5 /* CPU seconds for one input; the slowest takes a few milliseconds */
 };
@@ -76,6 +78,41 @@ static void run_variants(struct ft_buf *file, struct ft_random *random)
   }
 }
 
+/* Repeats some bytes of the SIZE bytes of DATA, to a total length around a power of two, as the
+ * sizes of buffers are. Returns the new size, at most LIMIT, the room of DATA. */
+static size_t stretch(uint8_t *data, size_t size, size_t limit, struct ft_random *random)
+{
+  enum { PART = 8, AROUND = 32, EXPONENTS = 21 }; /* bytes, bytes, up to FUZZ_MOST */
+  size_t at, part, added;
+
+  if (!size || size >= limit)
+    return size;
+  at = ft_random_below(random, size);
+  part = 1 + ft_random_below(random, size - at < PART ? size - at : PART);
+  added = ((size_t)1 << ft_random_below(random, EXPONENTS)) + AROUND / 2 -
+          ft_random_below(random, AROUND + 1);
+  if (added > limit - size)
+    added = limit - size;
+  memmove(data + at + added, data + at, size - at);
+  for (size_t i = 0; i < added; i++)
+    data[at + i] = data[at + added + i % part];
+  return size + added;
+}
+
+/* Repeats parts of FILE up to the target's limit. */
+static void run_stretched(const struct ft_buf *file, struct ft_random *random)
+{
+  uint8_t *data = malloc(fuzz_limit);
+
+  if (!data)
+    abort();
+  for (int i = 0; i < STRETCHED && file->length && file->length < fuzz_limit; i++) {
+    memcpy(data, file->data, file->length);
+    run((char *)data, stretch(data, file->length, fuzz_limit, random));
+  }
+  free(data);
+}
+
 int main(int argc, char **argv)
 {
   const char *name = strrchr(argv[0], '/');
@@ -107,11 +144,13 @@ int main(int argc, char **argv)
     if (entry->d_name[0] != '.' && ft_io_read_file(dirfd(dir), entry->d_name, &file, &err) == 0) {
       file_name = entry->d_name;
       run_variants(&file, &random);
+      run_stretched(&file, &random);
       files++;
     }
   closedir(dir);
   ft_buf_free(&file);
-  printf("1..1\n%sok 1 - %s survives %d files, each cut and changed %d times\n# slowest: %.3f s\n",
+  printf("1..1\n%sok 1 - %s survives %d files, each cut, stretched and changed %d times\n# "
+         "slowest: %.3f s\n",
          files ? "" : "not ", name, files, CHANGES, slowest);
   return files ? 0 : 1;
 }

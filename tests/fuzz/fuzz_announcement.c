@@ -10,6 +10,9 @@
 #include <stdlib.h>
 
 #include "agent/jobs.h"
+#include "tests/fuzz/limit.h"
+
+const size_t fuzz_limit = 2 * (UINT16_MAX + 2); /* two packets */
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 

@@ -21,6 +21,7 @@
 #include "predictor/graph/analyse.h"
 #include "predictor/graph/aten/aten.h"
 #include "tests/fuzz/graph.h"
+#include "tests/fuzz/limit.h"
 
 enum { ARGUMENTS = 16, ITEMS = 64, LINES = 2, LEVELS = 4 };
 
@@ -280,6 +281,8 @@ static void call_all(struct ft_graph *graph, struct ft_text line)
   for (size_t i = 0; i < sizeof others / sizeof *others; i++)
     call(graph, others[i], line);
 }
+
+const size_t fuzz_limit = 16 << 10; /* each line takes a call of every row */
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /*
  * The script parser, and the message that carries a description to the helper. Input: one argument
- * per line, the first also as the script's name, a NUL, the script. The result must be a valid
+ * per line, the first also as the script's name, a NUL, the script. REPEAT, a count in two bytes and
+ * a byte stand for that number of the byte: a short input fills a buffer. The result must be a valid
  * record without the password, which is passed in two more arguments.
  */
 #include "config.h"
@@ -12,8 +13,9 @@
 
 #include "predictor/request/describe.h"
 #include "predictor/request/helper_protocol.h"
+#include "tests/fuzz/limit.h"
 
-enum { ARGUMENTS = 16, LINES = 4096 };
+enum { ARGUMENTS = 16, LINES = 4096, REPEAT = 0x11 };
 
 static const char password[] = "hunterpass";
 
@@ -114,14 +116,39 @@ static void describe(const uint8_t *data, size_t size)
   check(&submission);
 }
 
+const size_t fuzz_limit = FT_LIMIT_ANALYSED + LINES;
+
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
+
+/* Writes DATA to OUT with its repetitions, at most fuzz_limit bytes. Returns their number. */
+static size_t expand(const uint8_t *data, size_t size, uint8_t *out)
+{
+  size_t used = 0;
+
+  for (size_t i = 0; i < size && used < fuzz_limit; i++) {
+    size_t count = 1;
+
+    if (data[i] == REPEAT && size - i > 3) {
+      count = data[i + 1] | (size_t)data[i + 2] << 8;
+      i += 3;
+    }
+    if (count > fuzz_limit - used)
+      count = fuzz_limit - used;
+    memset(out + used, data[i], count);
+    used += count;
+  }
+  return used;
+}
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
   static struct ft_helper_message frame;
+  uint8_t *expanded = malloc(fuzz_limit);
   struct ft_error err;
 
-  describe(data, size);
+  must(expanded != NULL);
+  describe(expanded, expand(data, size, expanded));
+  free(expanded);
   (void)ft_helper_message_read((const char *)data, size, &frame, &err);
   return 0;
 }

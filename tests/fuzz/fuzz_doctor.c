@@ -13,6 +13,9 @@
 
 #include "predictor/cli/doctor/doctor.h"
 #include "tests/fuzz/input.h"
+#include "tests/fuzz/limit.h"
+
+const size_t fuzz_limit = FUZZ_MOST;
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 

@@ -10,6 +10,9 @@
 #include <string.h>
 
 #include "predictor/estimate/equation.h"
+#include "tests/fuzz/limit.h"
+
+const size_t fuzz_limit = 4096; /* more than all arrays of an equation */
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 

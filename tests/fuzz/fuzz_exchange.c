@@ -4,6 +4,9 @@
 
 #include "daemon/transfer.h"
 #include "tests/fuzz/input.h"
+#include "tests/fuzz/limit.h"
+
+const size_t fuzz_limit = FT_EXCHANGE_BYTES + 1;
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 

@@ -3,6 +3,9 @@
 #include "config.h"
 
 #include "tests/fuzz/graph.h"
+#include "tests/fuzz/limit.h"
+
+const size_t fuzz_limit = FUZZ_MOST;
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {

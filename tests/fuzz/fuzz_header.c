@@ -10,7 +10,10 @@
 
 #include "predictor/core/hash.h"
 #include "tests/fuzz/input.h"
+#include "tests/fuzz/limit.h"
 #include "tests/fuzz/message.h"
+
+const size_t fuzz_limit = FT_LIMIT_RECORD + 1;
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 

@@ -11,6 +11,9 @@
 #include "agent/measure/cgroup.h"
 #include "agent/measure/internal.h"
 #include "tests/fuzz/input.h"
+#include "tests/fuzz/limit.h"
+
+const size_t fuzz_limit = FT_LIMIT_PROC + 2;
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 

@@ -11,6 +11,9 @@
 
 #include "predictor/learn/number_stream.h"
 #include "predictor/learn/relative/speedup_model.h"
+#include "tests/fuzz/limit.h"
+
+const size_t fuzz_limit = FT_LIMIT_ENVIRONMENT; /* a model with some thousand numbers */
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 

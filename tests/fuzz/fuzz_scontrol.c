@@ -5,6 +5,9 @@
 
 #include "learner/cluster/job_replies.h"
 #include "learner/cluster/scontrol.h"
+#include "tests/fuzz/limit.h"
+
+const size_t fuzz_limit = FUZZ_MOST;
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 

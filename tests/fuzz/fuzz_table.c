@@ -12,6 +12,9 @@
 #include "predictor/cli/relative/relative.h"
 #include "predictor/estimate/gpu/mig.h"
 #include "tests/fuzz/input.h"
+#include "tests/fuzz/limit.h"
+
+const size_t fuzz_limit = FT_LIMIT_LINE + 2;
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 

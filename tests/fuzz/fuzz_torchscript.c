@@ -11,6 +11,7 @@
 #include "predictor/core/text.h"
 #include "predictor/graph/import/torch/torchscript.h"
 #include "tests/fuzz/graph.h"
+#include "tests/fuzz/limit.h"
 
 /* Parses each file of TEXT. Returns 0 or -1. */
 static int parse(struct ft_build *build, struct ft_script *script, struct ft_text text)
@@ -35,6 +36,8 @@ static int parse(struct ft_build *build, struct ft_script *script, struct ft_tex
   }
   return 0;
 }
+
+const size_t fuzz_limit = FUZZ_MOST;
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {

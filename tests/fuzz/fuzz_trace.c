@@ -9,6 +9,9 @@
 
 #include "predictor/rebuild/trace.h"
 #include "tests/fuzz/input.h"
+#include "tests/fuzz/limit.h"
+
+const size_t fuzz_limit = FT_LIMIT_LINE + 2;
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
