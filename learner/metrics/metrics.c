@@ -11,13 +11,16 @@
 #include "daemon/log.h"
 #include "daemon/metric_text.h"
 #include "daemon/socket.h"
+#include "learner/access/peers.h"
 #include "learner/metrics/metrics.h"
 #include "predictor/core/io.h"
 #include "predictor/core/text.h"
 #include "predictor/site/address.h"
 
-/* Limits, by judgement: a few Prometheus servers, which send some hundred bytes. */
+/* Limits, by judgement: a few Prometheus servers, which send some hundred bytes. Above it the
+ * oldest connection is dropped; libmicrohttpd, which notices that later, has a higher one. */
 #define CONNECTION_LIMIT 16u
+#define ACCEPT_LIMIT (2 * CONNECTION_LIMIT)
 #define CONNECTION_BYTES ((size_t)16 << 10)
 /* Time until a silent connection is closed. */
 #define CONNECTION_SECONDS 10u
@@ -29,6 +32,7 @@ struct ft_metrics {
   struct MHD_Daemon *http;
   struct ft_watch watch;
   struct ft_timer timer; /* libmicrohttpd's next deadline */
+  struct ft_peers peers; /* none of them can prove who it is */
 };
 
 /* ---- address ---- */
@@ -126,6 +130,22 @@ static enum MHD_Result handle_metrics_request(void *data, struct MHD_Connection 
                                                                : MHD_HTTP_METHOD_NOT_ALLOWED);
 }
 
+/* Called by libmicrohttpd for each connection, at its begin and its end. */
+static void metrics_peer_changed(void *data, struct MHD_Connection *http, void **context,
+                                 enum MHD_ConnectionNotificationCode code)
+{
+  struct ft_metrics *metrics = data;
+  const union MHD_ConnectionInfo *address =
+      MHD_get_connection_info(http, MHD_CONNECTION_INFO_CLIENT_ADDRESS);
+  const union MHD_ConnectionInfo *fd =
+      MHD_get_connection_info(http, MHD_CONNECTION_INFO_CONNECTION_FD);
+
+  if (code == MHD_CONNECTION_NOTIFY_CLOSED)
+    ft_peer_end(&metrics->peers, *context);
+  else if (address && fd)
+    *context = ft_peer_begin(&metrics->peers, fd->connect_fd, address->client_addr);
+}
+
 /* Starts libmicrohttpd on the listening socket FD, which it owns from then on. */
 static int start_metrics(struct ft_metrics *metrics, int fd, struct ft_error *err)
 {
@@ -133,8 +153,9 @@ static int start_metrics(struct ft_metrics *metrics, int fd, struct ft_error *er
 
   metrics->http = MHD_start_daemon(
       MHD_USE_EPOLL, 0, NULL, NULL, handle_metrics_request, metrics, MHD_OPTION_LISTEN_SOCKET, fd,
-      MHD_OPTION_CONNECTION_LIMIT, CONNECTION_LIMIT, MHD_OPTION_CONNECTION_TIMEOUT,
-      CONNECTION_SECONDS, MHD_OPTION_CONNECTION_MEMORY_LIMIT, CONNECTION_BYTES, MHD_OPTION_END);
+      MHD_OPTION_CONNECTION_LIMIT, ACCEPT_LIMIT, MHD_OPTION_NOTIFY_CONNECTION, metrics_peer_changed,
+      metrics, MHD_OPTION_CONNECTION_TIMEOUT, CONNECTION_SECONDS,
+      MHD_OPTION_CONNECTION_MEMORY_LIMIT, CONNECTION_BYTES, MHD_OPTION_END);
   if (!metrics->http) {
     close(fd);
     return ft_error_set(err, "metrics_listen: libmicrohttpd does not start");
@@ -159,6 +180,7 @@ struct ft_metrics *ft_metrics_open(struct ft_loop *loop, const char *address,
   }
   *metrics = (struct ft_metrics){ .loop = loop, .write = write, .data = data, .watch.fd = -1 };
   metrics->timer = (struct ft_timer){ .fire = metrics_timer_due, .data = metrics };
+  ft_peers_init(&metrics->peers, loop, CONNECTION_LIMIT, metrics_timer_due, metrics);
   fd = listen_for_metrics(address, err);
   if (fd >= 0 && start_metrics(metrics, fd, err) == 0) {
     log_metrics_address(fd);
@@ -177,5 +199,6 @@ void ft_metrics_close(struct ft_metrics *metrics)
     ft_loop_unwatch(metrics->loop, &metrics->watch);
   if (metrics->http)
     MHD_stop_daemon(metrics->http);
+  ft_peers_close(&metrics->peers);
   free(metrics);
 }

@@ -44,6 +44,25 @@ ok $? "the learner logs the address of its metrics"
 is "$(get "$(metrics_address 1)" /metrics)" 200 "they can be scraped"
 promtool check metrics <"$body" >"$scratch/lint" 2>&1
 ok $? "promtool accepts them" || diag <"$scratch/lint"
+python3 - "$(metrics_address 1)" "$scratch" <<'END' &
+import os, socket, sys, time
+(host, port), scratch = sys.argv[1].split(":"), sys.argv[2]
+held = [socket.create_connection((host, int(port))) for _ in range(100)]
+open(scratch + "/held", "w").close()
+while not os.path.exists(scratch + "/scraped"):
+    for client in held:
+        try:
+            client.send(b"G")
+        except OSError:
+            pass
+    time.sleep(0.2)
+END
+holder=$!
+pids="$pids $holder"
+wait_until 60 test -e "$scratch/held"
+is "$(get "$(metrics_address 1)" /metrics)" 200 "also while 100 other connections are silent"
+touch "$scratch/scraped"
+wait_child 60 "$holder"
 is "$(get "$(metrics_address 1)" /)" 404 "there is no other path"
 is "$(get "$(metrics_address 1)" /runs POST)" 404 "agents' requests are not accepted there"
 is "$(get "$(metrics_address 1)" /metrics POST)" 405 "there is no other method"
