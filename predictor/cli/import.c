@@ -178,7 +178,8 @@ static bool is_csv(const struct import_command *command, const char *path)
 
   if (command->format)
     return strcmp(command->format, "csv") == 0;
-  return length > 4 && strcmp(path + length - 4, ".csv") == 0;
+  return length > 4 &&
+         (strcmp(path + length - 4, ".csv") == 0 || strcmp(path + length - 4, ".tsv") == 0);
 }
 
 static int read_runs(const struct import_command *command, struct ft_import *import,
@@ -392,7 +393,7 @@ int ft_command_import(int argc, char **argv)
     return ft_print_error(argv[0], FT_EXIT_SYSTEM, "out of memory");
   *command = (struct import_command){ .name = argv[0], .records.state_fd = -1 };
   const struct ft_option options[] = {
-    { 0, "format", "FORMAT", "sacct, or csv (the default for names ending in .csv)",
+    { 0, "format", "FORMAT", "sacct, or csv (the default for names ending in .csv or .tsv)",
       FT_OPTION_STRING, &command->format },
     { 0, "timezone", "ZONE", "time zone of local times: UTC, +02:00, Europe/Berlin or local",
       FT_OPTION_STRING, &command->timezone },

@@ -62,7 +62,8 @@ struct ft_import {
 int ft_import_sacct(struct ft_import *import, struct ft_error *err);
 
 /*
- * Imports a CSV table with a header row and one run per row. A column is read as the field that a
+ * Imports a CSV table (separated by commas, semicolons, tabs or '|') with a header row and one run
+ * per row. A column is read as the field that a
  * map names, else as the field of its own name (ft_fields; suffixes _kb _mb _gb _kib _mib _gib for
  * bytes, _minutes and _hours for seconds), else by a common alias (process, peak, elapsed, state,
  * ...). Required are an app, and a peak or a run time. Returns as ft_import_sacct.

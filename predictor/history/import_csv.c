@@ -516,7 +516,7 @@ int ft_import_csv(struct ft_import *import, struct ft_error *err)
     return ft_error_set(err, "%s: out of memory", import->name);
   r->import = import;
   ft_csv_init(&r->csv, import->fd, import->name, ',', true);
-  if (read_csv_header(r, err) < 0)
+  if (ft_csv_detect_separator(&r->csv, err) < 0 || read_csv_header(r, err) < 0)
     goto out;
   while ((status = ft_csv_next(&r->csv, err)) != 0) {
     if (status > 0)

@@ -594,6 +594,7 @@ static void forgetting_counts_runs_and_announces_each_record(void **state)
 
       o.submission.has_decision = job == 2;
       o.submission.decision.mode = FT_MODE_FORCE;
+      o.submission.decision.overrode = true;
       (void)put(&o, NULL);
     }
   for (int dry = 1; dry >= 0; dry--) {

@@ -552,6 +552,22 @@ static void csv_columns_find_their_fields(void **state)
   free(f);
 }
 
+static void tables_with_other_separators_are_read(void **state)
+{
+  static const char *const tables[] = { "app,peak_mb,uid\nx,5,1\n", "app\tpeak_mb\tuid\nx\t5\t1\n",
+                                        "app;peak_mb;uid\nx;5;1\n" };
+  struct found *f = malloc(sizeof *f);
+
+  (void)state;
+  for (size_t i = 0; i < COUNT_OF(tables); i++) {
+    prepare(f);
+    import_text(f, tables[i], ft_import_csv);
+    if (f->status < 0 || f->count != 1 || f->run[0].rss_bytes != 5000000)
+      fail_msg("%zu: %s", i, f->err.text);
+  }
+  free(f);
+}
+
 static void csv_units_are_in_column_names(void **state)
 {
   static const struct {
@@ -646,6 +662,7 @@ int main(void)
     cmocka_unit_test(long_and_unusual_names_stay_distinct),
     cmocka_unit_test(secrets_are_omitted),
     cmocka_unit_test(csv_columns_find_their_fields),
+    cmocka_unit_test(tables_with_other_separators_are_read),
     cmocka_unit_test(csv_units_are_in_column_names),
     cmocka_unit_test(bad_csv_lines_are_named)
   };
