@@ -31,6 +31,14 @@ case ${1-} in
   quick=quick
   shift
   ;;
+-h | --help)
+  sed -n '3,/^set /s/^# \{0,1\}//p' "$0"
+  exit
+  ;;
+-*)
+  echo "check.sh: no option $1; see --help" >&2
+  exit 2
+  ;;
 esac
 work=${1:-$top/build-${quick:-check}}
 . "$top/contrib/packages.sh"

@@ -494,6 +494,9 @@ int main(int argc, char **argv)
     fill_up(CHILD_MIB);
     return 0;
   }
+  /* A read takes the records of FT_EXITS_LIMIT ends on the whole machine; a case is in one read if
+   * it is quick also on a busy one. Only root may do this. */
+  (void)!nice(-20);
   if (argc > 1 && strcmp(argv[1], "large") == 0)
     return be_large();
   if (argc > 1 && strcmp(argv[1], "large later") == 0)

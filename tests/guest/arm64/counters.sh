@@ -116,7 +116,7 @@ cp "$cache"/lib/* "$scratch/initrd/lib/papi"
 
 # -icount: an instruction takes a nanosecond of the guest's clock, so that its counters are exact.
 # cortex-a57: libpfm and PAPI recognise this processor, but not "max".
-timeout 300 qemu-system-aarch64 -M virt -cpu cortex-a57 -m 512 -nographic -nodefaults \
+timeout 1500 qemu-system-aarch64 -M virt -cpu cortex-a57 -m 512 -nographic -nodefaults \
   -serial stdio -icount shift=0 -kernel "$cache/vmlinuz" -initrd "$scratch/initrd.gz" \
   -append "console=ttyAMA0 quiet panic=-1" -no-reboot </dev/null >"$scratch/console" 2>&1 &
 qemu=$!
