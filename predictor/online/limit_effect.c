@@ -191,21 +191,36 @@ static ft_limit_effect conclude(const struct changes *sums)
   return fabs(slope) <= NO_EFFECT_SLOPE ? FT_LIMIT_WITHOUT_EFFECT : FT_LIMIT_EFFECT_UNKNOWN;
 }
 
+/* Returns the last completed run of MODEL; NULL: none. */
+static const ft_run *find_last_completed(const ft_model *model)
+{
+  for (size_t i = model->history_count; i-- > 0;)
+    if (!model->history[i].censored)
+      return &model->history[i];
+  return NULL;
+}
+
+/* Sets the limit of the last completed run: exactly if it is the run of O with KEY, because a
+ * rounded one would change with each submission that it is set for. */
+static void set_completed_limit(ft_model *model, uint64_t key, const ft_observation *o)
+{
+  const ft_run *last = find_last_completed(model);
+  float *limit = &model->evaluator.completed_limit_bytes;
+
+  if (last && last->key == key && o->has_limit_bytes)
+    *limit = (float)o->limit_bytes;
+  else if (last && !(*limit > 0) && !isnan(log_limit(model, last->key)))
+    *limit = (float)exp(log_limit(model, last->key));
+}
+
 void ft_limit_effect_update(ft_model *model, uint64_t key, const ft_observation *o)
 {
-  ft_evaluator *e = &model->evaluator;
   struct changes sums = { 0 };
 
   if (o->has_limit_bytes)
     store_limit(model, key, o->limit_bytes);
-  e->completed_limit_bytes = 0;
-  for (size_t i = model->history_count; i-- > 0;) {
-    const ft_run *run = &model->history[i];
-    double limit = log_limit(model, run->key);
-
+  set_completed_limit(model, key, o);
+  for (size_t i = 0; i < model->history_count; i++)
     add_changes(model, i, &sums);
-    if (!run->censored && !isnan(limit) && !(e->completed_limit_bytes > 0))
-      e->completed_limit_bytes = (float)exp(limit);
-  }
-  e->limit_effect = conclude(&sums);
+  model->evaluator.limit_effect = conclude(&sums);
 }

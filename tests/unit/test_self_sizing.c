@@ -208,11 +208,78 @@ static void fifty_submissions_neither_die_nor_ratchet(void **state)
     }
 }
 
+/* A limit that killed it is not kept. The next one stays as it is, whatever the peak. */
+static void a_kill_raises_the_limit_once(void **state)
+{
+  static const struct program p = {
+    .name = "half", .script = "java -jar x.jar", .part = 0.5, .constant_mib = 900
+  };
+  unsigned died = 0;
+  struct ft_random random;
+  double first = 0, now;
+
+  (void)state;
+  ft_random_seed(&random, 7);
+  ft_online_init(&model, p.name, 1000, FT_RULE_CGROUP);
+  for (unsigned turn = 0; turn < 30; turn++) {
+    now = submit(&p, 0, 1024, FT_MODE_SET);
+    if (!run(&p, turn, now, &random))
+      died++;
+    else if (first > 0)
+      assert_near(now, first, 0.001);
+    else
+      first = now;
+  }
+  assert_int_equal(died, 1);
+  assert_true(first > 1800 && first < 3000);
+}
+
+static void runs_can_contradict_the_script(void **state)
+{
+  static const struct program p = {
+    .name = "constant", .script = "java -jar x.jar", .constant_mib = 500, .noise = 0.01
+  };
+  struct ft_random random;
+
+  (void)state;
+  ft_random_seed(&random, 7);
+  ft_online_init(&model, p.name, 1000, FT_RULE_CGROUP);
+  for (unsigned turn = 0; turn < 30; turn++)
+    assert_true(run(&p, turn, submit(&p, turn % 2 ? 4096 : 8192, 1024, FT_MODE_CHECK), &random));
+  assert_true(submit(&p, 8192, 1024, FT_MODE_TRIM) < 1000);
+}
+
+/* Twice the input, twice the memory, and so twice the request that foretell sets: the peak does not
+ * follow the limit, but both the input. */
+static void a_limit_that_foretell_fits_to_the_input_is_not_followed(void **state)
+{
+  struct ft_random random;
+  char script[64];
+
+  (void)state;
+  ft_random_seed(&random, 7);
+  ft_online_init(&model, "input", 1000, FT_RULE_CGROUP);
+  for (unsigned turn = 0; turn < 60; turn++) {
+    unsigned n = 1 + (unsigned)ft_random_below(&random, 8);
+    struct program p = {
+      .name = "input", .script = script, .constant_mib = 400.0 * n, .noise = 0.01
+    };
+
+    (void)snprintf(script, sizeof script, "./sim --n %u", n);
+    assert_true(run(&p, turn, submit(&p, 0, turn < 4 ? 4096 : 512, FT_MODE_SET), &random) ||
+                turn < 12);
+    assert_int_not_equal(model.evaluator.limit_effect, FT_LIMIT_FOLLOWED);
+  }
+}
+
 int main(void)
 {
   const struct CMUnitTest tests[] = {
     cmocka_unit_test(scripts_state_their_memory),
     cmocka_unit_test(fifty_submissions_neither_die_nor_ratchet),
+    cmocka_unit_test(a_kill_raises_the_limit_once),
+    cmocka_unit_test(runs_can_contradict_the_script),
+    cmocka_unit_test(a_limit_that_foretell_fits_to_the_input_is_not_followed),
   };
 
   return cmocka_run_group_tests(tests, NULL, NULL);
