@@ -178,10 +178,10 @@ static void add_amount(uint64_t bytes, uint64_t *largest)
     *largest = bytes;
 }
 
-/* Returns the text of WORD: as written if its value is unknown. */
+/* Returns the text of WORD: as written if its value is unknown. Never NULL. */
 static struct ft_text word_text(const struct ft_word *word)
 {
-  return word->unknown ? word->raw : ft_text_from(word->text);
+  return word->unknown && ft_text_left(&word->raw) ? word->raw : ft_text_from(word->text);
 }
 
 /* Whether TEXT, of an unknown word, contains an expansion. */
