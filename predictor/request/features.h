@@ -3,7 +3,7 @@
 #ifndef FT_REQUEST_FEATURES_H
 #define FT_REQUEST_FEATURES_H
 
-#include "predictor/request/command_program.h"
+#include "predictor/request/program/command_program.h"
 #include "predictor/request/describe.h"
 
 enum {

@@ -8,7 +8,7 @@
 
 #include "predictor/record/record.h"
 #include "predictor/record/secret.h"
-#include "predictor/request/command_program.h"
+#include "predictor/request/program/command_program.h"
 
 enum {
   FT_HIDDEN_VALUES = 16, /* remembered secrets; chosen by judgement */

@@ -13,7 +13,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "predictor/request/command_program.h"
+#include "predictor/request/program/command_program.h"
 #include "predictor/request/statements.h"
 
 /* Limits; chosen by judgement. */

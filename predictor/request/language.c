@@ -4,7 +4,7 @@
 #include <string.h>
 
 #include "predictor/request/language.h"
-#include "predictor/request/written.h"
+#include "predictor/request/program/written.h"
 
 bool ft_is_csh(const char *program)
 {

@@ -3,7 +3,7 @@
 #ifndef FT_REQUEST_LANGUAGE_H
 #define FT_REQUEST_LANGUAGE_H
 
-#include "predictor/request/command_program.h"
+#include "predictor/request/program/command_program.h"
 
 enum ft_language {
   FT_LANGUAGE_SH,   /* sh, bash, zsh and ksh; also without an interpreter: --wrap */

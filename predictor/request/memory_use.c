@@ -118,8 +118,6 @@ static const struct option options[] = {
   { "samtools", "-m", 1, true },
   { "sambamba", "-m", 1, false },
   { "bcftools", "-m", 1, false },
-  { "sort", "-S", FT_KIB, false },
-  { "sort", "--buffer-size", FT_KIB, false },
   { "spades.py", "-m", FT_GIB, false },
   { "spades.py", "--memory", FT_GIB, false },
   { "megahit", "-m", 1, false },

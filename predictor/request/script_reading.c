@@ -409,6 +409,15 @@ static size_t find_step_options_end(const struct ft_script_reading *r,
   return 0;
 }
 
+/* Whether the command is a workflow manager's for a task: its memory is the request to Slurm. */
+static bool runs_workflow_task(const struct ft_script_reading *r,
+                               const struct ft_command_parts *parts)
+{
+  struct ft_workflow task = r->task;
+
+  return ft_workflow_of_command(&r->command, parts, r->what->job_name, &task);
+}
+
 /* Adds one command of the script to key, hash, workflow task and features. Then reads the command
  * text that it passes to a shell. Returns whether it does more than print. */
 static bool read_one_command(struct ft_script_reading *r)
@@ -419,8 +428,9 @@ static bool read_one_command(struct ft_script_reading *r)
   bool runs = ft_command_find_parts(&r->shell, &r->command, &r->written, &parts, &directory);
   bool reads = runs && runs_document(r, &parts, document), works;
 
-  ft_memory_use_add_command(&r->memory, &r->command,
-                            find_step_options_end(r, runs ? &parts : NULL));
+  if (!runs || !runs_workflow_task(r, &parts))
+    ft_memory_use_add_command(&r->memory, &r->command,
+                              find_step_options_end(r, runs ? &parts : NULL));
   ft_hide_words(&r->hidden, &r->command, runs ? &parts : NULL);
   if (r->command.document && !r->depth && ft_text_left(&document))
     ft_written_add(&r->written, &r->command, document);

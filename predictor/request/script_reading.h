@@ -9,7 +9,7 @@
 #include "predictor/request/key.h"
 #include "predictor/request/memory_use.h"
 #include "predictor/request/workflow.h"
-#include "predictor/request/written.h"
+#include "predictor/request/program/written.h"
 
 /* State while a script is read, and the result: key, hash of the normalised script, features. All
  * pointers are borrowed. */

@@ -9,7 +9,7 @@
 
 #include <stdbool.h>
 
-#include "predictor/request/command_program.h"
+#include "predictor/request/program/command_program.h"
 #include "predictor/request/features.h"
 
 /* A workflow task. All zero: none. */

@@ -54,7 +54,9 @@ static void scripts_state_their_memory(void **state)
     { "samtools sort -@ 4 -m 2G a.bam", false, 8192 },
     { "samtools sort -@ $SLURM_CPUS_PER_TASK -m 2G a.bam", false, 16384 },
     { "spades.py -m 100 -o out", false, 102400 },
-    { "sort -S 2G big.txt", false, 2048 },
+    { "sort -S 2G big.txt", false, 0 }, /* no more than its input needs */
+    { "python3 -m snakemake --snakefile S --jobs 1 --resources mem_mb=1000 --allowed-rules x",
+      false, 0 },
     { "docker run --memory 33178m image ./sim", false, 33178 },
     { "srun java -Xmx2g -jar x.jar", false, 2048 },
     { "#SBATCH --mem=4G\necho $SLURM_MEM_PER_NODE\n./sim", false, 0 },

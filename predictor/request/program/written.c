@@ -3,7 +3,7 @@
 
 #include <string.h>
 
-#include "predictor/request/written.h"
+#include "predictor/request/program/written.h"
 
 /* Copies what names the file WORD to OUT: its name without directory or, if that is unknown, the
  * word as it is written. Returns false if it is too long. */

@@ -3,7 +3,7 @@
 #ifndef FT_REQUEST_WRITTEN_H
 #define FT_REQUEST_WRITTEN_H
 
-#include "predictor/request/command_program.h"
+#include "predictor/request/program/command_program.h"
 
 enum { FT_WRITTEN_FILES = 8 }; /* files of one script; further ones are ignored; by judgement */
 

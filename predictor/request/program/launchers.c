@@ -3,8 +3,8 @@
 
 #include <string.h>
 
-#include "predictor/request/command_program.h"
-#include "predictor/request/launchers.h"
+#include "predictor/request/program/command_program.h"
+#include "predictor/request/program/launchers.h"
 #include "predictor/request/statements.h"
 
 /* Properties of a launcher. */

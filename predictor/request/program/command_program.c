@@ -3,9 +3,9 @@
 
 #include <string.h>
 
-#include "predictor/request/command_program.h"
-#include "predictor/request/launchers.h"
-#include "predictor/request/written.h"
+#include "predictor/request/program/command_program.h"
+#include "predictor/request/program/launchers.h"
+#include "predictor/request/program/written.h"
 
 /* Reserved words that precede a command. */
 static const char *const keywords[] = { "if", "then", "elif", "else", "while", "until",
