@@ -6,6 +6,7 @@
 
 #include "predictor/estimate/gpu/gpu_memory.h"
 #include "predictor/estimate/gpu/gpu_params.h"
+#include "predictor/estimate/gpu/gpu_time.h"
 
 static const char *const files[] = { "convolution", "attention", "torch-cnn",   "baked",
                                      "merged",      "broadcast", "hf/bert.json" };
@@ -572,6 +573,43 @@ static void gpus_are_found_in_all_spellings(void **state)
   assert_null(ft_gpu_find(""));
 }
 
+/* A file whose batch normalisations were folded, by any exporter, is estimated for training as the
+ * same network with them, and for inference as it is. */
+static void folded_normalisations_are_restored_for_training(void **state)
+{
+  struct ft_gpu_run run = { .sizes = { .batch = 16, .input = "3x32x32" }, .training = true };
+  struct ft_graph *graph[] = { open_graph("unfolded"), open_graph("folded") };
+  struct ft_gpu_memory memory[2];
+  double seconds[2];
+  struct ft_error err = { "" };
+
+  (void)state;
+  run.training = false;
+  for (int i = 0; i < 2; i++)
+    if (ft_gpu_memory(graph[i], ft_gpu_at(0), &run, &memory[i], &err) < 0)
+      fail_msg("%s", err.text);
+  assert_true(memory[1].parameter_bytes < memory[0].parameter_bytes);
+  assert_int_equal(memory[1].restored_norms, 0);
+  run.training = true;
+  for (int again = 0; again < 2; again++) {
+    for (int i = 0; i < 2; i++) {
+      const struct ft_gpu_part part = { .gpu = ft_gpu_at(0) };
+
+      if (ft_gpu_memory(graph[i], ft_gpu_at(0), &run, &memory[i], &err) < 0)
+        fail_msg("%s", err.text);
+      seconds[i] = ft_gpu_step_seconds(graph[i], &part, &run, 0, &err);
+    }
+    assert_near(memory[1].bytes, memory[0].bytes, 0);
+    assert_int_equal(memory[1].activation_bytes, memory[0].activation_bytes);
+    assert_int_equal(memory[1].parameter_bytes, memory[0].parameter_bytes);
+    assert_int_equal(memory[1].restored_norms, 5);
+    assert_int_equal(memory[0].restored_norms, 0);
+    assert_near(seconds[1], seconds[0], 0);
+  }
+  ft_graph_free(graph[0]);
+  ft_graph_free(graph[1]);
+}
+
 int main(void)
 {
   const struct CMUnitTest tests[] = {
@@ -595,6 +633,7 @@ int main(void)
     cmocka_unit_test(no_estimate_has_zero_variance),
     cmocka_unit_test(a_process_on_a_cpu_keeps_no_large_blocks),
     cmocka_unit_test(the_context_is_smaller_without_autotuning),
+    cmocka_unit_test(folded_normalisations_are_restored_for_training),
     cmocka_unit_test(gpus_are_found_in_all_spellings),
   };
 

@@ -130,7 +130,7 @@ void ft_gpu_site_data_evidence(const struct ft_gpu_site_data *m, const struct ft
                                const struct ft_gpu_memory *memory, char *out, size_t size)
 {
   const char *loops = memory->loop_bytes > 0 ? ", with loops: an upper bound" : "";
-  char runs[80] = "", sizes[96];
+  char runs[80] = "", norms[96] = "", sizes[96];
 
   if (memory->estimate.runs)
     (void)snprintf(runs, sizeof runs, ", %u run%s of it%s", memory->estimate.runs,
@@ -140,6 +140,9 @@ void ft_gpu_site_data_evidence(const struct ft_gpu_site_data *m, const struct ft
                    ft_plural(m->run_count));
   else if (gpu && !gpu->measured)
     (void)snprintf(runs, sizeof runs, ", no recorded run on this GPU");
-  (void)snprintf(out, size, "by its operators%s%s%s", runs, loops,
+  if (memory->restored_norms)
+    (void)snprintf(norms, sizeof norms, " and %u batch normalisation%s that its export had folded",
+                   (unsigned)memory->restored_norms, ft_plural(memory->restored_norms));
+  (void)snprintf(out, size, "by its operators%s%s%s%s", norms, runs, loops,
                  unknown_size_note(memory, sizes, sizeof sizes));
 }

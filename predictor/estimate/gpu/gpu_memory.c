@@ -10,6 +10,7 @@
 #include "predictor/estimate/gpu/mig.h"
 #include "predictor/graph/shape/infer.h"
 #include "predictor/graph/training/cuda_allocator.h"
+#include "predictor/graph/training/restore_norms.h"
 
 #define MIB 1048576.0
 
@@ -490,8 +491,10 @@ int ft_gpu_memory_pass(struct ft_graph *graph, const struct ft_gpu *gpu,
   memcpy(options.workspace, gpu && gpu->host ? host_workspace : constants->workspace,
          sizeof options.workspace);
   options.copied_channels = run->no_autotune ? constants->copied_channels : 0;
-  if (ft_graph_analyse(graph, &run->sizes, &analysis, err) < 0)
+  if (ft_graph_restore_norms(graph, run->training, err) < 0 ||
+      ft_graph_analyse(graph, &run->sizes, &analysis, err) < 0)
     return -1;
+  memory->restored_norms = graph->restored_norms;
   options.batch = analysis.scaled ? run->sizes.batch : 1;
   if (ft_schedule_make(graph, &analysis.cost, &options, &schedule, err) < 0)
     return -1;

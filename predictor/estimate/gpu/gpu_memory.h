@@ -49,8 +49,8 @@ struct ft_gpu_run {
   unsigned summary; /* batch size of a preceding forward pass (torchsummary: 2); 0: no such pass */
   bool fused;       /* fused optimiser kernel (fused=True), without temporary tensors */
   bool offload;     /* tensors saved for the backward pass are in host memory (save_on_cpu) */
-  bool views;           /* gradients are views of buckets (gradient_as_bucket_view) */
-  unsigned shard;       /* ZeRO stage: 1 optimiser state, 2 also gradients, 3 also parameters */
+  bool views;       /* gradients are views of buckets (gradient_as_bucket_view) */
+  unsigned shard;   /* ZeRO stage: 1 optimiser state, 2 also gradients, 3 also parameters */
   bool plain_attention; /* attention is decomposed into operators, not a fused kernel */
   const struct ft_gpu_constants *constants; /* NULL: ft_gpu_constants */
   bool out_of_place;    /* activation functions are not in place (inplace=False) */
@@ -86,6 +86,7 @@ struct ft_gpu_memory {
   int64_t loop_bytes;      /* upper bound of what all iterations of counted loops save */
   bool complete;           /* all tensor sizes are known; false: the figures are lower bounds */
   ft_dim unknown_bytes;    /* upper bound of the tensors of unknown size; unknown: unbounded */
+  uint32_t restored_norms; /* normalisations that the file's exporter had folded */
   double guess_log_factor; /* added log width if the architecture is guessed; else 0 */
 };
 

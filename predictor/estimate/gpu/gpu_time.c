@@ -7,6 +7,7 @@
 #include "predictor/estimate/gpu/gpu_time.h"
 #include "predictor/graph/shape/infer.h"
 #include "predictor/graph/shape/operators.h"
+#include "predictor/graph/training/restore_norms.h"
 
 /*
  * Fraction of the peak rates that networks reach on a CPU, relative to the fraction on a GPU:
@@ -89,7 +90,8 @@ double ft_gpu_step_seconds(struct ft_graph *graph, const struct ft_gpu_part *par
   struct ft_analysis analysis;
   double samples;
 
-  if (ft_graph_analyse(graph, &run->sizes, &analysis, err) < 0)
+  if (ft_graph_restore_norms(graph, run->training, err) < 0 ||
+      ft_graph_analyse(graph, &run->sizes, &analysis, err) < 0)
     return -1;
   samples = analysis.scaled ? (double)run->sizes.batch : 1;
   for (size_t i = 0; i < analysis.cost.layer_count; i++) {

@@ -148,6 +148,7 @@ struct ft_operator {
   uint64_t at;        /* byte position in the file */
   bool resolved;      /* set by ft_graph_infer: the shapes of all outputs are known */
   bool data;          /* an input depends on input data */
+  bool folded_norm;   /* of a convolution: the exporter folded a batch normalisation into it */
   int64_t trip_count; /* of a loop; -1: unknown; 1 for other operators */
 };
 
@@ -169,14 +170,16 @@ struct ft_graph {
   uint32_t operator_count; /* also in subgraphs */
   uint32_t *kv_cache;      /* keys and values kept for the next token */
   uint32_t kv_cache_count;
-  uint32_t logits;         /* result from which the training loss is computed; 0: none */
-  bool logits_wide;        /* the loss casts the logits to 32 bits */
-  bool generates;          /* it can generate tokens one by one */
-  uint8_t stored;          /* enum ft_element of the weights, by the file; 0: unknown */
-  int64_t max_tokens;      /* longest input of a language model; 0: unknown, or no such model */
-  bool guessed;            /* of an unknown family: built from common configuration fields */
-  struct ft_arena arena;   /* memory of the file's content */
-  struct ft_arena results; /* memory of inferred results; emptied by ft_graph_infer */
+  uint32_t logits;    /* result from which the training loss is computed; 0: none */
+  bool logits_wide;   /* the loss casts the logits to 32 bits */
+  bool generates;     /* it can generate tokens one by one */
+  uint8_t stored;     /* enum ft_element of the weights, by the file; 0: unknown */
+  int64_t max_tokens; /* longest input of a language model; 0: unknown, or no such model */
+  struct ft_block *other_block; /* of ft_graph_restore_norms: the one that is not in use, or NULL */
+  uint32_t restored_norms;      /* normalisations that it has inserted into the block in use */
+  bool guessed;                 /* of an unknown family: built from common configuration fields */
+  struct ft_arena arena;        /* memory of the file's content */
+  struct ft_arena results;      /* memory of inferred results; emptied by ft_graph_infer */
   /* of a program: traces it when its input sizes are known (tracer.h); NULL: the file has a graph
    */
   int (*expand)(struct ft_infer *in);

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "predictor/core/buf.h"
+#include "predictor/core/text.h"
 #include "predictor/graph/import/onnx/onnx.h"
 #include "predictor/graph/import/onnx/onnx_function.h"
 #include "predictor/graph/import/onnx/onnx_tensor.h"
@@ -239,12 +240,46 @@ static int append_attribute(struct ft_onnx *o, uint64_t end, struct ft_operator 
   return read_onnx_attribute(o, end, &attributes[op->attribute_count++]);
 }
 
+/* Reads an entry of a node's metadata_props: PyTorch's exporter records the rules that rewrote the
+ * node. Sets *FOLDED if one of them folded a normalisation into it. */
+static int read_metadata(struct ft_onnx *o, uint64_t end, bool *folded)
+{
+  struct ft_proto_field f = { 0 };
+  bool rules = false;
+  int more;
+
+  while ((more = ft_proto_next(&o->proto, end, &f)) > 0) {
+    if (f.wire != FT_PROTO_BYTES || f.value > FT_GRAPH_NAME || (f.number != 1 && !rules))
+      continue;
+    if (ft_onnx_string(o, &f) < 0)
+      return -1;
+    if (f.number == 1)
+      rules = strcmp(o->text, "pkg.onnxscript.rewriter.rule_name") == 0;
+    else if (strstr(o->text, "FuseBatchNorm"))
+      *folded = true;
+  }
+  return more;
+}
+
+/*
+ * Whether BIAS, of a convolution, is a name that exporters give to the bias of a folded
+ * normalisation: "conv1.weight_bias" (PyTorch's torch.export), "onnx::Conv_498" (its TorchScript),
+ * "498" (before PyTorch 1.12), "ConvBnFusion_BN_B_..." (ONNX Runtime). Others keep the module's.
+ */
+static bool is_folded_bias(const char *bias)
+{
+  return ft_string_ends(bias, ".weight_bias") || strncmp(bias, "onnx::Conv", 10) == 0 ||
+         strncmp(bias, "ConvBnFusion_BN_B_", 18) == 0 ||
+         (bias[0] && strspn(bias, "0123456789") == strlen(bias));
+}
+
 static int read_onnx_node(struct ft_onnx *o, const struct ft_proto_field *node,
                           struct ft_operator *op)
 {
   struct name_list inputs = { 0 }, outputs = { 0 };
   struct ft_proto_field f = { 0 };
   size_t attributes = 0;
+  bool folded = false;
   int more, status = 0;
 
   *op =
@@ -264,6 +299,8 @@ static int read_onnx_node(struct ft_onnx *o, const struct ft_proto_field *node,
       status = append_attribute(o, f.end, op, &attributes);
     else if (f.number == 7)
       status = take_text(o, &f, &op->domain);
+    else if (f.number == 9)
+      status = read_metadata(o, f.end, &folded);
   }
   if (status < 0 || more < 0)
     return -1;
@@ -275,6 +312,9 @@ static int read_onnx_node(struct ft_onnx *o, const struct ft_proto_field *node,
   op->outputs = outputs.names;
   op->input_count = (uint32_t)inputs.count;
   op->output_count = (uint32_t)outputs.count;
+  if (strcmp(op->type, "Conv") == 0 || strcmp(op->type, "ConvTranspose") == 0)
+    op->folded_norm =
+        folded || (op->input_count > 2 && is_folded_bias(ft_build_text(o->build, op->inputs[2])));
   return 0;
 }
 
