@@ -102,7 +102,7 @@ submit sbatch --parsable --output=/dev/null --array=1-3 --predict-mem --predict-
   --wrap "exec $hog --mib 100 --seconds 0.4"
 is "$status $(message_lines)" "0 1" "an array is predicted in one line"
 between "$(mib "$(job_field "${id}_1" MinMemoryNode)")" 100 400 "all tasks have one --mem"
-wait_until 30 has_runs steady $((before + 3))
+wait_until 120 has_runs steady $((before + 3))
 ok $? "each task is an observation"
 is "$(store "select count(distinct array_task_id) from observation where array_job_id = $id")" 3 "each observation has its own array task id"
 

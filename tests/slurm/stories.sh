@@ -195,7 +195,7 @@ story_array() { # USER ROUNDS
   local user=$1 rounds=$2 one any options
   script "tasks-$user.sh" 'i=$SLURM_ARRAY_TASK_ID' "exec PROGRAM --mib \$((150 + 84 * (i % 12) / 11)) --seconds 0.3"
   submit cluster_as "$user" sbatch --parsable --mem=1G --array=1-24 "tasks-$user.sh"
-  wait_until 60 array_done "$id" 24 "$user"
+  wait_until 180 array_done "$id" 24 "$user"
   ok $? "$user: every task of an array has completed once"
   for options in --predict-mem '-p setting' '-p raising' '--predict-mem=raise --mem=100M' '--predict-mem=trim --mem=2G'; do
     attempt_held "$user" $options --array=1-384 "tasks-$user.sh"

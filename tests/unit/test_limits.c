@@ -201,8 +201,8 @@ static void no_text_exceeds_its_buffer(void **state)
     "bash -c './sim @ --n 3'\n",
     "bash -c \"./sim @ \\\"--n\\\" 3\"\n",
     "# NEXTFLOW TASK: @\n# @\n./@ --x @\n",
-    "# properties = {\"rule\": \"@\", \"params\": {\"@\": 3, \"y\": \"@\"}}\n"
-    "snakemake --allowed-rules @ x @ --target-jobs @:x=@ y@:\n",
+    ("# properties = {\"rule\": \"@\", \"params\": {\"@\": 3, \"y\": \"@\"}}\n"
+     "snakemake --allowed-rules @ x @ --target-jobs @:x=@ y@:\n"),
     "python3 - <<@\nimport @\nfrom @ import @\nsource(\"@.R\")\n@()\n@\n",
     "python3 -m submitit.core._submit /x/@/%j\n",
     "_toil_worker @ file:@\n",
