@@ -59,6 +59,10 @@ chmod 0755 "$root/state/models/4711"
 run
 like "$out" '^FAIL models: .*/4711 is readable by all users' "a directory that all users can read is a failure"
 is "$status" 1 "a failure gives exit status 1"
+mv "$root/state/models" "$root/state/no-models"
+run
+like "$out" '^note models: .*; no models yet$' "a site without models yet needs no action"
+mv "$root/state/no-models" "$root/state/models"
 
 echo slurmd >"$root/proc/77/comm"
 run
@@ -87,6 +91,17 @@ echo 'optional spank_foretell.so state=/state' >"$root/etc/slurm/plugstack.conf"
 run
 like "$out" '^warn plugstack.conf: .* optional, so that rejected jobs are submitted nevertheless' \
   "rejection with an optional plugin is a warning"
+# one machine, on which users submit and jobs run
+echo slurmd >"$root/proc/77/comm"
+run
+like "$out" '^note plugstack.conf: .* optional, so that jobs submitted on this host are not rejected' \
+  "with slurmd the plugin may be optional at a site that rejects"
+echo 'required spank_foretell.so state=/state' >"$root/etc/slurm/plugstack.conf"
+run
+like "$out" '^note plugstack.conf: .* required, so that jobs submitted on this host can be rejected' \
+  "and it may be required"
+echo bash >"$root/proc/77/comm"
+echo 'optional spank_foretell.so state=/state' >"$root/etc/slurm/plugstack.conf"
 # a plugin of another release: overwrites the version that sbatch compares
 python3 - "$plugin" "$root/usr/lib/slurm/spank_foretell.so" <<'END'
 import subprocess, sys
@@ -165,7 +180,7 @@ run --json
 printf '%s' "$out" | python3 -c 'import json, sys
 checks = json.load(sys.stdin)["checks"]
 assert checks and all(set(c) == {"name", "status", "text"} for c in checks)
-assert {c["status"] for c in checks} <= {"ok", "warn", "fail"}'
+assert {c["status"] for c in checks} <= {"ok", "note", "warn", "fail"}'
 ok $? "--json has name, status and text of each check"
 "$foretell" doctor --nothing 2>/dev/null
 is "$?" 2 "an unknown option is wrong usage"

@@ -35,8 +35,8 @@ enum {
 
 static const char usage[] = "[OPTION]...";
 static const char summary[] = "Checks the installation on this host and recommends what to change.";
-static const char *const words[] = { "ok", "warn", "FAIL" };
-static const char *const statuses[] = { "ok", "warn", "fail" };
+static const char *const words[] = { "ok", "note", "warn", "FAIL" };
+static const char *const statuses[] = { "ok", "note", "warn", "fail" };
 
 void ft_doctor_add(struct ft_doctor *doctor, const char *name, enum ft_finding finding,
                    const char *format, ...)
@@ -71,7 +71,7 @@ static void check_config(struct ft_doctor *doctor, const char *file)
   ft_config_defaults(&doctor->config);
   ft_doctor_path(doctor, file, path);
   if (access(path, F_OK) < 0 && errno == ENOENT)
-    ft_doctor_add(doctor, "foretell.conf", FT_FINDING_WARN, "%s does not exist; using the defaults",
+    ft_doctor_add(doctor, "foretell.conf", FT_FINDING_NOTE, "%s does not exist; using the defaults",
                   file);
   else if (ft_config_read(path, &doctor->config, &err) < 0)
     ft_doctor_add(doctor, "foretell.conf", FT_FINDING_FAIL,
@@ -260,8 +260,8 @@ static void check_models(struct ft_doctor *doctor, const char *directory)
   (void)snprintf(path, sizeof path, "%s/" FT_STATE_MODELS, directory);
   models = opendir(path);
   if (!models) {
-    ft_doctor_add(doctor, "models", FT_FINDING_WARN, "%s: %s; no models yet", path,
-                  strerror(errno));
+    ft_doctor_add(doctor, "models", errno == ENOENT ? FT_FINDING_NOTE : FT_FINDING_WARN,
+                  "%s: %s; no models yet", path, strerror(errno));
     return;
   }
   while ((entry = readdir(models))) {
@@ -363,6 +363,7 @@ static void check_samplers(struct ft_doctor *doctor)
       ft_doctor_add(doctor, reports[i].name,
                     reports[i].works                      ? FT_FINDING_OK
                     : strcmp(reports[i].name, "rss") == 0 ? FT_FINDING_FAIL
+                    : reports[i].absent                   ? FT_FINDING_NOTE
                                                           : FT_FINDING_WARN,
                     "%s", reports[i].why);
   }

@@ -14,7 +14,8 @@
 #include "predictor/record/record.h"
 #include "predictor/site/conf.h"
 
-enum ft_finding { FT_FINDING_OK, FT_FINDING_WARN, FT_FINDING_FAIL };
+/* A note needs no action. */
+enum ft_finding { FT_FINDING_OK, FT_FINDING_NOTE, FT_FINDING_WARN, FT_FINDING_FAIL };
 
 struct ft_check {
   char name[32];

@@ -319,7 +319,7 @@ static void check_plugstack(struct ft_doctor *doctor, struct slurm *slurm)
     ft_doctor_add(doctor, name, FT_FINDING_FAIL,
                   PLUGIN " is named %d times, last in %s; keep one of them", slurm->lines,
                   slurm->file);
-  else if (slurm->required && doctor->slurmd_here)
+  else if (slurm->required && doctor->slurmd_here && !site_rejects(doctor))
     ft_doctor_add(doctor, name, FT_FINDING_FAIL,
                   "%s: required on a host that runs slurmd: if the plugin cannot load, slurmd does "
                   "not start; make it optional",
@@ -331,7 +331,18 @@ static void check_plugstack(struct ft_doctor *doctor, struct slurm *slurm)
         "%s: the plugin reads %s, but foretell.conf's state_dir is %s; add state=%s there",
         slurm->file, slurm->state[0] ? slurm->state : FT_STATE_DIRECTORY,
         doctor->config.state_directory, doctor->config.state_directory);
-  else if (!slurm->required && !slurm->warns && site_rejects(doctor) && !doctor->slurmd_here)
+  else if (slurm->required && doctor->slurmd_here)
+    ft_doctor_add(
+        doctor, name, FT_FINDING_NOTE,
+        "%s: required, so that jobs submitted on this host can be rejected; if the plugin "
+        "cannot load, slurmd does not start: build it again before each upgrade of Slurm",
+        slurm->file);
+  else if (!slurm->required && !slurm->warns && site_rejects(doctor) && doctor->slurmd_here)
+    ft_doctor_add(doctor, name, FT_FINDING_NOTE,
+                  "%s: optional, so that jobs submitted on this host are not rejected; if users "
+                  "submit here, include %s/plugstack-required.conf instead",
+                  slurm->file, FT_CONFIG_FOLDER);
+  else if (!slurm->required && !slurm->warns && site_rejects(doctor))
     ft_doctor_add(doctor, name, FT_FINDING_WARN,
                   "%s: optional, so that rejected jobs are submitted nevertheless; on login nodes, "
                   "include %s/plugstack-required.conf instead, or add reject=no",
