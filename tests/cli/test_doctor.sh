@@ -37,6 +37,17 @@ cp "$plugin" "$root/usr/lib/slurm/" || exit 1
 run
 like "$out" '^ok   foretell.conf: /foretell.conf, mode off' "the configuration is read"
 like "$out" '^ok   agent: not running, and not needed' "without slurmd no agent is needed"
+chmod 0666 "$root/foretell.conf"
+run
+like "$out" '^FAIL foretell.conf: .*/foretell.conf: writable by group or others .mode 0666.; use chmod go-w; a daemon of user .* does not start with it' \
+  "a configuration that the daemons refuse is a failure"
+chmod 0644 "$root/foretell.conf"
+mkdir -m 0777 "$root/etc/foretell"
+cp "$root/foretell.conf" "$root/etc/foretell"
+out=$("$foretell" doctor --root="$root" --config=/etc/foretell/foretell.conf 2>&1)
+like "$out" '^FAIL foretell.conf: .*/etc/foretell: writable by group' "so is one in a directory that they refuse"
+rm -r "$root/etc/foretell"
+run
 like "$out" '^ok   state: ' "the state directory is found"
 like "$out" '^warn site: cluster test was last updated .* ago' "an old site file is a warning"
 like "$out" '^ok   plugstack.conf: /etc/slurm/plugstack.d/foretell.conf: optional' \
@@ -175,6 +186,22 @@ fi
 kill "$hanging" 2>/dev/null
 wait_child 60 "$hanging"
 umount "$hung" 2>/dev/null
+
+# the daemons' users, where doctor runs as root: the owners of their sockets
+if [ "$(id -u)" = 0 ]; then
+  chmod 0755 "$root"
+  printf '%s\n' "state_dir = $root/state" "socket = $root/socket" >"$root/real.conf"
+  touch "$root/socket"
+  chown nobody "$root/socket"
+  chmod 0644 "$root/real.conf"
+  like "$("$foretell" doctor --config="$root/real.conf")" '^ok   foretell.conf: ' "a configuration that the agent's user can read is correct"
+  chmod 0600 "$root/real.conf"
+  like "$("$foretell" doctor --config="$root/real.conf")" '^FAIL foretell.conf: .*/real.conf: Permission denied; a daemon of user nobody does not start with it' \
+    "one that the agent's user cannot read is a failure"
+else
+  skip "a configuration that the agent's user can read is correct" "not root"
+  skip "one that the agent's user cannot read is a failure" "not root"
+fi
 
 run --json
 printf '%s' "$out" | python3 -c 'import json, sys

@@ -63,27 +63,6 @@ const char *ft_doctor_path(const struct ft_doctor *doctor, const char *name, cha
   return out;
 }
 
-static void check_config(struct ft_doctor *doctor, const char *file)
-{
-  char path[PATH_MAX];
-  struct ft_error err;
-
-  ft_config_defaults(&doctor->config);
-  ft_doctor_path(doctor, file, path);
-  if (access(path, F_OK) < 0 && errno == ENOENT)
-    ft_doctor_add(doctor, "foretell.conf", FT_FINDING_NOTE, "%s does not exist; using the defaults",
-                  file);
-  else if (ft_config_read(path, &doctor->config, &err) < 0)
-    ft_doctor_add(doctor, "foretell.conf", FT_FINDING_FAIL,
-                  "%s; the agent keeps its previous configuration", err.text);
-  else
-    ft_doctor_add(doctor, "foretell.conf", FT_FINDING_OK,
-                  "%s, mode %s, failure_price %g, %d override%s, %d app%s", file,
-                  ft_mode_name(doctor->config.policy.mode), doctor->config.policy.failure_price,
-                  (int)doctor->config.override_count, ft_plural(doctor->config.override_count),
-                  (int)doctor->config.app_count, ft_plural(doctor->config.app_count));
-}
-
 /* True if slurmd runs here: only hosts that run jobs need the samplers. */
 static bool find_slurmd(const struct ft_doctor *doctor)
 {
@@ -416,7 +395,7 @@ int ft_command_doctor(int argc, char **argv)
   doctor->in_fixture = strcmp(root, "/") != 0;
   doctor->root = doctor->in_fixture ? root : "";
 
-  check_config(doctor, config);
+  ft_doctor_config(doctor, config);
   doctor->slurmd_here = find_slurmd(doctor);
   agent = check_daemon(doctor, "agent", "foretelld", doctor->config.socket, SOCK_SEQPACKET,
                        "no job on this node is measured");
