@@ -70,6 +70,13 @@ chmod 0755 "$root/state/models/4711"
 run
 like "$out" '^FAIL models: .*/4711 is readable by all users' "a directory that all users can read is a failure"
 is "$status" 1 "a failure gives exit status 1"
+cp "$root/state/site" "$root/site"
+NO_SLURM=1 "$build/tests/cli/make_state" "$root/no-slurm" 4711 || exit 1
+cp "$root/no-slurm/site" "$root/state/site"
+run
+like "$out" '^FAIL site: Slurm has not replied to foretell-learnd yet' "that Slurm has never replied is a failure"
+unlike "$out" '_Memory' "and Slurm's settings are not judged"
+mv "$root/site" "$root/state/site"
 mv "$root/state/models" "$root/state/no-models"
 run
 like "$out" '^note models: .*; no models yet$' "a site without models yet needs no action"

@@ -134,7 +134,12 @@ static void check_site_file(struct ft_doctor *doctor, int state_fd)
   doctor->has_site = true;
   seconds = ft_io_now() - doctor->site.updated;
   ft_units_show_seconds(seconds > 0 ? seconds : 0, age, sizeof age);
-  if (seconds > 3 * doctor->config.cluster_seconds)
+  if (!doctor->site.slurm_version[0])
+    ft_doctor_add(
+        doctor, "site", FT_FINDING_FAIL,
+        "Slurm has not replied to foretell-learnd yet: check that slurmctld runs, and that "
+        "scontrol show config works as foretell-learnd's user");
+  else if (seconds > 3 * doctor->config.cluster_seconds)
     ft_doctor_add(doctor, "site", FT_FINDING_WARN,
                   "cluster %s was last updated %s ago: check that foretell-learnd is running",
                   doctor->site.cluster, age);
@@ -146,7 +151,7 @@ static void check_site_file(struct ft_doctor *doctor, int state_fd)
   else
     ft_doctor_add(doctor, "site", FT_FINDING_OK, "cluster %s, memory rule %s, updated %s ago",
                   doctor->site.cluster, ft_rule_name(doctor->site.rule), age);
-  if (doctor->has_site && !doctor->site.memory_is_consumable)
+  if (doctor->site.slurm_version[0] && !doctor->site.memory_is_consumable)
     ft_doctor_add(doctor, "scheduling", FT_FINDING_WARN,
                   "SelectTypeParameters has no _Memory: Slurm does not allocate memory, smaller "
                   "requests free nothing");
