@@ -194,16 +194,34 @@ kill "$hanging" 2>/dev/null
 wait_child 60 "$hanging"
 umount "$hung" 2>/dev/null
 
+# A daemon that has ended: its last line in the journal, here of a stand-in for journalctl.
+mkdir "$root/bin"
+cp "$(command -v sleep)" "$root/bin/slurmd"
+printf '#!/bin/sh\necho "$*: no space left"\n' >"$root/bin/journalctl"
+chmod 0755 "$root/bin/journalctl"
+printf '%s\n' "state_dir = $root/state" "socket = $root/gone" >"$root/ended.conf"
+"$root/bin/slurmd" 60 &
+slurmd=$!
+wait_until 20 grep -qx slurmd "/proc/$slurmd/comm"
+out=$(PATH=$root/bin:$PATH "$foretell" doctor --config="$root/ended.conf" 2>&1)
+like "$out" '^FAIL agent: .*/gone: No such file or directory; .*; its last log line: "-q .* -t foretelld: no space left"; correct that' \
+  "the last log line of a daemon that has ended is in the finding"
+printf '#!/bin/sh\n' >"$root/bin/journalctl"
+out=$(PATH=$root/bin:$PATH "$foretell" doctor --config="$root/ended.conf" 2>&1)
+like "$out" '^FAIL agent: .*: systemctl enable --now foretelld$' "one that has logged nothing is to be enabled"
+kill "$slurmd"
+wait_child 20 "$slurmd" 2>/dev/null
+
 # the daemons' users, where doctor runs as root: the owners of their sockets
 if [ "$(id -u)" = 0 ]; then
   chmod 0755 "$root"
   printf '%s\n' "state_dir = $root/state" "socket = $root/socket" >"$root/real.conf"
   touch "$root/socket"
-  chown nobody "$root/socket"
+  chown 65534 "$root/socket"
   chmod 0644 "$root/real.conf"
   like "$("$foretell" doctor --config="$root/real.conf")" '^ok   foretell.conf: ' "a configuration that the agent's user can read is correct"
   chmod 0600 "$root/real.conf"
-  like "$("$foretell" doctor --config="$root/real.conf")" '^FAIL foretell.conf: .*/real.conf: Permission denied; a daemon of user nobody does not start with it' \
+  like "$("$foretell" doctor --config="$root/real.conf")" '^FAIL foretell.conf: .*/real.conf: Permission denied; a daemon of user [a-z0-9]+ does not start with it' \
     "one that the agent's user cannot read is a failure"
 else
   skip "a configuration that the agent's user can read is correct" "not root"

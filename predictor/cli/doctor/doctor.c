@@ -88,6 +88,40 @@ static bool find_slurmd(const struct ft_doctor *doctor)
   return found;
 }
 
+/* Copies the last line that PROGRAM wrote to systemd's journal since this host's start, to OUT; ""
+ * if there is none that this user may read. */
+static void read_last_log_line(const struct ft_doctor *doctor, const char *program, char out[256])
+{
+  const char *argv[] = { "journalctl", "-q", "-b", "-n", "1", "-o", "cat", "-t", program, NULL };
+  struct ft_text line;
+  struct ft_buf text;
+
+  out[0] = '\0';
+  ft_buf_init(&text, FT_LIMIT_PROC);
+  if (!doctor->in_fixture && ft_doctor_run(argv[0], argv, &text) == 0) {
+    line = ft_text_trim(ft_text_from(ft_buf_text(&text)));
+    (void)snprintf(out, 256, "%.*s", (int)ft_text_left(&line), line.at);
+  }
+  ft_buf_free(&text);
+}
+
+/* Reports that the daemon PROGRAM, without which this node lacks WITHOUT, does not listen at
+ * SOCKET_PATH, for the reason WHY. */
+static void report_missing_daemon(struct ft_doctor *doctor, const char *name, const char *program,
+                                  const char *socket_path, const char *why, const char *without)
+{
+  char line[256];
+
+  read_last_log_line(doctor, program, line);
+  if (line[0])
+    ft_doctor_add(doctor, name, FT_FINDING_FAIL,
+                  "%s: %s; %s; its last log line: \"%s\"; correct that, then systemctl restart %s",
+                  socket_path, why, without, line, program);
+  else
+    ft_doctor_add(doctor, name, FT_FINDING_FAIL, "%s: %s; %s: systemctl enable --now %s",
+                  socket_path, why, without, program);
+}
+
 /* Checks that the daemon PROGRAM accepts connections of TYPE at SOCKET. WITHOUT is what a node
  * lacks without it. Returns the daemon's process; its pid is 0 if it is unknown. */
 static struct ucred check_daemon(struct ft_doctor *doctor, const char *name, const char *program,
@@ -108,8 +142,7 @@ static struct ucred check_daemon(struct ft_doctor *doctor, const char *name, con
     ft_doctor_add(doctor, name, FT_FINDING_WARN, "%s: for root only; run this as root",
                   socket_path);
   else if (doctor->slurmd_here)
-    ft_doctor_add(doctor, name, FT_FINDING_FAIL, "%s: %s; %s: systemctl enable --now %s",
-                  socket_path, strerror(errno), without, program);
+    report_missing_daemon(doctor, name, program, socket_path, strerror(errno), without);
   else
     ft_doctor_add(doctor, name, FT_FINDING_OK,
                   "not running, and not needed: no slurmd on this host");

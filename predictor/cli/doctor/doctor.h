@@ -63,6 +63,10 @@ void ft_doctor_add(struct ft_doctor *doctor, const char *name, enum ft_finding f
 /* Writes the path of NAME below the root to OUT. Returns OUT. */
 const char *ft_doctor_path(const struct ft_doctor *doctor, const char *name, char out[PATH_MAX]);
 
+/* Runs PROGRAM, searched in PATH, with ARGV and reads its standard output into OUT. Returns 0; -1
+ * if it failed or timed out. */
+int ft_doctor_run(const char *program, const char *const *argv, struct ft_buf *out);
+
 /*
  * Runs the Slurm command ARGV and reads its standard output into OUT. Returns 0; -1 if it failed or
  * timed out, or if the doctor examines another root.

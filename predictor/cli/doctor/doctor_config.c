@@ -19,7 +19,7 @@ struct reading {
 };
 
 /* Reads the file of the reading DATA, with the tests of a daemon (daemon/program.h). */
-static void read_config(void *data)
+static void read_as_daemon(void *data)
 {
   struct reading *reading = data;
   struct ft_config *config = malloc(sizeof *config);
@@ -66,7 +66,7 @@ void ft_doctor_config(struct ft_doctor *doctor, const char *file)
   reading.status = ft_config_read(path, config, &reading.err);
   for (size_t i = 0; i < sizeof sockets / sizeof *sockets && reading.status == 0; i++) {
     find_daemon_user(doctor, sockets[i], &user);
-    if (ft_doctor_call_as(&user, read_config, &reading, &err) < 0) {
+    if (ft_doctor_call_as(&user, read_as_daemon, &reading, &err) < 0) {
       reading.status = -1;
       reading.err = err;
     }

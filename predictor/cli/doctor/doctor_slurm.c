@@ -66,9 +66,7 @@ static bool read_until_end(int fd, struct ft_buf *out)
   }
 }
 
-/* Reads the standard output of a Slurm command into OUT. Returns 0; -1 if it failed or timed
- * out. */
-static int run_slurm_command(const char *program, const char *const *argv, struct ft_buf *out)
+int ft_doctor_run(const char *program, const char *const *argv, struct ft_buf *out)
 {
   posix_spawn_file_actions_t actions;
   int ends[2], status = -1;
@@ -105,7 +103,7 @@ int ft_doctor_query_slurm(const struct ft_doctor *doctor, const char *const *arg
     return -1;
   (void)snprintf(program, sizeof program, "%s%s%s", doctor->config.slurm_bin,
                  doctor->config.slurm_bin[0] ? "/" : "", argv[0]);
-  return run_slurm_command(program, argv, out);
+  return ft_doctor_run(program, argv, out);
 }
 
 /* Parses "22.05.8", "slurm-wlm 22.05.8" or "slurm 24.05.1-2". Returns it as
