@@ -193,7 +193,7 @@ int ft_daemon_read_config(const char *path, struct ft_config *config, struct ft_
   /* without an installed file and without --config, the defaults apply */
   if (!path && access(FT_CONFIG_FILE, F_OK) < 0 && errno == ENOENT)
     return 0;
-  if (ft_io_check_owner(path ? path : FT_CONFIG_FILE, err) < 0)
+  if (ft_io_check_owner(path ? path : FT_CONFIG_FILE, "/", err) < 0)
     return -1;
   return ft_config_read(path, config, err);
 }
@@ -233,7 +233,7 @@ int ft_daemon_open_state(const char *path, const char *lock, int *lock_fd, struc
 {
   int fd;
 
-  if (ft_io_make_path(path, 0755, err) < 0 || ft_io_check_owner(path, err) < 0)
+  if (ft_io_make_path(path, 0755, err) < 0 || ft_io_check_owner(path, "/", err) < 0)
     return -1;
   if (access(path, W_OK | X_OK) < 0)
     return ft_error_errno(err, "%s: user %u cannot write to this directory; use chown -R", path,

@@ -10,11 +10,13 @@
  */
 #include "config.h"
 
+#include <fcntl.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
+#include <unistd.h>
 
 #include "agent/measure/internal.h"
 #include "agent/measure/nvml.h"
@@ -95,8 +97,11 @@ bool ft_nvml_probe(const char *library, struct ft_measure_report *report)
 
 static bool gpu_probe(struct ft_measure *measure, struct ft_measure_report *report)
 {
-  if (measure->own_proc)
+  if (measure->own_proc) {
+    /* the directory of NVIDIA's kernel module */
+    report->absent = faccessat(measure->settings.root_fd, "proc/driver/nvidia", F_OK, 0) < 0;
     return ft_nvml_probe(FT_NVML_LIBRARY, report);
+  }
   snprintf(report->why, sizeof report->why, "the processes are not of this system");
   return false;
 }

@@ -51,6 +51,7 @@ struct ft_measure;
 struct ft_measure_report {
   const char *name; /* "rss", "exits", "cgroup", "perf", "papi", "io", "nvml", "rapl", "pss" */
   bool works;
+  bool absent;   /* this machine lacks the hardware: there is no remedy */
   char why[200]; /* its data source, or what is missing and the remedy */
 };
 

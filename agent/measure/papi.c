@@ -283,6 +283,7 @@ bool ft_papi_probe(const char *library, struct ft_measure_report *report)
   if (papi.counts[FP_OPS])
     papi.counts[FP_INS] = false;
   works = PRESETS - absent;
+  report->absent = !works;
   if (!works)
     snprintf(report->why, sizeof report->why,
              "none of PAPI's presets is available on this processor, or in this virtual machine");

@@ -65,6 +65,7 @@ static bool read_pmu(const struct ft_measure *measure, const char *name, const c
   snprintf(path, sizeof path, POWER_PMU "%s", name);
   length = ft_proc_read(measure->settings.root_fd, path, text, 256);
   if (length < 0 && errno == ENOENT) {
+    report->absent = true;
     snprintf(report->why, sizeof report->why, "%s", missing);
     return false;
   }

@@ -238,12 +238,12 @@ static int check_path_owner(const char *path, bool above, struct ft_error *err)
   return 0;
 }
 
-int ft_io_check_owner(const char *path, struct ft_error *err)
+int ft_io_check_owner(const char *path, const char *top, struct ft_error *err)
 {
   char *real = realpath(path, NULL);
   int status = real ? check_path_owner(real, false, err) : ft_error_errno(err, "%s", path);
 
-  while (status == 0 && strcmp(real, "/") != 0) {
+  while (status == 0 && strcmp(real, top) != 0 && strcmp(real, "/") != 0) {
     char *slash = strrchr(real, '/');
 
     slash[slash == real] = '\0';

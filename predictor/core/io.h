@@ -74,11 +74,11 @@ int ft_io_make_path(const char *path, mode_t mode, struct ft_error *err);
 
 /*
  * Checks that only root and the effective user can change PATH, as sshd(8) does for its files: they
- * own PATH and every directory above it, and group and others cannot write to any of them. A
- * directory above PATH may be writable if it has the sticky bit. Returns 0; -1 on error and fills
- * ERR, with errno EPERM if another user could change PATH.
+ * own PATH and every directory above it up to TOP, a canonical path, and group and others cannot
+ * write to any of them. A directory above PATH may be writable if it has the sticky bit. Returns 0;
+ * -1 on error and fills ERR, with errno EPERM if another user could change PATH.
  */
-int ft_io_check_owner(const char *path, struct ft_error *err);
+int ft_io_check_owner(const char *path, const char *top, struct ft_error *err);
 
 /* Returns the time of CLOCK_MONOTONIC, seconds. */
 double ft_io_monotonic(void);

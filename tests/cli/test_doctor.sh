@@ -37,6 +37,17 @@ cp "$plugin" "$root/usr/lib/slurm/" || exit 1
 run
 like "$out" '^ok   foretell.conf: /foretell.conf, mode off' "the configuration is read"
 like "$out" '^ok   agent: not running, and not needed' "without slurmd no agent is needed"
+chmod 0666 "$root/foretell.conf"
+run
+like "$out" '^FAIL foretell.conf: .*/foretell.conf: writable by group or others .mode 0666.; use chmod go-w; a daemon of user .* does not start with it' \
+  "a configuration that the daemons refuse is a failure"
+chmod 0644 "$root/foretell.conf"
+mkdir -m 0777 "$root/etc/foretell"
+cp "$root/foretell.conf" "$root/etc/foretell"
+out=$("$foretell" doctor --root="$root" --config=/etc/foretell/foretell.conf 2>&1)
+like "$out" '^FAIL foretell.conf: .*/etc/foretell: writable by group' "so is one in a directory that they refuse"
+rm -r "$root/etc/foretell"
+run
 like "$out" '^ok   state: ' "the state directory is found"
 like "$out" '^warn site: cluster test was last updated .* ago' "an old site file is a warning"
 like "$out" '^ok   plugstack.conf: /etc/slurm/plugstack.d/foretell.conf: optional' \
@@ -59,6 +70,17 @@ chmod 0755 "$root/state/models/4711"
 run
 like "$out" '^FAIL models: .*/4711 is readable by all users' "a directory that all users can read is a failure"
 is "$status" 1 "a failure gives exit status 1"
+cp "$root/state/site" "$root/site"
+NO_SLURM=1 "$build/tests/cli/make_state" "$root/no-slurm" 4711 || exit 1
+cp "$root/no-slurm/site" "$root/state/site"
+run
+like "$out" '^FAIL site: Slurm has not replied to foretell-learnd yet' "that Slurm has never replied is a failure"
+unlike "$out" '_Memory' "and Slurm's settings are not judged"
+mv "$root/site" "$root/state/site"
+mv "$root/state/models" "$root/state/no-models"
+run
+like "$out" '^note models: .*; no models yet$' "a site without models yet needs no action"
+mv "$root/state/no-models" "$root/state/models"
 
 echo slurmd >"$root/proc/77/comm"
 run
@@ -87,6 +109,17 @@ echo 'optional spank_foretell.so state=/state' >"$root/etc/slurm/plugstack.conf"
 run
 like "$out" '^warn plugstack.conf: .* optional, so that rejected jobs are submitted nevertheless' \
   "rejection with an optional plugin is a warning"
+# one machine, on which users submit and jobs run
+echo slurmd >"$root/proc/77/comm"
+run
+like "$out" '^note plugstack.conf: .* optional, so that jobs submitted on this host are not rejected' \
+  "with slurmd the plugin may be optional at a site that rejects"
+echo 'required spank_foretell.so state=/state' >"$root/etc/slurm/plugstack.conf"
+run
+like "$out" '^note plugstack.conf: .* required, so that jobs submitted on this host can be rejected' \
+  "and it may be required"
+echo bash >"$root/proc/77/comm"
+echo 'optional spank_foretell.so state=/state' >"$root/etc/slurm/plugstack.conf"
 # a plugin of another release: overwrites the version that sbatch compares
 python3 - "$plugin" "$root/usr/lib/slurm/spank_foretell.so" <<'END'
 import subprocess, sys
@@ -161,11 +194,45 @@ kill "$hanging" 2>/dev/null
 wait_child 60 "$hanging"
 umount "$hung" 2>/dev/null
 
+# A daemon that has ended: its last line in the journal, here of a stand-in for journalctl.
+mkdir "$root/bin"
+cp "$(command -v sleep)" "$root/bin/slurmd"
+printf '#!/bin/sh\necho "$*: no space left"\n' >"$root/bin/journalctl"
+chmod 0755 "$root/bin/journalctl"
+printf '%s\n' "state_dir = $root/state" "socket = $root/gone" >"$root/ended.conf"
+"$root/bin/slurmd" 60 &
+slurmd=$!
+wait_until 20 grep -qx slurmd "/proc/$slurmd/comm"
+out=$(PATH=$root/bin:$PATH "$foretell" doctor --config="$root/ended.conf" 2>&1)
+like "$out" '^FAIL agent: .*/gone: No such file or directory; .*; its last log line: "-q .* -t foretelld: no space left"; correct that' \
+  "the last log line of a daemon that has ended is in the finding"
+printf '#!/bin/sh\n' >"$root/bin/journalctl"
+out=$(PATH=$root/bin:$PATH "$foretell" doctor --config="$root/ended.conf" 2>&1)
+like "$out" '^FAIL agent: .*: systemctl enable --now foretelld$' "one that has logged nothing is to be enabled"
+kill "$slurmd"
+wait_child 20 "$slurmd" 2>/dev/null
+
+# the daemons' users, where doctor runs as root: the owners of their sockets
+if [ "$(id -u)" = 0 ]; then
+  chmod 0755 "$root"
+  printf '%s\n' "state_dir = $root/state" "socket = $root/socket" >"$root/real.conf"
+  touch "$root/socket"
+  chown 65534 "$root/socket"
+  chmod 0644 "$root/real.conf"
+  like "$("$foretell" doctor --config="$root/real.conf")" '^ok   foretell.conf: ' "a configuration that the agent's user can read is correct"
+  chmod 0600 "$root/real.conf"
+  like "$("$foretell" doctor --config="$root/real.conf")" '^FAIL foretell.conf: .*/real.conf: Permission denied; a daemon of user [a-z0-9]+ does not start with it' \
+    "one that the agent's user cannot read is a failure"
+else
+  skip "a configuration that the agent's user can read is correct" "not root"
+  skip "one that the agent's user cannot read is a failure" "not root"
+fi
+
 run --json
 printf '%s' "$out" | python3 -c 'import json, sys
 checks = json.load(sys.stdin)["checks"]
 assert checks and all(set(c) == {"name", "status", "text"} for c in checks)
-assert {c["status"] for c in checks} <= {"ok", "warn", "fail"}'
+assert {c["status"] for c in checks} <= {"ok", "note", "warn", "fail"}'
 ok $? "--json has name, status and text of each check"
 "$foretell" doctor --nothing 2>/dev/null
 is "$?" 2 "an unknown option is wrong usage"

@@ -80,6 +80,12 @@ is "$status" 0 "runs of one user do not reject another user's job"
 submit_held --mem=40M --predict-mem=raise --predict-app=steady --wrap "$hog --mib 100 --seconds 0.5"
 is "$status" 0 "raise raises the request instead"
 
+# ---- one machine that rejects
+findings=$("$foretell" doctor --config="$FT_AGENT_CONF")
+is $? 0 "foretell doctor finds no failure on one machine that rejects"
+like "$findings" '^note plugstack.conf: .*: required, so that jobs submitted on this host can be rejected' "it says what required means there"
+diag "$findings"
+
 # ---- optional: Slurm ignores a rejection, so the plugin only warns
 fragment=$(find "$FT_TOP_BUILDDIR/tests/scratch/install" -name plugstack-optional.conf)
 like "$(cat "$fragment")" '^optional /.*/spank_foretell.so.* reject=no' "the fragment for optional has reject=no"

@@ -520,23 +520,25 @@ static void configuration_belongs_to_root_or_the_process_user(void **state)
   (void)state;
   assert_non_null(mkdtemp(folder));
   (void)snprintf(path, sizeof path, "%s/conf", folder);
-  assert_int_equal(ft_io_check_owner(path, &err), -1);
+  assert_int_equal(ft_io_check_owner(path, "/", &err), -1);
   assert_int_equal(errno, ENOENT);
   fd = open(path, O_WRONLY | O_CREAT, 0644);
   assert_true(fd >= 0);
   assert_int_equal(fchmod(fd, 0644), 0);
-  assert_int_equal(ft_io_check_owner(path, &err), 0);
+  assert_int_equal(ft_io_check_owner(path, "/", &err), 0);
   assert_int_equal(fchmod(fd, 0646), 0);
-  assert_int_equal(ft_io_check_owner(path, &err), -1);
+  assert_int_equal(ft_io_check_owner(path, "/", &err), -1);
   assert_int_equal(errno, EPERM);
   assert_int_equal(fchmod(fd, 0644), 0);
   assert_int_equal(chmod(folder, 0770), 0);
-  assert_int_equal(ft_io_check_owner(path, &err), -1);
+  assert_int_equal(ft_io_check_owner(path, "/", &err), -1);
+  assert_int_equal(ft_io_check_owner(path, folder, &err), -1);
+  assert_int_equal(ft_io_check_owner(path, path, &err), 0);
   assert_int_equal(chmod(folder, 01777), 0);
-  assert_int_equal(ft_io_check_owner(path, &err), 0);
+  assert_int_equal(ft_io_check_owner(path, "/", &err), 0);
   if (geteuid() == 0) {
     assert_int_equal(fchown(fd, 4711, 0), 0);
-    assert_int_equal(ft_io_check_owner(path, &err), -1);
+    assert_int_equal(ft_io_check_owner(path, "/", &err), -1);
     assert_non_null(strstr(err.text, "4711"));
   }
   close(fd);

@@ -35,8 +35,8 @@ enum {
 
 static const char usage[] = "[OPTION]...";
 static const char summary[] = "Checks the installation on this host and recommends what to change.";
-static const char *const words[] = { "ok", "warn", "FAIL" };
-static const char *const statuses[] = { "ok", "warn", "fail" };
+static const char *const words[] = { "ok", "note", "warn", "FAIL" };
+static const char *const statuses[] = { "ok", "note", "warn", "fail" };
 
 void ft_doctor_add(struct ft_doctor *doctor, const char *name, enum ft_finding finding,
                    const char *format, ...)
@@ -61,27 +61,6 @@ const char *ft_doctor_path(const struct ft_doctor *doctor, const char *name, cha
 {
   (void)snprintf(out, PATH_MAX, "%s%s", doctor->root, name);
   return out;
-}
-
-static void check_config(struct ft_doctor *doctor, const char *file)
-{
-  char path[PATH_MAX];
-  struct ft_error err;
-
-  ft_config_defaults(&doctor->config);
-  ft_doctor_path(doctor, file, path);
-  if (access(path, F_OK) < 0 && errno == ENOENT)
-    ft_doctor_add(doctor, "foretell.conf", FT_FINDING_WARN, "%s does not exist; using the defaults",
-                  file);
-  else if (ft_config_read(path, &doctor->config, &err) < 0)
-    ft_doctor_add(doctor, "foretell.conf", FT_FINDING_FAIL,
-                  "%s; the agent keeps its previous configuration", err.text);
-  else
-    ft_doctor_add(doctor, "foretell.conf", FT_FINDING_OK,
-                  "%s, mode %s, failure_price %g, %d override%s, %d app%s", file,
-                  ft_mode_name(doctor->config.policy.mode), doctor->config.policy.failure_price,
-                  (int)doctor->config.override_count, ft_plural(doctor->config.override_count),
-                  (int)doctor->config.app_count, ft_plural(doctor->config.app_count));
 }
 
 /* True if slurmd runs here: only hosts that run jobs need the samplers. */
@@ -109,6 +88,40 @@ static bool find_slurmd(const struct ft_doctor *doctor)
   return found;
 }
 
+/* Copies the last line that PROGRAM wrote to systemd's journal since this host's start, to OUT; ""
+ * if there is none that this user may read. */
+static void read_last_log_line(const struct ft_doctor *doctor, const char *program, char out[256])
+{
+  const char *argv[] = { "journalctl", "-q", "-b", "-n", "1", "-o", "cat", "-t", program, NULL };
+  struct ft_text line;
+  struct ft_buf text;
+
+  out[0] = '\0';
+  ft_buf_init(&text, FT_LIMIT_PROC);
+  if (!doctor->in_fixture && ft_doctor_run(argv[0], argv, &text) == 0) {
+    line = ft_text_trim(ft_text_from(ft_buf_text(&text)));
+    (void)snprintf(out, 256, "%.*s", (int)ft_text_left(&line), line.at);
+  }
+  ft_buf_free(&text);
+}
+
+/* Reports that the daemon PROGRAM, without which this node lacks WITHOUT, does not listen at
+ * SOCKET_PATH, for the reason WHY. */
+static void report_missing_daemon(struct ft_doctor *doctor, const char *name, const char *program,
+                                  const char *socket_path, const char *why, const char *without)
+{
+  char line[256];
+
+  read_last_log_line(doctor, program, line);
+  if (line[0])
+    ft_doctor_add(doctor, name, FT_FINDING_FAIL,
+                  "%s: %s; %s; its last log line: \"%s\"; correct that, then systemctl restart %s",
+                  socket_path, why, without, line, program);
+  else
+    ft_doctor_add(doctor, name, FT_FINDING_FAIL, "%s: %s; %s: systemctl enable --now %s",
+                  socket_path, why, without, program);
+}
+
 /* Checks that the daemon PROGRAM accepts connections of TYPE at SOCKET. WITHOUT is what a node
  * lacks without it. Returns the daemon's process; its pid is 0 if it is unknown. */
 static struct ucred check_daemon(struct ft_doctor *doctor, const char *name, const char *program,
@@ -129,8 +142,7 @@ static struct ucred check_daemon(struct ft_doctor *doctor, const char *name, con
     ft_doctor_add(doctor, name, FT_FINDING_WARN, "%s: for root only; run this as root",
                   socket_path);
   else if (doctor->slurmd_here)
-    ft_doctor_add(doctor, name, FT_FINDING_FAIL, "%s: %s; %s: systemctl enable --now %s",
-                  socket_path, strerror(errno), without, program);
+    report_missing_daemon(doctor, name, program, socket_path, strerror(errno), without);
   else
     ft_doctor_add(doctor, name, FT_FINDING_OK,
                   "not running, and not needed: no slurmd on this host");
@@ -155,7 +167,12 @@ static void check_site_file(struct ft_doctor *doctor, int state_fd)
   doctor->has_site = true;
   seconds = ft_io_now() - doctor->site.updated;
   ft_units_show_seconds(seconds > 0 ? seconds : 0, age, sizeof age);
-  if (seconds > 3 * doctor->config.cluster_seconds)
+  if (!doctor->site.slurm_version[0])
+    ft_doctor_add(
+        doctor, "site", FT_FINDING_FAIL,
+        "Slurm has not replied to foretell-learnd yet: check that slurmctld runs, and that "
+        "scontrol show config works as foretell-learnd's user");
+  else if (seconds > 3 * doctor->config.cluster_seconds)
     ft_doctor_add(doctor, "site", FT_FINDING_WARN,
                   "cluster %s was last updated %s ago: check that foretell-learnd is running",
                   doctor->site.cluster, age);
@@ -167,7 +184,7 @@ static void check_site_file(struct ft_doctor *doctor, int state_fd)
   else
     ft_doctor_add(doctor, "site", FT_FINDING_OK, "cluster %s, memory rule %s, updated %s ago",
                   doctor->site.cluster, ft_rule_name(doctor->site.rule), age);
-  if (doctor->has_site && !doctor->site.memory_is_consumable)
+  if (doctor->site.slurm_version[0] && !doctor->site.memory_is_consumable)
     ft_doctor_add(doctor, "scheduling", FT_FINDING_WARN,
                   "SelectTypeParameters has no _Memory: Slurm does not allocate memory, smaller "
                   "requests free nothing");
@@ -260,8 +277,8 @@ static void check_models(struct ft_doctor *doctor, const char *directory)
   (void)snprintf(path, sizeof path, "%s/" FT_STATE_MODELS, directory);
   models = opendir(path);
   if (!models) {
-    ft_doctor_add(doctor, "models", FT_FINDING_WARN, "%s: %s; no models yet", path,
-                  strerror(errno));
+    ft_doctor_add(doctor, "models", errno == ENOENT ? FT_FINDING_NOTE : FT_FINDING_WARN,
+                  "%s: %s; no models yet", path, strerror(errno));
     return;
   }
   while ((entry = readdir(models))) {
@@ -363,6 +380,7 @@ static void check_samplers(struct ft_doctor *doctor)
       ft_doctor_add(doctor, reports[i].name,
                     reports[i].works                      ? FT_FINDING_OK
                     : strcmp(reports[i].name, "rss") == 0 ? FT_FINDING_FAIL
+                    : reports[i].absent                   ? FT_FINDING_NOTE
                                                           : FT_FINDING_WARN,
                     "%s", reports[i].why);
   }
@@ -415,7 +433,7 @@ int ft_command_doctor(int argc, char **argv)
   doctor->in_fixture = strcmp(root, "/") != 0;
   doctor->root = doctor->in_fixture ? root : "";
 
-  check_config(doctor, config);
+  ft_doctor_config(doctor, config);
   doctor->slurmd_here = find_slurmd(doctor);
   agent = check_daemon(doctor, "agent", "foretelld", doctor->config.socket, SOCK_SEQPACKET,
                        "no job on this node is measured");

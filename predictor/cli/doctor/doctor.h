@@ -4,6 +4,7 @@
 #define FT_CLI_DOCTOR_H
 
 #include <limits.h>
+#include <pwd.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <sys/socket.h>
@@ -14,7 +15,8 @@
 #include "predictor/record/record.h"
 #include "predictor/site/conf.h"
 
-enum ft_finding { FT_FINDING_OK, FT_FINDING_WARN, FT_FINDING_FAIL };
+/* A note needs no action. */
+enum ft_finding { FT_FINDING_OK, FT_FINDING_NOTE, FT_FINDING_WARN, FT_FINDING_FAIL };
 
 struct ft_check {
   char name[32];
@@ -35,12 +37,35 @@ struct ft_doctor {
   size_t count;
 };
 
+/* A user of this host. */
+struct ft_doctor_user {
+  uid_t uid;
+  gid_t gid;
+  char name[64]; /* the uid, if it has no name */
+};
+
+/* Fills OUT from FOUND, or, if it is NULL, as the user UID without a name. */
+void ft_doctor_fill_user(const struct passwd *found, uid_t uid, struct ft_doctor_user *out);
+
+/* Calls CALL with DATA as USER; as doctor's own user unless that is root. Returns 0; -1 and ERR if
+ * root cannot become USER, and then does not call it. */
+int ft_doctor_call_as(const struct ft_doctor_user *user, void (*call)(void *data), void *data,
+                      struct ft_error *err);
+
+/* Reads FILE below the root, foretell.conf, into doctor's configuration, and checks that the
+ * daemons' users accept it. */
+void ft_doctor_config(struct ft_doctor *doctor, const char *file);
+
 /* Appends a finding. Drops it when the list is full. */
 void ft_doctor_add(struct ft_doctor *doctor, const char *name, enum ft_finding finding,
                    const char *format, ...) __attribute__((format(printf, 4, 5)));
 
 /* Writes the path of NAME below the root to OUT. Returns OUT. */
 const char *ft_doctor_path(const struct ft_doctor *doctor, const char *name, char out[PATH_MAX]);
+
+/* Runs PROGRAM, searched in PATH, with ARGV and reads its standard output into OUT. Returns 0; -1
+ * if it failed or timed out. */
+int ft_doctor_run(const char *program, const char *const *argv, struct ft_buf *out);
 
 /*
  * Runs the Slurm command ARGV and reads its standard output into OUT. Returns 0; -1 if it failed or

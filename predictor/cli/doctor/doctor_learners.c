@@ -8,7 +8,6 @@
 
 #include <errno.h>
 #include <fcntl.h>
-#include <grp.h>
 #include <math.h>
 #include <netdb.h>
 #include <pwd.h>
@@ -32,14 +31,10 @@ enum { CONNECT_SECONDS = 5, REPLY_SECONDS = 20 };
  * and from which doctor warns, by judgement; seconds. */
 enum { CLOCK_LIMIT_SECONDS = 300, CLOCK_WARN_SECONDS = 240 };
 
-struct user {
-  uid_t uid;
-  gid_t gid;
-  char name[64];
-};
-
 struct inquiry {
   struct ft_loop *loop;
+  struct ft_uplink *uplink;
+  const char *user;      /* asked for, too */
   double sent, received; /* ft_io_now */
   bool answered;
   ft_host host;
@@ -89,16 +84,17 @@ static void host_is_late(void *data)
   ft_loop_stop(inquiry->loop);
 }
 
-/* Sends INQUIRY, which asks for USER too, by UPLINK and waits for the reply. */
-static void exchange_hosts(struct inquiry *inquiry, struct ft_uplink *uplink, const char *user)
+/* Sends the inquiry DATA and waits for the reply. */
+static void exchange_hosts(void *data)
 {
+  struct inquiry *inquiry = data;
   ft_host_query query = { .schema = FT_SCHEMA, .user_count = 2, .user = { "foretell" } };
   struct ft_timer late = { .fire = host_is_late, .data = inquiry };
 
-  (void)ft_string_copy(user, query.user[1], sizeof query.user[1]);
+  (void)ft_string_copy(inquiry->user, query.user[1], sizeof query.user[1]);
   inquiry->sent = ft_io_now();
-  if (ft_uplink_send_record(uplink, FT_EXCHANGE_HOST, FT_RECORD_HOST_QUERY, &query, host_replied,
-                            inquiry, &inquiry->err) < 0)
+  if (ft_uplink_send_record(inquiry->uplink, FT_EXCHANGE_HOST, FT_RECORD_HOST_QUERY, &query,
+                            host_replied, inquiry, &inquiry->err) < 0)
     return;
   ft_loop_at(inquiry->loop, &late, ft_io_monotonic() + REPLY_SECONDS);
   (void)ft_loop_run(inquiry->loop, &inquiry->err);
@@ -106,29 +102,21 @@ static void exchange_hosts(struct inquiry *inquiry, struct ft_uplink *uplink, co
 }
 
 /* Asks the learner of DOCTOR's configuration as USER, and fills INQUIRY. */
-static void ask_learner(const struct ft_doctor *doctor, const struct user *user,
+static void ask_learner(const struct ft_doctor *doctor, const struct ft_doctor_user *user,
                         struct inquiry *inquiry)
 {
   static const int no_signals[] = { 0 };
-  gid_t groups[NGROUPS_MAX];
-  int count = getgroups(NGROUPS_MAX, groups), fd = open("/", O_PATH | O_DIRECTORY | O_CLOEXEC);
-  bool change = geteuid() == 0 && user->uid != 0;
-  struct ft_uplink *uplink = NULL;
+  int fd = open("/", O_PATH | O_DIRECTORY | O_CLOEXEC);
   sigset_t signals;
 
-  *inquiry = (struct inquiry){ .err = { "out of memory" } };
+  *inquiry = (struct inquiry){ .user = user->name, .err = { "out of memory" } };
   (void)sigprocmask(SIG_SETMASK, NULL, &signals);
   inquiry->loop = ft_loop_open(no_signals, &inquiry->err);
   if (inquiry->loop)
-    uplink = ft_uplink_open(inquiry->loop, &doctor->config, fd);
-  if (change &&
-      (initgroups(user->name, user->gid) < 0 || setegid(user->gid) < 0 || seteuid(user->uid) < 0))
-    (void)ft_error_errno(&inquiry->err, "user %s", user->name);
-  else if (uplink)
-    exchange_hosts(inquiry, uplink, user->name);
-  if (change && (seteuid(0) < 0 || setegid(0) < 0 || setgroups((size_t)count, groups) < 0))
-    abort();
-  ft_uplink_close(uplink);
+    inquiry->uplink = ft_uplink_open(inquiry->loop, &doctor->config, fd);
+  if (inquiry->uplink)
+    (void)ft_doctor_call_as(user, exchange_hosts, inquiry, &inquiry->err);
+  ft_uplink_close(inquiry->uplink);
   ft_loop_close(inquiry->loop);
   (void)sigprocmask(SIG_SETMASK, &signals, NULL);
   if (fd >= 0)
@@ -191,7 +179,7 @@ static void compare_versions(struct ft_doctor *doctor, const ft_host *host, cons
 /* ---- learners ---- */
 
 static void check_learner(struct ft_doctor *doctor, const struct ft_address *learner,
-                          const struct user *user, const struct user *self)
+                          const struct ft_doctor_user *user, const struct ft_doctor_user *self)
 {
   struct inquiry inquiry;
   struct ft_error err;
@@ -224,27 +212,19 @@ static void check_learner(struct ft_doctor *doctor, const struct ft_address *lea
   compare_versions(doctor, &inquiry.host, learner->host);
 }
 
-/* Fills OUT from FOUND, or, if it is NULL, as the user UID without a name. */
-static void fill_user(const struct passwd *found, uid_t uid, struct user *out)
-{
-  *out = (struct user){ .uid = found ? found->pw_uid : uid, .gid = found ? found->pw_gid : 0 };
-  if (!found || !ft_string_copy(found->pw_name, out->name, sizeof out->name))
-    (void)snprintf(out->name, sizeof out->name, "%u", (unsigned)out->uid);
-}
-
 void ft_doctor_learners(struct ft_doctor *doctor, const struct ucred *agent)
 {
   char *one = doctor->config.network.learners, all[sizeof doctor->config.network.learners];
   struct ft_text list, piece, rest;
   struct ft_address learner;
-  struct user user, self;
+  struct ft_doctor_user user, self;
   struct ft_error err;
   const struct passwd *found;
 
-  fill_user(getpwuid(geteuid()), geteuid(), &self);
+  ft_doctor_fill_user(getpwuid(geteuid()), geteuid(), &self);
   found = agent->pid > 0 ? getpwuid(agent->uid) : getpwnam("foretell");
   if (self.uid == 0 && (found || agent->pid > 0))
-    fill_user(found, agent->uid, &user);
+    ft_doctor_fill_user(found, agent->uid, &user);
   else
     user = self;
   (void)ft_string_copy(one, all, sizeof all);

@@ -51,21 +51,44 @@ static bool is_slurm_user(const struct ft_buf *config, uid_t uid)
   return uid == 0;
 }
 
-/* Returns whether USER has the AdminLevel Operator or Administrator in slurmdbd. */
-static bool is_operator(const struct ft_doctor *doctor, const char *user)
+/* Reads the AdminLevel of USER in slurmdbd into OUT: "" if slurmdbd has no such user. Returns false
+ * if there is no slurmdbd. */
+static bool read_admin_level(const struct ft_doctor *doctor, const char *user, char out[32])
 {
   const char *argv[] = { "sacctmgr", "-nP", "show", "user", user, "format=adminlevel", NULL };
   struct ft_buf level;
   bool is = false;
 
   ft_buf_init(&level, FT_LIMIT_PROC);
-  if (ft_doctor_query_slurm(doctor, argv, &level) == 0) {
-    struct ft_text text = ft_text_trim(ft_text_from(ft_buf_text(&level)));
-
-    is = ft_text_equals(text, "Operator") || ft_text_equals(text, "Administrator");
-  }
+  is = ft_doctor_query_slurm(doctor, argv, &level) == 0 &&
+       ft_text_copy(ft_text_trim(ft_text_from(ft_buf_text(&level))), out, 32);
   ft_buf_free(&level);
   return is;
+}
+
+/* Reports that PrivateData, whose value is HIDDEN, hides data from USER, the learner's, and the
+ * remedy: sacctmgr modifies only users whom slurmdbd has, and adds others only with an account. */
+static void report_hidden_data(struct ft_doctor *doctor, const char *hidden, const char *user,
+                               bool has_slurmdbd, const char *level)
+{
+  static const char name[] = "private data";
+  static const char hides[] = "hides data from foretell-learnd's user";
+
+  if (!has_slurmdbd)
+    ft_doctor_add(doctor, name, FT_FINDING_FAIL,
+                  "PrivateData=%s %s %s, and without slurmdbd no user can be made an operator: run "
+                  "both daemons as SlurmUser (User= in their units) and chown -R the state "
+                  "directory to it, or shorten PrivateData",
+                  hidden, hides, user);
+  else if (!level[0])
+    ft_doctor_add(doctor, name, FT_FINDING_FAIL,
+                  "PrivateData=%s %s %s; sacctmgr -i add account foretell; sacctmgr -i add user %s "
+                  "account=foretell adminlevel=operator",
+                  hidden, hides, user, user);
+  else
+    ft_doctor_add(doctor, name, FT_FINDING_FAIL,
+                  "PrivateData=%s %s %s; sacctmgr -i modify user %s set adminlevel=operator",
+                  hidden, hides, user, user);
 }
 
 void ft_doctor_private_data(struct ft_doctor *doctor)
@@ -74,7 +97,8 @@ void ft_doctor_private_data(struct ft_doctor *doctor)
   static const char *const show_slurmdbd[] = { "sacctmgr", "show", "config", NULL };
   struct ft_buf config, slurmdbd;
   const struct passwd *user;
-  char path[PATH_MAX], hidden[128];
+  char path[PATH_MAX], hidden[128], level[32] = "";
+  bool has_slurmdbd;
   struct stat about;
 
   /* the socket is the learner's */
@@ -87,15 +111,14 @@ void ft_doctor_private_data(struct ft_doctor *doctor)
       (hides_data(&config, hidden, sizeof hidden) ||
        (ft_doctor_query_slurm(doctor, show_slurmdbd, &slurmdbd) == 0 &&
         hides_data(&slurmdbd, hidden, sizeof hidden)))) {
-    if (is_slurm_user(&config, about.st_uid) || is_operator(doctor, user->pw_name))
+    has_slurmdbd = read_admin_level(doctor, user->pw_name, level);
+    if (is_slurm_user(&config, about.st_uid) || strcmp(level, "Operator") == 0 ||
+        strcmp(level, "Administrator") == 0)
       ft_doctor_add(doctor, "private data", FT_FINDING_OK,
                     "PrivateData=%s, and foretell-learnd's user %s may read all", hidden,
                     user->pw_name);
     else
-      ft_doctor_add(doctor, "private data", FT_FINDING_FAIL,
-                    "PrivateData=%s hides data from foretell-learnd's user %s; sacctmgr modify "
-                    "user %s set adminlevel=operator, or run it as root or SlurmUser",
-                    hidden, user->pw_name, user->pw_name);
+      report_hidden_data(doctor, hidden, user->pw_name, has_slurmdbd, level);
   }
   ft_buf_free(&config);
   ft_buf_free(&slurmdbd);

@@ -66,9 +66,7 @@ static bool read_until_end(int fd, struct ft_buf *out)
   }
 }
 
-/* Reads the standard output of a Slurm command into OUT. Returns 0; -1 if it failed or timed
- * out. */
-static int run_slurm_command(const char *program, const char *const *argv, struct ft_buf *out)
+int ft_doctor_run(const char *program, const char *const *argv, struct ft_buf *out)
 {
   posix_spawn_file_actions_t actions;
   int ends[2], status = -1;
@@ -105,7 +103,7 @@ int ft_doctor_query_slurm(const struct ft_doctor *doctor, const char *const *arg
     return -1;
   (void)snprintf(program, sizeof program, "%s%s%s", doctor->config.slurm_bin,
                  doctor->config.slurm_bin[0] ? "/" : "", argv[0]);
-  return run_slurm_command(program, argv, out);
+  return ft_doctor_run(program, argv, out);
 }
 
 /* Parses "22.05.8", "slurm-wlm 22.05.8" or "slurm 24.05.1-2". Returns it as
@@ -319,7 +317,7 @@ static void check_plugstack(struct ft_doctor *doctor, struct slurm *slurm)
     ft_doctor_add(doctor, name, FT_FINDING_FAIL,
                   PLUGIN " is named %d times, last in %s; keep one of them", slurm->lines,
                   slurm->file);
-  else if (slurm->required && doctor->slurmd_here)
+  else if (slurm->required && doctor->slurmd_here && !site_rejects(doctor))
     ft_doctor_add(doctor, name, FT_FINDING_FAIL,
                   "%s: required on a host that runs slurmd: if the plugin cannot load, slurmd does "
                   "not start; make it optional",
@@ -331,7 +329,18 @@ static void check_plugstack(struct ft_doctor *doctor, struct slurm *slurm)
         "%s: the plugin reads %s, but foretell.conf's state_dir is %s; add state=%s there",
         slurm->file, slurm->state[0] ? slurm->state : FT_STATE_DIRECTORY,
         doctor->config.state_directory, doctor->config.state_directory);
-  else if (!slurm->required && !slurm->warns && site_rejects(doctor) && !doctor->slurmd_here)
+  else if (slurm->required && doctor->slurmd_here)
+    ft_doctor_add(
+        doctor, name, FT_FINDING_NOTE,
+        "%s: required, so that jobs submitted on this host can be rejected; if the plugin "
+        "cannot load, slurmd does not start: build it again before each upgrade of Slurm",
+        slurm->file);
+  else if (!slurm->required && !slurm->warns && site_rejects(doctor) && doctor->slurmd_here)
+    ft_doctor_add(doctor, name, FT_FINDING_NOTE,
+                  "%s: optional, so that jobs submitted on this host are not rejected; if users "
+                  "submit here, include %s/plugstack-required.conf instead",
+                  slurm->file, FT_CONFIG_FOLDER);
+  else if (!slurm->required && !slurm->warns && site_rejects(doctor))
     ft_doctor_add(doctor, name, FT_FINDING_WARN,
                   "%s: optional, so that rejected jobs are submitted nevertheless; on login nodes, "
                   "include %s/plugstack-required.conf instead, or add reject=no",

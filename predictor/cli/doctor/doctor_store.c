@@ -92,8 +92,8 @@ void ft_doctor_store(struct ft_doctor *doctor, const char *directory, const stru
     else if (errno == ENOENT && !doctor->slurmd_here)
       ft_doctor_add(doctor, "store", FT_FINDING_OK, "none on this host");
     else
-      ft_doctor_add(doctor, "store", FT_FINDING_WARN, "%s: %s; no runs recorded yet", path,
-                    strerror(errno));
+      ft_doctor_add(doctor, "store", errno == ENOENT ? FT_FINDING_NOTE : FT_FINDING_WARN,
+                    "%s: %s; no runs recorded yet", path, strerror(errno));
     return;
   }
   if (stat(directory, &about) < 0 ||
