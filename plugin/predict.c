@@ -171,6 +171,8 @@ static struct ft_submitter plugin_submitter(struct prediction *w)
 /* Sets the memory request of DECISION in Slurm. Returns 0; -1 if the job is rejected. */
 static int apply_decision(struct prediction *w, ft_decision *decision)
 {
+  const struct ft_default_request *kept = &w->decided.sizing.kept_default;
+
   switch (decision->action) {
   case FT_ACTION_SET:
   case FT_ACTION_RAISE:
@@ -185,6 +187,8 @@ static int apply_decision(struct prediction *w, ft_decision *decision)
     return -1;
   case FT_ACTION_LEAVE:
   case FT_ACTION_WARN:
+    if (kept->bytes)
+      (void)ft_slurm_options_set_memory(&w->slurm, kept->unit, kept->bytes);
     break;
   }
   return 0;

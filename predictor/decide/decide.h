@@ -29,12 +29,19 @@ void ft_policy_resolve(const ft_site *site, const char *partition, const char *a
 /* Capacity of ft_partition.gres. */
 enum { FT_PARTITION_GRES = sizeof((ft_partition *)NULL)->gres / sizeof(ft_gres) };
 
+/* A partition's default memory as a request, in the unit in which Slurm multiplies it. */
+struct ft_default_request {
+  ft_mem_unit unit;
+  uint64_t bytes; /* per unit; 0: none */
+};
+
 /* Properties of merged partitions that have no field in ft_partition. */
 struct ft_merged_partitions {
   uint64_t min_default_bytes;     /* smallest default memory per node; 0: all defaults are equal */
   char min_default_partition[64]; /* name of the partition with this default */
-  unsigned count;                 /* number of partitions that could be read */
-  uint8_t gres_count[FT_PARTITION_GRES]; /* of each GRES: number of partitions that have it */
+  struct ft_default_request default_request; /* of all of them; bytes 0: they differ, or none */
+  unsigned count;                            /* number of partitions that could be read */
+  uint8_t gres_count[FT_PARTITION_GRES];     /* of each GRES: number of partitions that have it */
 };
 
 /*
@@ -124,6 +131,10 @@ struct ft_sizing;
  *   evidence; with min_runs comparable runs, at most 1.3 times their largest peak or bound.
  * - estimate: the allocation with the least expected waste, at least the quantile that is exceeded
  *   with oom_probability.
+ *
+ * A job that is left to the partition's default by the app's own runs requests it explicitly
+ * (sizing->kept_default): the default may have been lowered since the state directory was written.
+ * out->mem_bytes remains 0.
  *
  * An app sizes itself by its memory limit if its runs show it (ft_limit_effect), or if its script
  * reads the limit and its runs do not show the contrary. Its peaks follow the limit and are no

@@ -164,9 +164,12 @@ static void set_default_limit(const struct ft_decision_input *q, struct ft_sizin
     }
     sizing->limit = ft_multiply_saturating(p->def_mem_per_gpu_bytes, q->request->gpus_per_node);
     sizing->limit_kind = FT_LIMIT_DEFAULT;
+    sizing->default_request = (struct ft_default_request){ FT_MEM_GPU, p->def_mem_per_gpu_bytes };
   } else if (p->def_mem_bytes) {
     sizing->limit = ft_multiply_saturating(p->def_mem_bytes, p->def_per_cpu ? n->cpus : 1);
     sizing->limit_kind = FT_LIMIT_DEFAULT;
+    sizing->default_request.unit = p->def_per_cpu ? FT_MEM_CPU : FT_MEM_NODE;
+    sizing->default_request.bytes = p->def_mem_bytes;
   } else if (q->memory_is_consumable) {
     set_whole_node_limit(sizing, n);
   } else {
@@ -174,8 +177,9 @@ static void set_default_limit(const struct ft_decision_input *q, struct ft_sizin
   }
 }
 
-uint64_t ft_sizing_default(const ft_request *request, const ft_partition *partition,
-                           bool memory_is_consumable)
+/* Returns a sizing with the default of PARTITION. */
+static struct ft_sizing size_default(const ft_request *request, const ft_partition *partition,
+                                     bool memory_is_consumable)
 {
   struct ft_decision_input q = { .request = request,
                                  .partition = partition,
@@ -184,7 +188,20 @@ uint64_t ft_sizing_default(const ft_request *request, const ft_partition *partit
   struct ft_sizing sizing = { 0 };
 
   set_default_limit(&q, &sizing, &n);
-  return sizing.limit;
+  return sizing;
+}
+
+uint64_t ft_sizing_default(const ft_request *request, const ft_partition *partition,
+                           bool memory_is_consumable)
+{
+  return size_default(request, partition, memory_is_consumable).limit;
+}
+
+struct ft_default_request ft_sizing_default_request(const ft_request *request,
+                                                    const ft_partition *partition,
+                                                    bool memory_is_consumable)
+{
+  return size_default(request, partition, memory_is_consumable).default_request;
 }
 
 uint64_t ft_sizing_partition_max(const ft_request *request, const ft_partition *partition)
@@ -204,6 +221,8 @@ void ft_sizing_find_limit(const struct ft_decision_input *q, struct ft_sizing *s
   sizing->per_node = 1;
   if (r->mem_unit == FT_MEM_NONE) {
     set_default_limit(q, sizing, n);
+    if (q->merged.count > 1)
+      sizing->default_request = q->merged.default_request;
     return;
   }
   if (r->mem_unit == FT_MEM_ALL || !r->mem_bytes) {

@@ -276,12 +276,6 @@ static void append_rule(struct message *m)
   append_message_text(m, "%s", ft_message_rule(s, text, sizeof text));
 }
 
-/* Appends the rule maximum: " (maximum)". */
-static void append_maximum(struct message *m)
-{
-  append_message_text(m, " (%s)", ft_decision_rule_name(FT_DECIDED_BY_MAXIMUM));
-}
-
 /* ---- the messages ---- */
 
 /* Returns whether a step was killed at its own limit since the last completed comparable run. */
@@ -337,12 +331,12 @@ static void explain_change(struct message *m)
   if (s->no_node_fits) {
     append_message_text(m, ", but ");
     append_no_node(m);
-    append_maximum(m);
   } else if (s->capped) {
     append_message_text(m, ", the most that ");
     append_partition(m, "allows");
-    append_maximum(m);
   }
+  if (s->no_node_fits || s->capped)
+    append_message_text(m, " (%s)", ft_decision_rule_name(FT_DECIDED_BY_MAXIMUM));
   if (s->p_amount >= 0 && (s->capped || is_below_median(m) || m->q->request->array_tasks > 1)) {
     append_message_text(m, "; probability of running out of memory: ");
     append_p_oom(m, s->p_amount, s->amount);
@@ -563,10 +557,11 @@ static bool is_silent(const struct ft_decision_input *q, const struct ft_sizing 
                       ft_action action)
 {
   bool unchanged = action == FT_ACTION_LEAVE || action == FT_ACTION_WARN;
+  bool reported = sizing->explicit_mode || (sizing->mode == FT_MODE_CHECK && sizing->has_evidence);
 
   if (q->dry_run || action == FT_ACTION_REJECT)
     return false;
-  if (sizing->mode == FT_MODE_OFF || (action == FT_ACTION_LEAVE && !sizing->explicit_mode))
+  if (sizing->mode == FT_MODE_OFF || (action == FT_ACTION_LEAVE && !reported))
     return true;
   return q->policy->quiet && unchanged && !(sizing->explicit_mode && sizing->mode == FT_MODE_CHECK);
 }

@@ -64,6 +64,7 @@ static bool lacks_gpus(const ft_request *request, const ft_partition *partition)
  * Each partition computes them from its own CPUs, GPUs and nodes, so a merged one cannot. */
 struct memory_range {
   uint64_t min_default, max_default, max;
+  struct ft_default_request request; /* the default; bytes 0: they differ */
 };
 
 static uint64_t smaller_limit(uint64_t a, uint64_t b)
@@ -88,8 +89,10 @@ static struct memory_range partition_memory(const ft_site *site, const ft_reques
   uint64_t bytes =
       unlimited_if_zero(ft_sizing_default(request, partition, site->memory_is_consumable));
 
-  return (struct memory_range){ bytes, bytes,
-                                unlimited_if_zero(ft_sizing_partition_max(request, partition)) };
+  return (struct memory_range){
+    bytes, bytes, unlimited_if_zero(ft_sizing_partition_max(request, partition)),
+    ft_sizing_default_request(request, partition, site->memory_is_consumable)
+  };
 }
 
 /* Sets default and maximum of PARTITION. */
@@ -159,11 +162,14 @@ int ft_decide_partition(int state_fd, const ft_site *site, const ft_request *req
     memory.min_default = smaller_limit(memory.min_default, added.min_default);
     memory.max_default = larger_limit(memory.max_default, added.max_default);
     memory.max = larger_limit(memory.max, added.max);
+    if (added.request.unit != memory.request.unit || added.request.bytes != memory.request.bytes)
+      memory.request.bytes = 0;
     merge_partition(out, other);
     merge_gres(out, other, merged);
   }
   if (memory.min_default < memory.max_default)
     merged->min_default_bytes = memory.min_default;
+  merged->default_request = memory.request;
   if (merged->count > 1)
     set_memory(out, &memory);
   (void)ft_string_copy(request->partition, out->name, sizeof out->name);

@@ -248,16 +248,26 @@ print_text_line(void (*print)(const char *, void *), void *data, const char *for
 }
 
 /* If all run times are unknown, prints the reason and returns true. The reason may be that all runs
- * were on platforms that no listed partition has. */
+ * were on platforms that no listed partition has, or that the learner has not published a platform
+ * of any of them. */
 static bool explain_missing_run_times(const struct ft_placement_query *q,
                                       const struct ft_placement *e,
                                       void (*print)(const char *, void *), void *data)
 {
-  for (size_t i = 0; i < e->count; i++)
+  bool known = false;
+
+  for (size_t i = 0; i < e->count; i++) {
     if (e->row[i].runtime)
       return false;
+    known |= e->row[i].platform[0] != '\0';
+  }
   if (!e->runtime_count)
     print_text_line(print, data, "%s: no recorded run time yet", q->submission->app);
+  else if (!known)
+    print_text_line(print, data,
+                    "%s: %u recorded run%s, but the platform of no listed partition is known yet;"
+                    " foretell-learnd publishes it when it queries Slurm after a run there",
+                    q->submission->app, e->runtimes[0].runs, ft_plural(e->runtimes[0].runs));
   else
     print_text_line(print, data, "%s: %u recorded run%s, %son %.*s, which no listed partition has",
                     q->submission->app, e->runtimes[0].runs, ft_plural(e->runtimes[0].runs),

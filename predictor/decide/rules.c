@@ -48,8 +48,7 @@ static const struct ft_facts *facts_or_none(const struct ft_decision_input *q)
   return q->facts && !q->network ? q->facts : &no_facts;
 }
 
-/* Returns whether the evidence is from other apps, imported runs or other variants. */
-static bool is_evidence_borrowed(const struct ft_decision_input *q)
+bool ft_sizing_is_borrowed(const struct ft_decision_input *q)
 {
   return q->similar || q->imported_from || facts_or_none(q)->borrowed;
 }
@@ -62,7 +61,7 @@ void ft_sizing_weigh_evidence(const struct ft_decision_input *q, struct ft_sizin
 
   sizing->has_estimate =
       e && !q->site_prior_apps && (enough || q->network || q->similar) && !f->unexplained;
-  sizing->thin = !sizing->has_estimate || is_evidence_borrowed(q) || (!enough && !q->network) ||
+  sizing->thin = !sizing->has_estimate || ft_sizing_is_borrowed(q) || (!enough && !q->network) ||
                  e->extrapolated;
   sizing->has_evidence = sizing->has_estimate || f->peak_bytes > 0 || f->bound_bytes > 0;
 }
@@ -143,7 +142,7 @@ static double ceiling_basis_of(const struct ft_decision_input *q)
 
   if (!f->fewest_runs)
     basis = fmax(basis, fmax(f->peak_bytes, f->bound_bytes));
-  if (is_evidence_borrowed(q) && q->estimate && !f->comparable_completed)
+  if (ft_sizing_is_borrowed(q) && q->estimate && !f->comparable_completed)
     basis = fmax(basis, q->estimate->max_bytes);
   return basis;
 }

@@ -233,6 +233,16 @@ static void keep_request(const struct ft_decision_input *q, struct ft_sizing *si
     sizing->rule = FT_DECIDED_BY_REQUEST;
 }
 
+/*
+ * Keeps the default to which the job is left by the app's own runs, if memory is limited: an
+ * administrator may have lowered it since the last poll of the learner.
+ */
+static void keep_default(const struct ft_decision_input *q, struct ft_sizing *sizing)
+{
+  if (sizing->action == FT_ACTION_LEAVE && sizing->enforced && !ft_sizing_is_borrowed(q))
+    sizing->kept_default = sizing->default_request;
+}
+
 /* Chooses the action, without a rejection. */
 static void choose_action(const struct ft_decision_input *q, struct ft_sizing *sizing)
 {
@@ -244,7 +254,7 @@ static void choose_action(const struct ft_decision_input *q, struct ft_sizing *s
   else if (q->interactive)
     leave_by_rule(sizing, FT_DECIDED_BY_NONE, "memory of interactive sessions is not set");
   else if (!requested)
-    set_unrequested(q, sizing);
+    set_unrequested(q, sizing), keep_default(q, sizing);
   else if (sizing->too_low && may_raise && sizing->amount > sizing->limit)
     set_action(sizing, FT_ACTION_RAISE, "the request is too small");
   else if (sizing->too_high && sizing->mode == FT_MODE_TRIM && may_lower(q, sizing))

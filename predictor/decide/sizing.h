@@ -38,6 +38,9 @@ struct ft_sizing {
   enum ft_limit_kind limit_kind;
   uint64_t limit;              /* memory without foretell; 0: unknown or none */
   const char *limit_partition; /* partition of a default that is `limit`; NULL: the job's */
+  struct ft_default_request default_request; /* of a job without a request */
+  struct ft_default_request kept_default;    /* to request because the job is left to it; bytes 0:
+                                                none */
   uint64_t max;                /* the partition's maximum or largest node; 0: unknown */
   uint64_t largest_node;       /* memory of the largest node; 0: unknown */
 
@@ -99,6 +102,10 @@ uint64_t ft_sizing_cpus_of_gpus(const ft_request *request, const ft_partition *p
  * unknown); 0: none. MEMORY_IS_CONSUMABLE: Slurm allocates memory. */
 uint64_t ft_sizing_default(const ft_request *request, const ft_partition *partition,
                            bool memory_is_consumable);
+/* Returns that default as a request. */
+struct ft_default_request ft_sizing_default_request(const ft_request *request,
+                                                    const ft_partition *partition,
+                                                    bool memory_is_consumable);
 /* Returns the maximum memory, in bytes, of a job with REQUEST on a node of PARTITION (not NULL); 0:
  * none. */
 uint64_t ft_sizing_partition_max(const ft_request *request, const ft_partition *partition);
@@ -123,6 +130,9 @@ void ft_sizing_find_max(const struct ft_decision_input *input, struct ft_sizing 
  * no_node_fits. */
 void ft_sizing_weigh_evidence(const struct ft_decision_input *input, struct ft_sizing *sizing);
 void ft_sizing_find_amount(const struct ft_decision_input *input, struct ft_sizing *sizing);
+
+/* Returns whether the evidence is from other apps, imported runs or other variants. */
+bool ft_sizing_is_borrowed(const struct ft_decision_input *input);
 
 /* Returns whether the app sizes itself by its memory limit (ft_decide). */
 bool ft_sizing_follows_limit(const struct ft_decision_input *input);

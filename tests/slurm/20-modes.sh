@@ -13,6 +13,8 @@ PartitionName=roomy Nodes=@one@ DefMemPerNode=2000 MaxTime=60
 PartitionName=capped Nodes=@one@ DefMemPerCPU=10 MaxMemPerCPU=60 MaxTime=60
 PartitionName=pernode Nodes=@one@ DefMemPerCPU=10 MaxMemPerNode=70 MaxTime=60
 PartitionName=setting Nodes=@one@ DefMemPerCPU=10 MaxTime=60
+PartitionName=lowered Nodes=@one@ DefMemPerCPU=1000 MaxTime=60
+PartitionName=gpus Nodes=@one@ DefMemPerGPU=1000 MaxTime=60
 PartitionName=small Nodes=@small@ DefMemPerCPU=10 MaxTime=60'
 FT_FORETELL_CONF='min_runs = 3
 trim_runs = 5
@@ -86,6 +88,18 @@ submit_held -p roomy --predict-mem=trim --predict-app=young --mem=7000M --wrap t
 is "$(requested_mem "$id")" 7000M "three runs do not trim a request"
 try -p roomy --predict-mem
 between "$(mib "$(requested_mem "$id")")" 100 400 "six runs set a request below the partition's default"
+
+# ---- a default that was lowered after the learner's last poll
+scontrol update PartitionName=lowered DefMemPerCPU=10
+scontrol update PartitionName=gpus DefMemPerGPU=10
+submit_held -p lowered --predict-mem=check --predict-app=young --wrap true
+is "$(requested_mem "$id")" "10M per cpu" "Slurm has a lower default than foretell knows"
+submit_held -p lowered --predict-mem --predict-app=young --wrap true
+is "$(requested_mem "$id")" "1000M per cpu" "a job that is left to its default keeps the one that was reported"
+for gpus in --gpus-per-node=1 --gres=gpu:1 --gpus=1; do
+  submit_held -p gpus "$gpus" --predict-mem --predict-app=young --wrap true
+  like "$status $(job_field "$id" MemPerTres)" '^0 (gres:)?gpu:1000$' "so does one with a default per GPU ($gpus)"
+done
 
 # ---- units
 try --predict-mem=raise --mem-per-cpu=20M --cpus-per-task=2

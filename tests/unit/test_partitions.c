@@ -206,6 +206,75 @@ static void the_job_may_run_in_any_of_them(void **state)
   }
 }
 
+/* A job that is left to the default requests it, because it may have been lowered since. */
+static void a_kept_default_is_requested_in_its_own_unit(void **state)
+{
+  static const struct {
+    const char *names;
+    ft_mode mode;
+    ft_rule rule;
+    ft_request request;
+    double need_mib;
+    ft_mem_unit unit;
+    uint64_t mib; /* 0: nothing is requested */
+  } cases[] = {
+    { "roomy", FT_MODE_SET, FT_RULE_RSS, { 0 }, 100, FT_MEM_NODE, 2000 },
+    { "roomy", FT_MODE_RAISE, FT_RULE_RSS, { 0 }, 100, FT_MEM_NODE, 2000 },
+    { "roomy", FT_MODE_FORCE, FT_RULE_CGROUP, { 0 }, 100, FT_MEM_NODE, 2000 },
+    { "main", FT_MODE_SET, FT_RULE_RSS, { .cpus_per_task = 4 }, 5, FT_MEM_CPU, 10 },
+    { "gpumem", FT_MODE_SET, FT_RULE_RSS, { .gpus_per_node = 1 }, 100, FT_MEM_GPU, 4096 },
+    { "roomy,roomy", FT_MODE_SET, FT_RULE_RSS, { 0 }, 100, FT_MEM_NODE, 2000 },
+    { "main,narrow", FT_MODE_SET, FT_RULE_RSS, { .cpus_per_task = 2 }, 5, FT_MEM_CPU, 10 },
+    /* the defaults differ, or there is none */
+    { "main,roomy", FT_MODE_SET, FT_RULE_RSS, { 0 }, 5, 0, 0 },
+    { "whole", FT_MODE_SET, FT_RULE_RSS, { 0 }, 100, 0, 0 },
+    /* the job is not left to the default, or the default kills none */
+    { "main", FT_MODE_SET, FT_RULE_RSS, { 0 }, 100, 0, 0 },
+    { "roomy", FT_MODE_CHECK, FT_RULE_RSS, { 0 }, 100, 0, 0 },
+    { "roomy", FT_MODE_OFF, FT_RULE_RSS, { 0 }, 100, 0, 0 },
+    { "roomy", FT_MODE_SET, FT_RULE_NONE, { 0 }, 100, 0, 0 },
+    { "roomy", FT_MODE_SET, FT_RULE_RSS, { .mem_unit = FT_MEM_NODE, .mem_bytes = GB }, 100, 0, 0 },
+  };
+
+  (void)state;
+  for (size_t i = 0; i < COUNT_OF(cases); i++) {
+    double need = cases[i].need_mib * (double)MB;
+    struct ft_estimate estimate = estimate_of(4);
+    struct ft_facts facts = { .runs = 4, .completed = 4, .peak_bytes = need,
+                              .comparable_runs = 4, .comparable_completed = 4,
+                              .comparable_peak_bytes = need, .comparable_min_bytes = need };
+    ft_policy policy = ft_policy_defaults;
+    ft_request request = cases[i].request;
+    ft_partition partition;
+    struct ft_sizing sizing;
+    ft_decision d;
+    struct ft_decision_input q = { .mode = cases[i].mode,
+                                   .app = "x",
+                                   .request = &request,
+                                   .policy = &policy,
+                                   .partition = &partition,
+                                   .estimate = &estimate,
+                                   .facts = &facts,
+                                   .memory_is_consumable = true,
+                                   .rule = cases[i].rule };
+
+    for (size_t l = 0; l < FT_ESTIMATE_LEVELS; l++)
+      estimate.quantile[l] *= cases[i].need_mib / 100;
+    policy.min_runs = 3;
+    policy.floor_bytes = policy.round_bytes = 1 * MB;
+    (void)ft_string_copy(cases[i].names, request.partition, sizeof request.partition);
+    assert_int_equal(ft_decide_partition(state_fd, &site, &request, &partition, &q.merged, NULL),
+                     0);
+    ft_sizing_make(&q, &sizing);
+    ft_decide(&q, &sizing, &d);
+    if (sizing.kept_default.bytes != cases[i].mib * MB ||
+        (cases[i].mib && (sizing.kept_default.unit != cases[i].unit || d.mem_bytes)))
+      fail_msg("case %zu, %s: %s, kept %llu MiB, unit %d", i, cases[i].names,
+               ft_action_name(d.action), (unsigned long long)(sizing.kept_default.bytes / MB),
+               (int)sizing.kept_default.unit);
+  }
+}
+
 /* Without evidence of less, a job keeps the larger default of the partitions that can start it. */
 static void each_partition_counts_its_own_default(void **state)
 {
@@ -366,6 +435,7 @@ int main(void)
   const struct CMUnitTest tests[] = {
     cmocka_unit_test(the_job_may_run_in_any_of_them),
     cmocka_unit_test(each_partition_counts_its_own_default),
+    cmocka_unit_test(a_kept_default_is_requested_in_its_own_unit),
     cmocka_unit_test(messages_are_about_the_partition_with_the_smallest_default),
     cmocka_unit_test(resources_are_merged_and_partitions_counted),
     cmocka_unit_test(without_the_first_partition_nothing_is_known)

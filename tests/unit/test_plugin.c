@@ -331,6 +331,33 @@ static void a_value_that_slurm_rejects_leaves_the_users(void **state)
   }
 }
 
+/* The default of partition main is 512 MiB. */
+static void a_job_that_is_left_to_the_default_requests_it(void **state)
+{
+  static const struct {
+    const char *options, *rejected;
+    bool requested;
+  } cases[] = {
+    { "--predict-app=indexed --predict-mem", NULL, true },
+    { "--predict-app=indexed --predict-mem", "FAKE_REJECTED=mem", false },
+    { "--predict-app=indexed --predict-mem=check", NULL, false },
+    { "--predict-app=unknown --predict-mem", NULL, false },
+  };
+
+  (void)state;
+  for (size_t i = 0; i < COUNT_OF(cases); i++) {
+    char line[128];
+    const char *output;
+
+    (void)snprintf(line, sizeof line, "sbatch %s --exclusive --array=1-4 array.sh",
+                   cases[i].options);
+    output = submit(line, cases[i].rejected);
+    assert_has(output, "post_opt 0\n");
+    if ((strstr(output, "\nmem=512M\n") != NULL) != cases[i].requested)
+      fail_msg("%s: %s", cases[i].options, output);
+  }
+}
+
 static void an_arrays_request_fits_its_largest_task(void **state)
 {
   static const struct {
@@ -862,6 +889,7 @@ int main(int argc, char **argv)
     cmocka_unit_test(a_model_file_costs_a_line_at_most),
     cmocka_unit_test(memory_is_set_in_the_users_unit),
     cmocka_unit_test(a_value_that_slurm_rejects_leaves_the_users),
+    cmocka_unit_test(a_job_that_is_left_to_the_default_requests_it),
     cmocka_unit_test(an_arrays_request_fits_its_largest_task),
     cmocka_unit_test(imported_runs_of_the_job_name_count_until_the_app_has_runs),
     cmocka_unit_test(unknown_modes_are_rejected_with_a_list_of_modes),
