@@ -347,6 +347,54 @@ static void the_largest_of_many_runs_is_kept(void **state)
   assert_mib(facts.comparable_peak_bytes, 900);
 }
 
+/* A limit that killed a run, and that the next one needed more, is known as long as the history has
+ * them: however many completed later, and wherever these are relative to the fit. */
+static void the_largest_kill_is_kept(void **state)
+{
+  (void)state;
+  submit(8, "");
+  killed(500);
+  killed(1024);
+  complete(2000);
+  for (int i = 0; i < 150; i++) {
+    submit(1 + i % 12, "");
+    complete(250 * (1 + i % 12) + i % 7);
+  }
+  submit(8, "");
+  collect_facts();
+  assert_int_equal(facts.runs, 153);
+  assert_mib(facts.comparable_killed_bytes, 1024);
+  assert_int_equal(facts.lately_killed, 0);
+  for (int i = 0; i < 150; i++) {
+    submit(1, "");
+    complete(250 + i % 7);
+  }
+  submit(8, "");
+  collect_facts();
+  assert_mib(facts.comparable_killed_bytes, 0); /* the history has 200 runs */
+}
+
+static void the_run_after_the_largest_kill_is_kept(void **state)
+{
+  (void)state;
+  for (int i = 0; i < 30; i++) {
+    submit(1 + i % 12, "");
+    complete(250 * (1 + i % 12) + i % 7);
+  }
+  submit(40, "");
+  killed(6000);
+  complete(10000);
+  for (int i = 0; i < 100; i++) {
+    submit(1 + i % 12, "");
+    complete(250 * (1 + i % 12) + i % 7);
+  }
+  submit(40, "");
+  collect_facts();
+  assert_mib(facts.comparable_killed_bytes, 6000);
+  assert_int_equal(facts.lately_killed, 0);
+  assert_mib(facts.comparable_peak_bytes, 10000);
+}
+
 int main(void)
 {
   const struct CMUnitTest tests[] = {
@@ -363,6 +411,8 @@ int main(void)
     cmocka_unit_test_setup(a_node_out_of_memory_is_no_evidence, start),
     cmocka_unit_test_setup(failed_runs_alone_are_counted, start),
     cmocka_unit_test_setup(the_largest_of_many_runs_is_kept, start),
+    cmocka_unit_test_setup(the_largest_kill_is_kept, start),
+    cmocka_unit_test_setup(the_run_after_the_largest_kill_is_kept, start),
   };
 
   return cmocka_run_group_tests(tests, NULL, NULL);
