@@ -9,6 +9,7 @@
 #include "predictor/estimate/equation.h"
 #include "predictor/learn/symbolic/symbolic.h"
 #include "predictor/online/equation_search.h"
+#include "predictor/online/facts.h"
 #include "predictor/online/refit.h"
 
 /* Runs in a model's history. */
@@ -349,6 +350,7 @@ bool ft_equation_search_adopt(ft_model *model, const ft_model *found)
   model->evaluator.equation = *q;
   model->evaluator.has_equation = true;
   ft_refit_model(model, work);
+  ft_facts_fill(model);
   free(work);
   return true;
 }

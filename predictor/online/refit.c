@@ -200,7 +200,8 @@ static bool add_censored_rows(const ft_model *model, struct ft_refit *r)
   return r->data.runs > before;
 }
 
-/* Clears E except the equation, the ensemble's losses and the values calibrated over time. */
+/* Clears E except the equation, the ensemble's losses, the effect of the limit and the values
+ * calibrated over time. The facts are filled again once E is fitted (online/facts.h). */
 static void clear_fit(ft_evaluator *e)
 {
   ft_evaluator kept = { .has_equation = e->has_equation,
@@ -211,6 +212,8 @@ static void clear_fit(ft_evaluator *e)
                         .failure_time = e->failure_time,
                         .log_interval_scale = e->log_interval_scale,
                         .log_cap_correction = e->log_cap_correction,
+                        .limit_effect = e->limit_effect,
+                        .completed_limit_bytes = e->completed_limit_bytes,
                         .cohorts = e->cohorts,
                         .cohort_ended = e->cohort_ended };
 
