@@ -5,6 +5,7 @@
 #include "tests/unit/unit.h"
 
 #include "predictor/core/units.h"
+#include "predictor/decide/messages.h"
 #include "predictor/estimate/array_estimates.h"
 #include "predictor/online/online.h"
 
@@ -395,6 +396,16 @@ static void the_run_after_the_largest_kill_is_kept(void **state)
   assert_mib(facts.comparable_peak_bytes, 10000);
 }
 
+static void a_bound_of_nothing_is_not_told(void **state)
+{
+  const struct ft_facts none = { .runs = 24, .completed = 24 };
+  char text[200];
+
+  (void)state;
+  assert_string_equal(ft_message_facts(&none, "", "was killed at", text, sizeof text),
+                      "needs an unknown amount (24 runs)");
+}
+
 int main(void)
 {
   const struct CMUnitTest tests[] = {
@@ -412,6 +423,7 @@ int main(void)
     cmocka_unit_test_setup(failed_runs_alone_are_counted, start),
     cmocka_unit_test_setup(the_largest_of_many_runs_is_kept, start),
     cmocka_unit_test_setup(the_largest_kill_is_kept, start),
+    cmocka_unit_test_setup(a_bound_of_nothing_is_not_told, start),
     cmocka_unit_test_setup(the_run_after_the_largest_kill_is_kept, start),
   };
 
