@@ -65,8 +65,10 @@ const char *ft_message_facts(const struct ft_facts *f, const char *of, const cha
   if (f->comparable_killed_bytes > 0)
     (void)snprintf(second, sizeof second, "%s%s %s%s", used > 0 ? " and " : "", killed,
                    ft_message_bytes(f->comparable_killed_bytes, text), used > 0 ? "" : of);
-  else if (!(used > 0))
+  else if (!(used > 0) && bound > 0)
     (void)snprintf(second, sizeof second, "needs at least %s%s", ft_message_bytes(bound, text), of);
+  else if (!(used > 0))
+    (void)snprintf(second, sizeof second, "needs an unknown amount%s", of);
   (void)snprintf(out, size, "%s%s (%s)", first, second,
                  ft_message_count(comparable ? f->comparable_runs : f->runs,
                                   comparable ? f->comparable_completed : f->completed, f->runs,

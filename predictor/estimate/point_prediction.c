@@ -154,19 +154,26 @@ static double alias_deviation(const ft_evaluator *e, const ft_term *t, const flo
   return 0;
 }
 
-/* Copies X to CLAMPED, with numbers clamped to the range of the runs. Returns whether a value that
- * the equation reads was outside. */
-static bool clamp_to_range(const ft_evaluator *e, const float *x, size_t count, float *clamped)
+/*
+ * Copies X to CLAMPED, with numbers clamped to the range of the runs, and to TRUSTED, where only
+ * numbers that no term uses are clamped: these matter by the equation alone, which the runs support
+ * only in their range. Returns whether a value that the equation reads was outside.
+ */
+static bool clamp_to_range(const ft_evaluator *e, const float *x, size_t count, float *clamped,
+                           float *trusted)
 {
   bool beyond = false;
 
   memcpy(clamped, x, count * sizeof *x);
+  memcpy(trusted, x, count * sizeof *x);
   for (size_t i = 0; i < e->terms_count; i++) {
     const ft_term *t = &e->terms[i];
 
     if (t->levels_count || t->column >= count || isnan(x[t->column]))
       continue;
     clamped[t->column] = (float)fmin(fmax((double)x[t->column], t->low), t->high);
+    if (t->coefficient == 0 && !t->has_aliased_with)
+      trusted[t->column] = clamped[t->column];
     for (size_t v = 0; v < e->equation.columns_count; v++)
       beyond |= e->equation.columns[v] == t->column && clamped[t->column] != x[t->column];
   }
@@ -178,17 +185,19 @@ static bool clamp_to_range(const ft_evaluator *e, const float *x, size_t count, 
 static double predict_with_equation(const ft_evaluator *e, const float *x, size_t count,
                                     struct ft_point_prediction *out)
 {
-  float clamped[COLUMNS];
+  float clamped[COLUMNS], trusted[COLUMNS];
   struct ft_expression code;
   double value, inside;
+  bool beyond;
 
   if (count > COLUMNS || !ft_equation_open(&e->equation, &code))
     return 0;
-  value = ft_equation_log(&e->equation, &code, x, count);
+  beyond = clamp_to_range(e, x, count, clamped, trusted);
+  value = ft_equation_log(&e->equation, &code, trusted, count);
   if (isnan(value))
     return 0;
   out->log = value + e->equation_shift;
-  if (!clamp_to_range(e, x, count, clamped))
+  if (!beyond)
     return 0;
   out->extrapolated = true;
   inside = ft_equation_log(&e->equation, &code, clamped, count);

@@ -24,24 +24,58 @@ enum { FITTED_RUNS = 20 };
 
 /* ---- selection of runs ---- */
 
-/* Sets CHOSEN for the newest runs and for the older runs with the largest residuals. */
+/* The run with the largest limit that killed one, and the first later run that completed with more,
+ * as indices in the history; history_count: none. */
+struct largest_kill {
+  size_t killed, completed;
+};
+
+static struct largest_kill find_largest_kill(const ft_model *model)
+{
+  struct largest_kill k = { model->history_count, model->history_count };
+  double limit = 0;
+
+  for (size_t i = 0; i < model->history_count; i++) {
+    const ft_run *run = &model->history[i];
+
+    if (run->killed_by == FT_KILLED_BY_LIMIT && run->bytes >= limit) {
+      k = (struct largest_kill){ i, model->history_count };
+      limit = run->bytes;
+    } else if (limit > 0 && !run->censored && run->bytes > limit &&
+               k.completed == model->history_count) {
+      k.completed = i;
+    }
+  }
+  return k;
+}
+
+/*
+ * Sets CHOSEN for the newest runs and for the older runs with the largest residuals. The two runs
+ * of find_largest_kill come before these: a limit that killed a run would be set again if it were
+ * forgotten, and doubled if only it were known.
+ */
 static void choose_fact_runs(const ft_model *model, bool *chosen)
 {
   size_t count = model->history_count, newest = count < FACTS ? count : NEWEST;
-  size_t largest[FACTS], found = 0; /* older runs by descending residual */
+  struct largest_kill kill = find_largest_kill(model);
+  size_t largest[FACTS], found = 0; /* older runs by descending rank */
+  double rank[FACTS];
 
   for (size_t i = 0; i < count; i++) {
-    float residual = model->history[i].residual;
+    bool kept = i == kill.killed || i == kill.completed;
+    double own = kept ? INFINITY : (double)model->history[i].residual;
     size_t at;
 
     chosen[i] = i + newest >= count;
-    if (chosen[i] || (found == FACTS - newest &&
-                      (!found || residual <= model->history[largest[found - 1]].residual)))
+    if (chosen[i] || (found == FACTS - newest && (!found || own <= rank[found - 1])))
       continue;
     found += found < FACTS - newest;
-    for (at = found - 1; at > 0 && residual > model->history[largest[at - 1]].residual; at--)
+    for (at = found - 1; at > 0 && own > rank[at - 1]; at--) {
       largest[at] = largest[at - 1];
+      rank[at] = rank[at - 1];
+    }
     largest[at] = i;
+    rank[at] = own;
   }
   for (size_t i = 0; i < found; i++)
     chosen[largest[i]] = true;

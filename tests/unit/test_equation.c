@@ -145,10 +145,16 @@ static void the_point_prediction_is_the_equations_value(void **state)
   assert_true(c.added_variance == 0);
   ft_predict_point(&e, missing, 4, &c);
   assert_near(c.log, 15, 1e-12);
+  /* beyond the runs an equation is believed only in what a term uses, too */
+  ft_predict_point(&e, beyond, 4, &c);
+  assert_near(exp(c.log), bytes_at(&e.equation, within, 4), 1e-9);
+  assert_true(c.extrapolated);
+  e.terms[0].coefficient = 0.01;
   ft_predict_point(&e, beyond, 4, &c);
   assert_near(exp(c.log), bytes_at(&e.equation, beyond, 4), 1e-9);
   assert_true(c.extrapolated);
   assert_true(c.added_variance > 0.01);
+  e.terms[0].coefficient = 0;
   e.equation.code.bytes[0] = 31; /* a later code version: treated as no equation */
   ft_predict_point(&e, within, 4, &c);
   assert_near(c.log, 15, 1e-12);

@@ -5,7 +5,9 @@
 
 #include "predictor/estimate/allocation.h"
 #include "predictor/estimate/equation.h"
+#include "predictor/estimate/facts.h"
 #include "predictor/estimate/memory.h"
+#include "predictor/estimate/point_prediction.h"
 #include "predictor/online/equation_search.h"
 #include "predictor/online/online.h"
 #include "tests/unit/simulate.h"
@@ -73,6 +75,34 @@ static void an_equation_is_found_and_used(void **state)
   assert_true(ft_estimate_quantile(&after, 0.95) > truth * 0.99);
   assert_true(ft_estimate_quantile(&after, 0.95) / ft_estimate_quantile(&after, 0.05) <
               ft_estimate_quantile(&before, 0.95) / ft_estimate_quantile(&before, 0.05));
+}
+
+/* What the runs showed does not depend on when an equation is found. */
+static void an_equation_keeps_the_facts(void **state)
+{
+  const ft_evaluator *e = &model.evaluator;
+  ft_observation o = { 0 };
+  struct ft_random random;
+  struct ft_error err;
+  struct ft_facts facts;
+  float x[sizeof model.columns / sizeof *model.columns];
+
+  (void)state;
+  make_history(60, &random);
+  model.evaluator.limit_effect = FT_LIMIT_FOLLOWED;
+  model.evaluator.completed_limit_bytes = 0x1p30F;
+  assert_int_equal(ft_equation_search(&model, NULL, NULL, &found, &err), 0);
+  assert_true(ft_equation_search_adopt(&model, &found));
+  assert_true(e->fact_bytes_count > 0 && e->fact_columns_count > 0);
+  assert_int_equal(e->limit_effect, FT_LIMIT_FOLLOWED);
+  assert_true(e->completed_limit_bytes == 0x1p30F);
+  feature(&o, "edge", 128);
+  feature(&o, "batch", 16);
+  ft_columns_fill(model.columns, model.columns_count, o.submission.features,
+                  o.submission.features_count, x);
+  ft_facts_collect(&model, x, model.columns_count, &facts);
+  assert_true(facts.comparable_completed > 0);
+  assert_near(facts.peak_bytes, e->max_bytes, 0.001);
 }
 
 /* A number of threads above the number of blocks adds nothing, as in xz. */
@@ -268,6 +298,7 @@ static void an_app_without_numbers_has_none(void **state)
 int main(void)
 {
   const struct CMUnitTest tests[] = { cmocka_unit_test(an_equation_is_found_and_used),
+                                      cmocka_unit_test(an_equation_keeps_the_facts),
                                       cmocka_unit_test(a_minimum_of_threads_and_blocks_is_found),
                                       cmocka_unit_test(
                                           no_equation_goes_below_the_latest_censored_peak),

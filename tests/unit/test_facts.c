@@ -5,6 +5,7 @@
 #include "tests/unit/unit.h"
 
 #include "predictor/core/units.h"
+#include "predictor/decide/messages.h"
 #include "predictor/estimate/array_estimates.h"
 #include "predictor/online/online.h"
 
@@ -347,6 +348,64 @@ static void the_largest_of_many_runs_is_kept(void **state)
   assert_mib(facts.comparable_peak_bytes, 900);
 }
 
+/* A limit that killed a run, and that the next one needed more, is known as long as the history has
+ * them: however many completed later, and wherever these are relative to the fit. */
+static void the_largest_kill_is_kept(void **state)
+{
+  (void)state;
+  submit(8, "");
+  killed(500);
+  killed(1024);
+  complete(2000);
+  for (int i = 0; i < 150; i++) {
+    submit(1 + i % 12, "");
+    complete(250 * (1 + i % 12) + i % 7);
+  }
+  submit(8, "");
+  collect_facts();
+  assert_int_equal(facts.runs, 153);
+  assert_mib(facts.comparable_killed_bytes, 1024);
+  assert_int_equal(facts.lately_killed, 0);
+  for (int i = 0; i < 150; i++) {
+    submit(1, "");
+    complete(250 + i % 7);
+  }
+  submit(8, "");
+  collect_facts();
+  assert_mib(facts.comparable_killed_bytes, 0); /* the history has 200 runs */
+}
+
+static void the_run_after_the_largest_kill_is_kept(void **state)
+{
+  (void)state;
+  for (int i = 0; i < 30; i++) {
+    submit(1 + i % 12, "");
+    complete(250 * (1 + i % 12) + i % 7);
+  }
+  submit(40, "");
+  killed(6000);
+  complete(10000);
+  for (int i = 0; i < 100; i++) {
+    submit(1 + i % 12, "");
+    complete(250 * (1 + i % 12) + i % 7);
+  }
+  submit(40, "");
+  collect_facts();
+  assert_mib(facts.comparable_killed_bytes, 6000);
+  assert_int_equal(facts.lately_killed, 0);
+  assert_mib(facts.comparable_peak_bytes, 10000);
+}
+
+static void a_bound_of_nothing_is_not_told(void **state)
+{
+  const struct ft_facts none = { .runs = 24, .completed = 24 };
+  char text[200];
+
+  (void)state;
+  assert_string_equal(ft_message_facts(&none, "", "was killed at", text, sizeof text),
+                      "needs an unknown amount (24 runs)");
+}
+
 int main(void)
 {
   const struct CMUnitTest tests[] = {
@@ -363,6 +422,9 @@ int main(void)
     cmocka_unit_test_setup(a_node_out_of_memory_is_no_evidence, start),
     cmocka_unit_test_setup(failed_runs_alone_are_counted, start),
     cmocka_unit_test_setup(the_largest_of_many_runs_is_kept, start),
+    cmocka_unit_test_setup(the_largest_kill_is_kept, start),
+    cmocka_unit_test_setup(a_bound_of_nothing_is_not_told, start),
+    cmocka_unit_test_setup(the_run_after_the_largest_kill_is_kept, start),
   };
 
   return cmocka_run_group_tests(tests, NULL, NULL);

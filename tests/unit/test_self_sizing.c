@@ -223,7 +223,7 @@ static void a_kill_raises_the_limit_once(void **state)
   (void)state;
   ft_random_seed(&random, 7);
   ft_online_init(&model, p.name, 1000, FT_RULE_CGROUP);
-  for (unsigned turn = 0; turn < 30; turn++) {
+  for (unsigned turn = 0; turn < 150; turn++) {
     now = submit(&p, 0, 1024, FT_MODE_SET);
     if (!run(&p, turn, now, &random))
       died++;
