@@ -17,8 +17,8 @@
 #define LOW_THIN 0.5
 /* Probabilities are within [MIN_PROBABILITY, 1 - MIN_PROBABILITY]: no evidence is certain. */
 #define MIN_PROBABILITY 1e-6
-/* A default is not lowered by less than this fraction: peaks so close to it may follow it. Chosen by
- * judgement. */
+/* A default is not lowered by less than this fraction: peaks so close to it may follow it. Chosen
+ * by judgement. */
 #define WORTH_LOWERING 0.95
 /* A limit is one that killed a run if this fraction of it is at most the recorded one: the record
  * can be the peak at the kill. Chosen by judgement. */
@@ -249,18 +249,20 @@ static void choose_action(const struct ft_decision_input *q, struct ft_sizing *s
   bool requested = q->request->mem_unit != FT_MEM_NONE;
   bool may_raise = (sizing->mode == FT_MODE_RAISE || sizing->mode == FT_MODE_TRIM) && !q->similar;
 
-  if (sizing->mode == FT_MODE_CHECK)
+  if (sizing->mode == FT_MODE_CHECK) {
     keep_request(q, sizing);
-  else if (q->interactive)
+  } else if (q->interactive) {
     leave_by_rule(sizing, FT_DECIDED_BY_NONE, "memory of interactive sessions is not set");
-  else if (!requested)
-    set_unrequested(q, sizing), keep_default(q, sizing);
-  else if (sizing->too_low && may_raise && sizing->amount > sizing->limit)
+  } else if (!requested) {
+    set_unrequested(q, sizing);
+    keep_default(q, sizing);
+  } else if (sizing->too_low && may_raise && sizing->amount > sizing->limit) {
     set_action(sizing, FT_ACTION_RAISE, "the request is too small");
-  else if (sizing->too_high && sizing->mode == FT_MODE_TRIM && may_lower(q, sizing))
+  } else if (sizing->too_high && sizing->mode == FT_MODE_TRIM && may_lower(q, sizing)) {
     lower_request(q, sizing, FT_ACTION_TRIM, "the request is far above the need");
-  else
+  } else {
     keep_request(q, sizing);
+  }
   if (sizing->action == FT_ACTION_LEAVE && sizing->no_node_fits)
     set_action(sizing, FT_ACTION_WARN, "no node of the partition is large enough");
   else if (sizing->action == FT_ACTION_LEAVE && sizing->too_low && !q->interactive)
