@@ -24,7 +24,7 @@ between() { awk "BEGIN { exit !($1 > $2 && $1 < $3) }"; }
 between "$(json relative.1.p05)" 1.68 1.71 && between "$(json relative.1.p95)" 2.34 2.37
 ok $? "the interval covers the deviation of the estimated speed"
 run predict $app --perf
-like "$out" 'unet3d: 40 recorded runs, mainly on milan, which no listed partition has' \
+like "$out" 'unet3d: 40 recorded runs, but the platform of no listed partition is known yet' \
   "a platform that no partition has is named"
 run predict $app --choose=fastest:main,other
 like "$out" 'run time on main is unknown; --partition unchanged' "no partition is chosen"
