@@ -157,7 +157,7 @@ static double alias_deviation(const ft_evaluator *e, const ft_term *t, const flo
 /*
  * Copies X to CLAMPED, with numbers clamped to the range of the runs, and to TRUSTED, where only
  * numbers that no term uses are clamped: these matter by the equation alone, which the runs support
- * only in their range. Returns whether a value that the equation reads was outside.
+ * only in their range. Returns whether the equation reads a trusted value that was outside.
  */
 static bool clamp_to_range(const ft_evaluator *e, const float *x, size_t count, float *clamped,
                            float *trusted)
@@ -175,7 +175,7 @@ static bool clamp_to_range(const ft_evaluator *e, const float *x, size_t count, 
     if (t->coefficient == 0 && !t->has_aliased_with)
       trusted[t->column] = clamped[t->column];
     for (size_t v = 0; v < e->equation.columns_count; v++)
-      beyond |= e->equation.columns[v] == t->column && clamped[t->column] != x[t->column];
+      beyond |= e->equation.columns[v] == t->column && clamped[t->column] != trusted[t->column];
   }
   return beyond;
 }

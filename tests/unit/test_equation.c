@@ -148,7 +148,7 @@ static void the_point_prediction_is_the_equations_value(void **state)
   /* beyond the runs an equation is believed only in what a term uses, too */
   ft_predict_point(&e, beyond, 4, &c);
   assert_near(exp(c.log), bytes_at(&e.equation, within, 4), 1e-9);
-  assert_true(c.extrapolated);
+  assert_false(c.extrapolated);
   e.terms[0].coefficient = 0.01;
   ft_predict_point(&e, beyond, 4, &c);
   assert_near(exp(c.log), bytes_at(&e.equation, beyond, 4), 1e-9);
