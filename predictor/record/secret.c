@@ -226,7 +226,12 @@ static bool find_pair(struct ft_text text, const char *p, struct ft_text *value)
   return copy[0] != '$' && ft_secret_name(name, copy, NULL);
 }
 
-bool ft_secret_next_pair(struct ft_text *text, struct ft_text *value)
+/*
+ * Finds the next value in TEXT, a line of any language, that the name before it makes a secret:
+ * password = "x", "password": "x", password <- 'x', password=x. Sets VALUE, at most 64 bytes, and
+ * advances TEXT behind it. Returns false at the end.
+ */
+static bool next_secret_pair(struct ft_text *text, struct ft_text *value)
 {
   const char *end = text->end;
 
@@ -254,7 +259,7 @@ static bool has_known_form(struct ft_text text)
     if (ft_text_skip(&behind, "://") && has_url_password(behind))
       return true;
   }
-  return ft_secret_next_pair(&pairs, &value) || is_login_at_host(text);
+  return next_secret_pair(&pairs, &value) || is_login_at_host(text);
 }
 
 /* Character counts of a text. A run is a sequence of characters of one class; a capital and the

@@ -40,13 +40,6 @@ bool ft_secret_name(const char *name, const char *value, const struct ft_secret_
  */
 bool ft_secret_value(const char *value);
 
-/*
- * Finds the next value in TEXT, a line of any language, that the name before it makes a secret:
- * password = "x", "password": "x", password <- 'x', password=x. Sets VALUE, at most 64 bytes, and
- * advances TEXT behind it. Returns false at the end.
- */
-bool ft_secret_next_pair(struct ft_text *text, struct ft_text *value);
-
 /* As ft_secret_value, for the name of a job or an app: also a secret after its name,
  * "run-pin-4711", if it has a digit. */
 bool ft_secret_label(const char *label);
