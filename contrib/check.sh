@@ -69,13 +69,14 @@ stage() {
 }
 
 # build SOURCE NAME FLAG...: configures and builds the programs and their tests, in a directory of its own. Tests that
-# run meanwhile have precedence. One program of the tests begins together with "all", when no header is generated yet.
+# run meanwhile have precedence. One program of the tests is built first, when no header is generated yet.
 build() {
   local source=$1 name=$2
   shift 2
   mkdir -p "$work/$name" && cd "$work/$name" &&
     nice -n 19 "$source/configure" -q "$@" &&
-    nice -n 19 make $jobs all tests/agent/announce && nice -n 19 make $jobs check TESTS=
+    nice -n 19 make $jobs tests/agent/announce && nice -n 19 make $jobs all &&
+    nice -n 19 make $jobs check TESTS=
 }
 
 # check NAME [VARIABLE=VALUE...]: runs the tests of this build
