@@ -32,7 +32,7 @@ const char *ft_rule_meaning(ft_decision_rule rule)
 {
   switch (rule) {
   case FT_DECIDED_BY_REQUEST:
-    return "the request is unchanged";
+    return "as requested";
   case FT_DECIDED_BY_DEFAULT:
     return "no less than without foretell";
   case FT_DECIDED_BY_MAXIMUM:
@@ -44,7 +44,7 @@ const char *ft_rule_meaning(ft_decision_rule rule)
   case FT_DECIDED_BY_CEILING:
     return "capped at a multiple of the largest need so far";
   case FT_DECIDED_BY_ESTIMATE:
-    return "the least expected waste";
+    return "the amount with the least expected waste";
   case FT_DECIDED_BY_NONE:
     break;
   }
@@ -451,6 +451,5 @@ void ft_grounds_find(const struct ft_submission_query *query,
   if (!sizing->has_evidence)
     return;
   start_ground_line(&g);
-  append_ground(&g, "rule: %s, %s", ft_decision_rule_name(sizing->rule),
-                ft_rule_meaning(sizing->rule));
+  append_ground(&g, "reason: %s", ft_rule_meaning(sizing->rule));
 }

@@ -246,7 +246,7 @@ static void a_leak_does_not_raise_the_slice_forever(void **state)
   learn_run(s, 9500, "2g.10gb", FT_OUTCOME_FAILED);
   decide_slice(s, "", FT_MODE_UNSET);
   SETS("2g.10gb");
-  SAYS("and not more (leak)");
+  SAYS(" and not more; to allow more");
   decide_slice(s, "gpu:2g.10gb:1", FT_MODE_RAISE);
   assert_int_equal(s->said.action, FT_ACTION_RAISE);
   assert_string_equal(s->said.value, "gpu:3g.20gb:1");
@@ -263,7 +263,7 @@ static void few_runs_choose_no_large_slice(void **state)
   SETS("1g.5gb");
   decide_slice_of_batch(s, "", FT_MODE_UNSET, 1000);
   SETS("2g.10gb");
-  SAYS("(ceiling)");
+  SAYS(", capped at 2 times the largest need so far");
 }
 
 /* TensorFlow uses all available memory. */
@@ -275,7 +275,7 @@ static void an_app_that_fills_any_gpu_stays_where_it_completed(void **state)
     learn_run(s, 4750, "1g.5gb", FT_OUTCOME_COMPLETED);
     decide_slice(s, "", FT_MODE_UNSET);
     SETS("1g.5gb");
-    SAYS("(floor)");
+    SAYS(", in which comparable runs completed");
   }
   learn_run(s, 19500, "3g.20gb", FT_OUTCOME_COMPLETED);
   decide_slice(s, "gpu:1g.5gb:1", FT_MODE_UNSET);
@@ -332,7 +332,7 @@ static void the_largest_slice_is_enough_where_runs_completed_in_it(void **state)
   learn_run(s, 19000, "", FT_OUTCOME_COMPLETED);
   decide_slice(s, "", FT_MODE_UNSET);
   SETS("3g.20gb");
-  SAYS("(maximum)");
+  SAYS(", the largest slice");
   learn_run(s, 19500, "3g.20gb", FT_OUTCOME_FAILED);
   decide_slice(s, "", FT_MODE_UNSET);
   assert_int_equal(s->said.action, FT_ACTION_WARN);

@@ -94,7 +94,7 @@ static void a_features_effect_is_the_change_without_it(void **state)
   assert_said("comparable runs: ", " of 42; ");
   assert_said("probability of running out of memory: over 99.9 % with 4 GiB, as requested; ",
               " with --mem=");
-  assert_said("rule: request, the request is unchanged", NULL);
+  assert_said("reason: as requested", NULL);
 }
 
 static void values_outside_all_runs_are_reported(void **state)
