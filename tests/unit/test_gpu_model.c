@@ -21,11 +21,10 @@ static const ft_partition partition = {
 /* An app's runs, and the decision about its next submission. */
 struct story {
   ft_model model;
-  struct ft_model_lookup known;
+  struct ft_candidate known;
   ft_policy policy;
   ft_network said;
   uint32_t jobs;
-  bool has_estimate;
 };
 
 static int make_story(void **state)
@@ -94,6 +93,7 @@ static void run_batch(struct story *s, double batch, double mib_used, const char
 /* Decides about a submission with --gres=GRES ("": none) and, above 0, BATCH. */
 static void decide_slice_of_batch(struct story *s, const char *gres, ft_mode mode, double batch)
 {
+  static const struct ft_task_list no_array;
   ft_submission submission = { .schema = FT_SCHEMA, .app = "unet" };
   struct ft_mig_query q = { .mode = mode,
                             .choose = true,
@@ -113,13 +113,11 @@ static void decide_slice_of_batch(struct story *s, const char *gres, ft_mode mod
     assert_true(
         ft_feature_number(submission.features, &submission.features_count, 24, "batch", batch));
   s->known.model = s->model;
-  s->known.tasks.count = 0;
   assert_true(ft_gpu_model_convert(&s->known.model, &q.held_bytes, &err) > 0);
-  s->has_estimate = ft_model_lookup_evaluate(&s->known.model, &submission, &s->policy, &s->known,
-                                             &s->known.facts);
+  (void)ft_candidate_evaluate(&s->known, &submission, &no_array, &s->policy);
   ft_mig_request_find(&q, &place);
   s->said = (ft_network){ .error = "" };
-  (void)ft_mig_decide(&q, &place, s->has_estimate ? s->known.estimate : NULL, &s->said);
+  (void)ft_mig_decide(&q, &place, ft_candidate_estimate(&s->known), &s->said);
 }
 
 static void decide_slice(struct story *s, const char *gres, ft_mode mode)
