@@ -274,6 +274,44 @@ static void a_limit_that_foretell_fits_to_the_input_is_not_followed(void **state
   }
 }
 
+/* Who gives more memory to a larger input, to more tasks or to another method makes peak and limit
+ * rise together. */
+static void a_limit_that_the_user_fits_is_not_followed(void **state)
+{
+  static const struct {
+    const char *script;
+    double mib, more_mib, limit_mib, more_limit_mib;
+  } users[] = {
+    { "./sim --tasks %u", 43, 86, 100, 300 },
+    { "./sim --size %u", 500, 1000, 1024, 2048 },
+    { "./sim --method m%u", 500, 1500, 1024, 3072 },
+  };
+  char script[64];
+
+  (void)state;
+  for (size_t i = 0; i < COUNT_OF(users); i++)
+    for (unsigned orders = 0; orders < 32; orders++) {
+      struct ft_random random;
+
+      ft_random_seed(&random, orders);
+      ft_online_init(model, "user", 1000, FT_RULE_CGROUP);
+      for (unsigned turn = 0; turn < 12; turn++) {
+        bool more = turn < 5 ? orders >> turn & 1 : ft_random_below(&random, 2);
+        struct program p = { .name = "user",
+                             .script = script,
+                             .constant_mib = more ? users[i].more_mib : users[i].mib,
+                             .noise = 0.01 };
+        double limit = more ? users[i].more_limit_mib : users[i].limit_mib;
+
+        (void)snprintf(script, sizeof script, users[i].script, 1 + more);
+        (void)submit(&p, limit, 4096, FT_MODE_CHECK);
+        assert_true(run(&p, turn, limit, &random));
+        if (model->evaluator.limit_effect == FT_LIMIT_FOLLOWED)
+          fail_msg("%s, order %u, run %u", users[i].script, orders, turn);
+      }
+    }
+}
+
 int main(void)
 {
   const struct CMUnitTest tests[] = {
@@ -282,6 +320,7 @@ int main(void)
     cmocka_unit_test(a_kill_raises_the_limit_once),
     cmocka_unit_test(runs_can_contradict_the_script),
     cmocka_unit_test(a_limit_that_foretell_fits_to_the_input_is_not_followed),
+    cmocka_unit_test(a_limit_that_the_user_fits_is_not_followed),
   };
 
   return cmocka_run_group_tests(tests, NULL, NULL);
