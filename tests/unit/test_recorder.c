@@ -312,7 +312,7 @@ static void an_app_is_renamed_within_a_transaction(void **state)
   assert_int_equal(published("old"), 0);
 }
 
-/* Jobs that rename a run to and fro make the learner rebuild a long model once a minute. */
+/* Jobs that rename a run back and forth make the learner rebuild a long model once a minute. */
 static void a_name_takes_renamed_runs_once_a_minute(void **state)
 {
   struct ft_error err;
