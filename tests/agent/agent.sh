@@ -21,12 +21,7 @@ is_stored() {
 
 # column COLUMNS JOB: these columns of the job's observations
 column() {
-  python3 - "$state/store.db" "$1" "$2" <<'END'
-import sqlite3, sys
-db = sqlite3.connect("file:%s?mode=ro" % sys.argv[1], uri=True)
-for row in db.execute("SELECT %s FROM observation WHERE job_id = ?" % sys.argv[2], (sys.argv[3],)):
-    print(*row)
-END
+  rows "$state/store.db" "SELECT $1 FROM observation WHERE job_id = $2"
 }
 
 # ---- a job from announcement to model
