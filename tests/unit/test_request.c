@@ -2,6 +2,7 @@
 #include "config.h"
 
 #include "tests/unit/scratch.h"
+#include "tests/unit/submission.h"
 
 #include <limits.h>
 
@@ -29,25 +30,6 @@ static int describe(const char *script, const char *argument)
                                  .argument_count = argument != NULL };
 
   return ft_describe(&what, &no_request, &out, &files, &err);
-}
-
-/* Returns the features as "name=value ...", in their order. */
-static const char *features(void)
-{
-  static char text[2048];
-  size_t used = 0;
-
-  text[0] = '\0';
-  for (size_t i = 0; i < out.features_count; i++) {
-    const ft_feature *f = &out.features[i];
-
-    used += (size_t)(f->has_number ? snprintf(text + used, sizeof text - used, "%s%s=%.12g",
-                                              i ? " " : "", f->name, f->number)
-                                   : snprintf(text + used, sizeof text - used, "%s%s=%s",
-                                              i ? " " : "", f->name, f->category));
-    assert_true(used < sizeof text);
-  }
-  return text;
 }
 
 static const char *asked_files(void)
@@ -154,8 +136,8 @@ static void arguments_become_features(void **state)
   (void)state;
   for (size_t i = 0; i < COUNT_OF(cases); i++) {
     assert_int_equal(describe(cases[i].script, cases[i].argument), 0);
-    if (strcmp(features(), cases[i].features) != 0 || strcmp(asked_files(), cases[i].files) != 0)
-      fail_msg("%s: \"%s\" and files \"%s\"", cases[i].script, features(), asked_files());
+    if (strcmp(features_of(&out), cases[i].features) != 0 || strcmp(asked_files(), cases[i].files) != 0)
+      fail_msg("%s: \"%s\" and files \"%s\"", cases[i].script, features_of(&out), asked_files());
   }
 }
 
@@ -199,9 +181,9 @@ static void variables_come_from_the_environment(void **state)
                                          .exported = { cases[i].list, environment } };
 
     assert_int_equal(ft_describe(&what, &no_request, &out, &files, &err), 0);
-    if (strcmp(features(), cases[i].features) != 0 || strcmp(asked_files(), cases[i].files) != 0)
+    if (strcmp(features_of(&out), cases[i].features) != 0 || strcmp(asked_files(), cases[i].files) != 0)
       fail_msg("%s: %s: \"%s\" and files \"%s\"", cases[i].list ? cases[i].list : "-",
-               cases[i].script, features(), asked_files());
+               cases[i].script, features_of(&out), asked_files());
   }
 }
 
@@ -265,8 +247,8 @@ static void exported_variables_are_features(void **state)
                                          .exported = { cases[i].list, environment } };
 
     assert_int_equal(ft_describe(&what, &no_request, &out, &files, &err), 0);
-    if (strcmp(features(), cases[i].features) != 0)
-      fail_msg("%s: %s: \"%s\"", cases[i].list ? cases[i].list : "-", cases[i].script, features());
+    if (strcmp(features_of(&out), cases[i].features) != 0)
+      fail_msg("%s: %s: \"%s\"", cases[i].list ? cases[i].list : "-", cases[i].script, features_of(&out));
     /* a variable does not change the app */
     if (!i)
       memcpy(app, out.app, sizeof app);
@@ -452,8 +434,8 @@ static void operators_in_double_brackets_end_no_command(void **state)
   (void)state;
   for (size_t i = 0; i < COUNT_OF(scripts); i++) {
     assert_int_equal(describe(scripts[i], NULL), 0);
-    if (strncmp(out.app, "sim-", 4) != 0 || strcmp(features(), "arg1=10") != 0)
-      fail_msg("%s: %s, %s", scripts[i], out.app, features());
+    if (strncmp(out.app, "sim-", 4) != 0 || strcmp(features_of(&out), "arg1=10") != 0)
+      fail_msg("%s: %s, %s", scripts[i], out.app, features_of(&out));
   }
 }
 
@@ -522,8 +504,8 @@ static void launchers_do_not_change_the_app(void **state)
       describe_app(programs[i][k], app);
       if (strcmp(app, expected) != 0)
         fail_msg("%s: %s, expected %s", programs[i][k], app, expected);
-      if (!strstr(features(), i ? "arg1=5" : "arg1=10") && !strstr(programs[i][k], ":::"))
-        fail_msg("%s: %s", programs[i][k], features());
+      if (!strstr(features_of(&out), i ? "arg1=5" : "arg1=10") && !strstr(programs[i][k], ":::"))
+        fail_msg("%s: %s", programs[i][k], features_of(&out));
     }
   }
 }
@@ -795,7 +777,7 @@ static void explicit_app_wins_and_stays_short(void **state)
   what.app = "mine\n";
   assert_int_equal(ft_describe(&what, &no_request, &out, NULL, &err), 0);
   assert_string_equal(out.app, "mine_");
-  assert_string_equal(features(), "n=3");
+  assert_string_equal(features_of(&out), "n=3");
   memset(name, 'a', sizeof name);
   name[sizeof name - 1] = '\0';
   what.app = name;
@@ -826,7 +808,7 @@ static void params_come_first_and_whole(void **state)
   for (size_t i = 0; i < COUNT_OF(cases); i++) {
     what.params = cases[i].params;
     assert_int_equal(ft_describe(&what, &no_request, &out, NULL, &err), cases[i].features ? 0 : -1);
-    assert_string_equal(features(), cases[i].features ? cases[i].features : "batch=32 lr=0.1");
+    assert_string_equal(features_of(&out), cases[i].features ? cases[i].features : "batch=32 lr=0.1");
     if (!cases[i].features)
       assert_non_null(strstr(err.text, "expected"));
   }
@@ -861,11 +843,11 @@ static void srun_has_no_script(void **state)
 
   (void)state;
   assert_int_equal(ft_describe(&what, &no_request, &out, &files, &err), 0);
-  assert_string_equal(features(), "n=5");
+  assert_string_equal(features_of(&out), "n=5");
   assert_string_equal(asked_files(), "in.dat");
   what.argument_count = 0;
   assert_int_equal(ft_describe(&what, &no_request, &out, &files, &err), 0);
-  assert_string_equal(features(), "");
+  assert_string_equal(features_of(&out), "");
 }
 
 static void declared_apps_choose_their_features(void **state)
@@ -901,7 +883,7 @@ static void declared_apps_choose_their_features(void **state)
 
     assert_int_equal(ft_describe(&what, &no_request, &out, &files, &err), 0);
     assert_string_equal(out.app, cases[i].app);
-    assert_string_equal(features(), cases[i].features);
+    assert_string_equal(features_of(&out), cases[i].features);
     assert_string_equal(asked_files(), cases[i].files);
   }
 }
@@ -934,7 +916,7 @@ static void keys_on_long_lines_are_found(void **state)
     put(fd, "long", line);
     out = (ft_submission){ 0 };
     ft_describe_files(&ask, folder, NULL, ft_io_monotonic() + 10, &out);
-    assert_string_equal(features(), "nodes=1234567890");
+    assert_string_equal(features_of(&out), "nodes=1234567890");
   }
   free(line);
   scratch_close(folder, fd);
@@ -964,10 +946,10 @@ static void only_regular_files_are_looked_at(void **state)
   begun = ft_io_monotonic();
   out = (ft_submission){ 0 };
   ft_describe_files(&ask, folder, NULL, begun + 10, &out);
-  assert_string_equal(features(), "input_bytes=26 lines=3 nodes=12");
+  assert_string_equal(features_of(&out), "input_bytes=26 lines=3 nodes=12");
   out = (ft_submission){ 0 };
   ft_describe_files(&ask, folder, NULL, begun, &out);
-  assert_string_equal(features(), "");
+  assert_string_equal(features_of(&out), "");
   assert_true(ft_io_monotonic() < begun + 5);
   (void)scratch_close(folder, fd);
 }
@@ -980,7 +962,7 @@ static const char *in_folder(const char *folder, const char *script, double dead
 
   assert_int_equal(ft_describe(&what, &no_request, &out, &files, &err), 0);
   ft_describe_files(&files, folder, NULL, deadline, &out);
-  return features();
+  return features_of(&out);
 }
 
 /* the same for a path */
