@@ -125,6 +125,11 @@ static void arguments_become_features(void **state)
     { "A='--n 3'\n./train \"$A\" --m 4\n", NULL, "m=4", "" },
     { "A='  '\nC=\"python train.py --n 3\"\nsrun -n 2 $C $A --m 4\n", NULL, "n=3 m=4", "" },
     { "./train $1\n", "--n 3", "n=3", "" },
+    /* and parts of them are unknown words */
+    { "A=\"--n 3 --m $X --in $DATA/a.dat b.dat\"\n./train $A --k 4 >$A\n", NULL, "n=3 k=4",
+      "b.dat" },
+    { "A=\"--n 3 --o $X\"\nA+=' --m 4'\n./train ${A}\n", NULL, "n=3 m=4", "" },
+    { "A=\"$(x) --n 3\"\n./train \"$A\" --m 4\n", NULL, "m=4", "" },
     /* lists */
     { "A=(--n 3 \\\n --title 'x y' # no\n --in a.dat)\n./train \"${A[@]}\" --m 4\n", NULL,
       "n=3 m=4", "a.dat" },
@@ -468,8 +473,9 @@ static void describe_app(const char *script, char app[sizeof out.app])
  * options. */
 static void launchers_do_not_change_the_app(void **state)
 {
-  static const char *const programs[][20] = {
-    { "python3 train.py 10", "srun --cpus-per-task=$SLURM_CPUS_PER_TASK python3 train.py 10",
+  static const char *const programs[][24] = {
+    { "python3 train.py 10",
+      "srun --cpus-per-task=$SLURM_CPUS_PER_TASK python3 train.py 10",
       "srun --cpus-per-task $SLURM_CPUS_PER_TASK python3 train.py 10",
       "srun -c $SLURM_CPUS_PER_TASK -n\"$SLURM_NTASKS\" python3 train.py 10",
       "srun \"--output=$PWD/run.out\" --error=$LOGS/x.err python3 train.py 10",
@@ -478,12 +484,21 @@ static void launchers_do_not_change_the_app(void **state)
       "srun torchrun --nnodes=$SLURM_JOB_NUM_NODES --rdzv_id=$SLURM_JOB_ID train.py 10",
       "accelerate launch --new_option $X --other y train.py 10",
       "python -m torch.distributed.run --nproc_per_node=$N train.py 10",
-      "$MPIRUN python3 train.py 10", "MPIRUN=\n$MPIRUN python3 train.py 10",
+      "$MPIRUN python3 train.py 10",
+      "MPIRUN=\n$MPIRUN python3 train.py 10",
       "singularity run --nv x/torch.sif python3 train.py 10",
       "apptainer --quiet -c my.conf exec -c --bind $PWD:/d x.sif python3 train.py 10",
       "docker --context x run --rm -v $PWD:/d image python3 train.py 10",
-      "uv --quiet run --with numpy train.py 10", "ch-run -b $PWD:/d img -- python3 train.py 10",
-      "shifter --image=x:y python3 train.py 10", NULL },
+      "uv --quiet run --with numpy train.py 10",
+      "ch-run -b $PWD:/d img -- python3 train.py 10",
+      "shifter --image=x:y python3 train.py 10",
+      "A=(--nnodes 2 --rdzv_id=$SLURM_JOB_ID --name \"$X\")\ntorchrun \"${A[@]}\" train.py 10",
+      "declare -a A=(\n  --container-image $PWD/x\n  --container-mounts=`pwd`\n)\n"
+      "srun -l \"${A[@]}\" torchrun \"${B[@]}\" train.py 10",
+      "L=\"python -u -m torch.distributed.run --rdzv_endpoint $(hostname):6000 --node_rank \\$R\"\n"
+      "CMD=\"$L --tee 3 train.py\"\nsrun -n 2 bash -c \"$CMD 10\"",
+      "RUN=\"apptainer exec -B $PWD:/d x.sif\"\nRUN+=' python3'\n$RUN train.py 10",
+      NULL },
     { "./sim 5", "ibrun -np $N ./sim 5", "ibrun -n $SLURM_NTASKS -o 0 task_affinity ./sim 5",
       "mpirun --new $SLURM_NTASKS ./sim 5",
       "mpirun -np $((N * 2)) -x A=$B -genv X $Y --map-by ppr:$P:node ./sim 5",
@@ -668,6 +683,9 @@ static void programs_of_launchers_are_found(void **state)
                 { "...\n", "job.sh-" },
                 { "12 5\n", "job.sh-" },
                 { "srun --new run-%j.out ./sim\n", "job.sh-" },
+                { "+pemap 1-3\n", "job.sh-" },
+                { "R=$(x)\nR+=' ./sim'\nsrun $R 5\n", "job.sh-" },
+                { "R=\"$(x) ./sim\"\nsrun \"$R\" 5\n", "job.sh-" },
                 { "python3 *.py\n", "job.sh-" },
                 { "ls x | xargs -n 1 {}\n", "job.sh-" },
                 { "srun $EXE input.dat\n", "job.sh-" },
