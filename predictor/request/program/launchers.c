@@ -221,7 +221,7 @@ static const struct {
   { "singularity", "apptainer" },
   { "docker", "podman,podman-hpc,nerdctl,udocker,sarus" },
   { "nohup", "catchsegv,mpi4py,mpi4py.futures,unbuffer,remora,task_affinity,tacc_affinity,poe,"
-             "fakeroot,aps" },
+             "fakeroot,aps,spindle" },
   { "time", "gtime" },
   { "parallel", "env_parallel" },
   { "conda", "mamba,micromamba" },

@@ -107,8 +107,8 @@ static void expand_base_name(struct ft_shell *shell, struct ft_word *word, struc
     word->base = base;
 }
 
-/* Stores the value of WORD, an unknown assignment, with marks for its unknown parts: "srun -n $N
- * ./sim". Not if that tells no more than the file name at its end. */
+/* Stores the value of WORD, which is unknown, with marks for its unknown parts: "srun -n $N ./sim".
+ * Not if that tells no more than the file name at its end. */
 static void expand_parts(struct ft_shell *shell, struct ft_word *word, struct ft_text value)
 {
   const size_t start = shell->used;
@@ -131,7 +131,7 @@ void ft_shell_store_known(struct ft_shell *shell, struct ft_word *word, struct f
 {
   store_base_name(shell, word, value);
   expand_base_name(shell, word, value);
-  if (value.at > word->raw.at)
+  if (value.at > word->raw.at || memchr(value.at, ' ', ft_text_left(&value)))
     expand_parts(shell, word, value);
 }
 

@@ -53,8 +53,8 @@ void ft_shell_expand_text(struct ft_shell_sink *sink, const char *p, const char 
 /* Returns RAW without the double quotes around it. */
 struct ft_text ft_shell_strip_quotes(struct ft_text raw);
 
-/* Stores what is known of WORD, which is unknown: its base and, if it is an assignment, its partial
- * value. VALUE is the end of its raw text, without NAME=. */
+/* Stores what is known of WORD, which is unknown: its base and, if it is an assignment or has
+ * blanks, its partial value. VALUE is the end of its raw text, without NAME=. */
 void ft_shell_store_known(struct ft_shell *shell, struct ft_word *word, struct ft_text value);
 
 /* ---- expand_lookups.c ---- */

@@ -36,8 +36,7 @@ struct ft_word {
   bool literal;       /* a quoted part has "*", "?" or "[" */
   bool option;        /* unknown, but an option: it begins with '-' */
   const char *base;   /* file name at the end of an unknown word, "$HOME/bin/sim"; or NULL */
-  const char
-      *partial; /* of an unknown assignment: expanded, with marks for unknown parts; or NULL */
+  const char *partial; /* if unknown: expanded, with marks for the unknown parts; or NULL */
   struct ft_text
       variable;      /* variable that is the whole word, or the part after its '='; or empty */
   unsigned argument; /* k: argument k of the script, alone or after NAME=; 0: none */
