@@ -290,7 +290,7 @@ static bool is_program_name(const char *name)
 
   for (const char *p = name; *p; p++)
     if (is_alphabetic(*p) || (unsigned char)*p >= 0x80)
-      return name[0] != '{' && name[0] != '+' && !strpbrk(name, "*?\n") &&
+      return name[0] != '{' && name[0] != '+' && !strpbrk(name, "*?<>\n") &&
              !(percent && is_alphabetic(percent[1]));
   return false;
 }

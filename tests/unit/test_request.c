@@ -130,6 +130,8 @@ static void arguments_become_features(void **state)
       "b.dat" },
     { "A=\"--n 3 --o $X\"\nA+=' --m 4'\n./train ${A}\n", NULL, "n=3 m=4", "" },
     { "A=\"$(x) --n 3\"\n./train \"$A\" --m 4\n", NULL, "m=4", "" },
+    { "A=\"./train --n 3 $X | ./plot --m 4 >$Y\"\neval $A\n", NULL, "n=3 m=4", "" },
+    { "A=\"./train --n 3\"\neval $A 5\n", NULL, "n=3 arg1=5", "" },
     /* lists */
     { "A=(--n 3 \\\n --title 'x y' # no\n --in a.dat)\n./train \"${A[@]}\" --m 4\n", NULL,
       "n=3 m=4", "a.dat" },
@@ -700,6 +702,7 @@ static void programs_of_launchers_are_found(void **state)
                 { "12 5\n", "job.sh-" },
                 { "srun --new run-%j.out ./sim\n", "job.sh-" },
                 { "+pemap 1-3\n", "job.sh-" },
+                { "python3 \"<YOUR CODE>\"\n", "job.sh-" },
                 { "R=$(x)\nR+=' ./sim'\nsrun $R 5\n", "job.sh-" },
                 { "R=\"$(x) ./sim\"\nsrun \"$R\" 5\n", "job.sh-" },
                 { "python3 *.py\n", "job.sh-" },

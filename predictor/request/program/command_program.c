@@ -191,6 +191,14 @@ static bool is_evaluated_output(const struct ft_word *word)
          (!is_quoted_command(word) || ft_text_starts(raw, "$") || ft_text_starts(raw, "`"));
 }
 
+/* Whether a word of C from AT on has an operator of the shell. */
+static bool has_operator(const struct ft_command *c, size_t at)
+{
+  while (at < c->count && !strpbrk(c->word[at].text, "|;&<>"))
+    at++;
+  return at < c->count;
+}
+
 /* Sets the list of commands that LAUNCHED reads; C has no program or the list at the word AT. */
 static void find_command_list(const struct ft_launched *launched, const struct ft_command *c,
                               size_t at, struct ft_command_parts *out)
@@ -445,6 +453,11 @@ bool ft_command_find_parts(struct ft_shell *shell, const struct ft_command *c,
   out->program = out->script = at;
   if (launched.joined && is_quoted_command(&c->word[at])) {
     out->inner = command_text(&c->word[at], &out->quoted);
+    return true;
+  }
+  if (at && strcmp(c->word[at - 1].text, "eval") == 0 && has_operator(c, at)) {
+    out->inner = ft_shell_join(shell, c, at);
+    out->again = true;
     return true;
   }
   kind = ft_interpreter(ft_word_base_name(&c->word[at], base));

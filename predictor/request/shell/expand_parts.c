@@ -175,3 +175,17 @@ void ft_shell_split(struct ft_command *command)
     text = next;
   }
 }
+
+struct ft_text ft_shell_join(struct ft_shell *shell, const struct ft_command *command, size_t at)
+{
+  const size_t start = shell->used;
+  bool whole = true;
+
+  for (; at < command->count; at++) {
+    const struct ft_word *word = &command->word[at];
+    const char *text = word->unknown ? FT_SHELL_UNKNOWN_TEXT : word->text;
+
+    whole = whole && ft_shell_store(shell, text, strlen(text)) && ft_shell_store(shell, " ", 1);
+  }
+  return whole ? ft_text_of(shell->text + start, shell->used - start) : ft_text_from("");
+}

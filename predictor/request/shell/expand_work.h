@@ -11,6 +11,7 @@
 #define FT_SHELL_BETWEEN '\x1f'
 /* Stands for an unknown part of a word: "record separator" of ASCII. */
 #define FT_SHELL_UNKNOWN '\x1e'
+#define FT_SHELL_UNKNOWN_TEXT "\x1e"
 /* Both, as a string. */
 #define FT_SHELL_MARKS "\x1f\x1e"
 /* FT_SHELL_INDEX as a string. */

@@ -30,12 +30,12 @@ enum {
 
 /* A word. */
 struct ft_word {
-  struct ft_text raw; /* as written; empty: part of the raw text of the previous word */
-  const char *text;   /* expanded; "" if unknown */
-  bool unknown;       /* only execution could determine the value */
-  bool literal;       /* a quoted part has "*", "?" or "[" */
-  bool option;        /* unknown, but an option: it begins with '-' */
-  const char *base;   /* file name at the end of an unknown word, "$HOME/bin/sim"; or NULL */
+  struct ft_text raw;  /* as written; empty: part of the raw text of the previous word */
+  const char *text;    /* expanded; "" if unknown */
+  bool unknown;        /* only execution could determine the value */
+  bool literal;        /* a quoted part has "*", "?" or "[" */
+  bool option;         /* unknown, but an option: it begins with '-' */
+  const char *base;    /* file name at the end of an unknown word, "$HOME/bin/sim"; or NULL */
   const char *partial; /* if unknown: expanded, with marks for the unknown parts; or NULL */
   struct ft_text
       variable;      /* variable that is the whole word, or the part after its '='; or empty */
@@ -118,6 +118,10 @@ void ft_shell_assign(struct ft_shell *shell, struct ft_text name, const struct f
  */
 void ft_shell_assign_lines(struct ft_shell *shell, struct ft_text name, const char *file,
                            struct ft_text process, unsigned skipped);
+
+/* Returns the words of COMMAND from AT on, joined by blanks, as eval parses them again; empty if
+ * they are too long. Valid until the next call of ft_shell_next_command. */
+struct ft_text ft_shell_join(struct ft_shell *shell, const struct ft_command *command, size_t at);
 
 /* Exports the variable NAME, which may be assigned later. */
 void ft_shell_export(struct ft_shell *shell, struct ft_text name);
