@@ -407,7 +407,8 @@ static void fill_components(struct ft_gpu_memory *memory, const struct ft_gpu_ru
                             const struct ft_schedule *schedule)
 {
   memory->parameter_bytes =
-      ft_known_plus(shard_bytes(run, 3, schedule->trainable_bytes), schedule->packed_bytes);
+      ft_known_plus(shard_bytes(run, 3, schedule->trainable_bytes),
+                    ft_known_plus(schedule->frozen_bytes, schedule->packed_bytes));
   memory->activation_bytes = schedule->peak_bytes - memory->parameter_bytes;
   if (!run->training)
     return;
@@ -543,6 +544,9 @@ int ft_gpu_memory(struct ft_graph *graph, const struct ft_gpu *gpu, const struct
     return ft_error_set(err, "%s: new_tokens: expected %s", graph->file,
                         graph->generates ? "mode=inference"
                                          : "an autoregressive Hugging Face network");
+  if (!graph->adapts && (run->sizes.lora || run->sizes.quantized_bits))
+    return ft_error_set(err, "%s: %s: expected a Hugging Face network", graph->file,
+                        run->sizes.lora ? "lora" : "quantized");
   if (ft_gpu_memory_pass(graph, gpu, run, memory, err) < 0)
     return -1;
   if (run->sizes.generate < 2)

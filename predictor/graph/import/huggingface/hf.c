@@ -133,6 +133,7 @@ int ft_hf_read(struct ft_build *build, int fd)
   g->producer = "transformers";
   g->program = m;
   g->guessed = m->guessed;
+  g->adapts = true;
   g->generates = m->causal || m->decoder_layers;
   g->max_tokens = ft_hf_int(&c, "max_position_embeddings|n_positions", 0);
   g->stored = stored_element(root);
