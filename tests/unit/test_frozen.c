@@ -8,6 +8,9 @@
 #include "predictor/estimate/gpu/gpu_memory.h"
 #include "predictor/estimate/gpu/gpu_params.h"
 
+/* Parameters of net-half, and of quantized-mxfp4 with its experts' matrices. */
+enum { HALF_PARAMETERS = 15338, MXFP4_PARAMETERS = 51056, MXFP4_EXPERTS = 2 * 4 * 3 * 32 * 48 };
+
 enum { FILE_NAME, PARAMS, INPUT, SAVED, GRADIENTS, COLUMNS };
 
 /* Sets RUN by PARAMS, "name=value" separated by spaces. */
@@ -79,6 +82,51 @@ static void quantised_weights_have_four_bits_and_a_scale_for_64(void **state)
   assert_int_equal(memory.optimizer_bytes, 3584);
 }
 
+/* The file has 16-bit weights, the configuration 4-bit experts and no dtype. */
+static void sixteen_bit_weights_need_no_precision(void **state)
+{
+  static const struct {
+    const char *file, *mode, *input;
+    int64_t parameter_bytes;
+  } cases[] = {
+    { "pt2/net-half.pt2", "mode=training", "3x16x16", 2 * HALF_PARAMETERS },
+    { "pt2/net-half.pt2", "mode=inference", "3x16x16", 2 * HALF_PARAMETERS },
+    { "pt2/net-half.pt2", "mode=training precision=fp32", "3x16x16", 4 * HALF_PARAMETERS },
+    { "hf/quantized-mxfp4.json", "mode=inference", "sequence=16",
+      MXFP4_EXPERTS / 2 + 2 * (MXFP4_PARAMETERS - MXFP4_EXPERTS) },
+  };
+
+  (void)state;
+  for (size_t i = 0; i < COUNT_OF(cases); i++) {
+    struct ft_gpu_memory memory;
+    struct ft_error err = { "" };
+
+    if (estimate(cases[i].file, cases[i].mode, cases[i].input, &memory, &err) < 0)
+      fail_msg("%s", err.text);
+    if (memory.parameter_bytes != cases[i].parameter_bytes)
+      fail_msg("%s, %s: %lld bytes of parameters", cases[i].file, cases[i].mode,
+               (long long)memory.parameter_bytes);
+  }
+}
+
+static void parts_add_up_to_the_estimate(void **state)
+{
+  static const char *const params[] = { "batch=4", "batch=4 mode=inference",
+                                        "batch=4 optimizer=adamw precision=bf16" };
+
+  (void)state;
+  for (size_t i = 0; i < COUNT_OF(params); i++) {
+    struct ft_gpu_memory m;
+    struct ft_error err = { "" };
+
+    assert_int_equal(estimate("pt2/net-trained.pt2", params[i], NULL, &m, &err), 0);
+    assert_true(m.bytes == (double)m.context_bytes + (double)m.parameter_bytes +
+                               (double)m.gradient_bytes + (double)m.optimizer_bytes +
+                               (double)m.activation_bytes + (double)m.cached_bytes +
+                               ft_gpu_memory_other(&m));
+  }
+}
+
 static void adapters_need_a_network_of_hugging_face(void **state)
 {
   struct ft_gpu_memory memory;
@@ -96,6 +144,8 @@ int main(void)
   static const struct CMUnitTest tests[] = {
     cmocka_unit_test(only_trained_parameters_have_gradients_and_saved_inputs),
     cmocka_unit_test(quantised_weights_have_four_bits_and_a_scale_for_64),
+    cmocka_unit_test(sixteen_bit_weights_need_no_precision),
+    cmocka_unit_test(parts_add_up_to_the_estimate),
     cmocka_unit_test(adapters_need_a_network_of_hugging_face),
   };
 

@@ -14,12 +14,13 @@ struct count {
   struct ft_graph *graph;
   struct ft_cost *cost;
   struct ft_error *err;
-  uint8_t *role;   /* of each tensor: ROLE_* */
-  bool *trainable; /* of each tensor */
-  bool *frozen;    /* of each tensor */
-  uint8_t *packed; /* of each tensor; see ft_cost */
-  ft_dim *bounds;  /* of each tensor: bound of its elements (size_bound.h) */
-  ft_dim kept;     /* upper bound of the elements saved by unknown operators */
+  uint8_t *role;     /* of each tensor: ROLE_* */
+  bool *trainable;   /* of each tensor */
+  bool *frozen;      /* of each tensor */
+  uint8_t *packed;   /* of each tensor; see ft_cost */
+  ft_dim *bounds;    /* of each tensor: bound of its elements (size_bound.h) */
+  int64_t halves[2]; /* elements of parameters in fp16, in bf16 */
+  ft_dim kept;       /* upper bound of the elements saved by unknown operators */
   size_t layer_room, unknown_room;
 };
 
@@ -110,6 +111,11 @@ static void add_parameter(struct count *c, uint32_t tensor, bool frozen)
   c->cost->parameters = ft_known_plus(c->cost->parameters, weights_in(c, tensor));
   if (!ft_element_is_real(t->element) || c->packed[tensor])
     return;
+  if (t->element == FT_ELEMENT_FLOAT16 || t->element == FT_ELEMENT_BFLOAT16) {
+    int64_t *half = &c->halves[t->element == FT_ELEMENT_BFLOAT16];
+
+    *half = ft_known_plus(*half, weights_in(c, tensor));
+  }
   c->frozen[tensor] = frozen;
   c->trainable[tensor] = !frozen;
   if (!frozen)
@@ -488,6 +494,9 @@ int ft_graph_cost(struct ft_graph *graph, struct ft_cost *cost, struct ft_error 
     return -1;
   if (!cost->parameter_bytes)
     thaw_all(&c);
+  graph->computed = c.halves[0] > cost->parameters / 2   ? FT_ELEMENT_FLOAT16
+                    : c.halves[1] > cost->parameters / 2 ? FT_ELEMENT_BFLOAT16
+                                                         : FT_ELEMENT_UNKNOWN;
   cost->macs = sums.macs;
   cost->activations = sums.activations;
   cost->macs_at_most = sums.macs_at_most;

@@ -177,6 +177,8 @@ struct ft_graph {
   bool generates;     /* it can generate tokens one by one */
   bool adapts;        /* it can be built with adapters (LoRA) and with quantised weights */
   uint8_t stored;     /* enum ft_element of the weights, by the file; 0: unknown */
+  uint8_t computed;   /* the 16-bit element of most weights in the graph, set by ft_graph_cost; 0:
+                         they have another */
   int64_t max_tokens; /* longest input of a language model; 0: unknown, or no such model */
   struct ft_block *other_block; /* of ft_graph_restore_norms: the one that is not in use, or NULL */
   uint32_t restored_norms;      /* normalisations that it has inserted into the block in use */
