@@ -407,7 +407,8 @@ static void fill_components(struct ft_gpu_memory *memory, const struct ft_gpu_ru
                             const struct ft_schedule *schedule)
 {
   memory->parameter_bytes =
-      ft_known_plus(shard_bytes(run, 3, schedule->trainable_bytes), schedule->packed_bytes);
+      ft_known_plus(shard_bytes(run, 3, schedule->trainable_bytes),
+                    ft_known_plus(schedule->frozen_bytes, schedule->packed_bytes));
   memory->activation_bytes = schedule->peak_bytes - memory->parameter_bytes;
   if (!run->training)
     return;
@@ -445,11 +446,13 @@ static int estimate_host(struct ft_gpu_memory *memory, const struct ft_gpu *gpu,
 
 enum ft_precision ft_gpu_precision(const struct ft_graph *graph, const struct ft_gpu_run *run)
 {
-  if (run->training || run->precision_given)
+  uint8_t element = run->training || !graph->stored ? graph->computed : graph->stored;
+
+  if (run->precision_given)
     return run->precision;
-  return graph->stored == FT_ELEMENT_BFLOAT16  ? FT_PRECISION_BF16
-         : graph->stored == FT_ELEMENT_FLOAT16 ? FT_PRECISION_FP16
-                                               : run->precision;
+  return element == FT_ELEMENT_BFLOAT16  ? FT_PRECISION_BF16
+         : element == FT_ELEMENT_FLOAT16 ? FT_PRECISION_FP16
+                                         : run->precision;
 }
 
 /* Returns the memory of context and libraries in MiB for RUN on GPU, NULL: unknown. */
@@ -475,12 +478,12 @@ int ft_gpu_memory_pass(struct ft_graph *graph, const struct ft_gpu *gpu,
                                          .fused_attention = !run->plain_attention,
                                          .keep_gradients = run->accumulate > 1,
                                          .offload = run->offload,
-                                         .precision = ft_gpu_precision(graph, run),
                                          .gpus = run->gpus,
                                          .shard = run->shard,
                                          .views = run->views,
                                          .segments = run->checkpoints };
   const struct ft_gpu_constants *constants = run->constants ? run->constants : &ft_gpu_constants;
+  struct ft_gpu_run resolved = *run; /* with the precision that it has */
   struct ft_schedule schedule;
   struct ft_analysis analysis;
   struct simulation p;
@@ -495,6 +498,8 @@ int ft_gpu_memory_pass(struct ft_graph *graph, const struct ft_gpu *gpu,
       ft_graph_analyse(graph, &run->sizes, &analysis, err) < 0)
     return -1;
   memory->restored_norms = graph->restored_norms;
+  options.precision = resolved.precision = ft_gpu_precision(graph, run);
+  run = &resolved;
   options.batch = analysis.scaled ? run->sizes.batch : 1;
   if (ft_schedule_make(graph, &analysis.cost, &options, &schedule, err) < 0)
     return -1;
@@ -543,6 +548,9 @@ int ft_gpu_memory(struct ft_graph *graph, const struct ft_gpu *gpu, const struct
     return ft_error_set(err, "%s: new_tokens: expected %s", graph->file,
                         graph->generates ? "mode=inference"
                                          : "an autoregressive Hugging Face network");
+  if (!graph->adapts && (run->sizes.lora || run->sizes.quantized_bits))
+    return ft_error_set(err, "%s: %s: expected a Hugging Face network", graph->file,
+                        run->sizes.lora ? "lora" : "quantized");
   if (ft_gpu_memory_pass(graph, gpu, run, memory, err) < 0)
     return -1;
   if (run->sizes.generate < 2)
@@ -554,6 +562,13 @@ int ft_gpu_memory(struct ft_graph *graph, const struct ft_gpu *gpu, const struct
   if (prompt.bytes > memory->bytes)
     *memory = prompt;
   return 0;
+}
+
+double ft_gpu_memory_other(const struct ft_gpu_memory *memory)
+{
+  return memory->bytes - (double)memory->context_bytes - (double)memory->parameter_bytes -
+         (double)memory->gradient_bytes - (double)memory->optimizer_bytes -
+         (double)memory->activation_bytes - (double)memory->cached_bytes;
 }
 
 double ft_gpu_memory_p_oom(const struct ft_gpu_memory *memory, const struct ft_gpu *gpu)

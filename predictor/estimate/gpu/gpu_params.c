@@ -44,7 +44,9 @@ static int set_numeric_param(struct ft_gpu_run *run, struct ft_text name, struct
   } numbers[] = { { "accumulate", &run->accumulate, 65536 },
                   { "checkpoint", &run->checkpoints, 65536 },
                   { "gpus", &run->gpus, 65536 },
+                  { "lora", &run->sizes.lora, 65536 },
                   { "summary", &run->summary, 65536 },
+                  { "trainable", &run->sizes.trainable, 1 << 20 },
                   { "shard", &run->shard, 3 } };
   uint64_t n;
 
@@ -70,6 +72,13 @@ static int set_numeric_param(struct ft_gpu_run *run, struct ft_text name, struct
   return 0;
 }
 
+/* Sets BITS by VALUE: "4bit", "8bit" or "off". Returns 1; -1 for any other VALUE. */
+static int parse_bits(struct ft_text value, uint8_t *bits)
+{
+  *bits = ft_text_equals(value, "4bit") ? 4 : ft_text_equals(value, "8bit") ? 8 : 0;
+  return *bits || ft_text_equals(value, "off") ? 1 : -1;
+}
+
 int ft_gpu_params_set(struct ft_gpu_run *run, struct ft_text name, struct ft_text value)
 {
   int which;
@@ -90,6 +99,10 @@ int ft_gpu_params_set(struct ft_gpu_run *run, struct ft_text name, struct ft_tex
     return parse_either(value, "on", "off", &run->offload);
   if (ft_text_equals(name, "views"))
     return parse_either(value, "on", "off", &run->views);
+  if (ft_text_equals(name, "lora_layers"))
+    return parse_either(value, "all", "attention", &run->sizes.lora_everywhere);
+  if (ft_text_equals(name, "quantized"))
+    return parse_bits(value, &run->sizes.quantized_bits);
   if (ft_text_equals(name, "grad"))
     return parse_either(value, "on", "off", &run->keeps_graph);
   if (ft_text_equals(name, "optimizer")) {

@@ -8,8 +8,8 @@
 
 /* Supported settings, for messages. */
 #define FT_GPU_PARAMS                                                                              \
-  "batch, new_tokens, accumulate, checkpoint, gpus, shard with a number, mode=training or "        \
-  "inference, "                                                                                    \
+  "batch, new_tokens, accumulate, checkpoint, gpus, shard, trainable, lora with a number, "        \
+  "mode=training or inference, quantized=4bit, 8bit or off, lora_layers=attention or all, "        \
   "optimizer=sgd, momentum, adam, adamw or adam8bit, precision=fp32, tf32, amp, bf16 or fp16, "    \
   "attention=fused or plain, cache=dynamic or static, inplace, benchmark, fused, grad, "           \
   "offload, views=on or off"

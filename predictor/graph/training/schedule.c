@@ -28,6 +28,8 @@ static void plan_parameters(struct ft_plan *p)
       p->out->packed_bytes = ft_known_plus(p->out->packed_bytes, ft_plan_bytes(p, t));
     if (!p->cost->trainable[t]) {
       (void)ft_plan_allocate(p, ft_plan_bytes(p, t));
+      if (p->cost->frozen[t])
+        p->out->frozen_bytes = ft_known_plus(p->out->frozen_bytes, ft_plan_bytes(p, t));
       continue;
     }
     (void)ft_plan_allocate(p, ft_share(ft_plan_bytes(p, t), gpus));

@@ -213,6 +213,8 @@ bool ft_plan_save_decomposed(struct ft_plan *p, uint32_t i, bool *input)
                                                                     : FT_DECOMPOSED_16,
                         &decomposed))
     return false;
+  if (!p->storages[ft_input_of(op, 1)].wanted)
+    ft_decomposed_freeze(op, &decomposed);
   if (ft_decomposed_narrows(op) && p->options->precision == FT_PRECISION_AMP && width == 4) {
     keep_elements(p, i, elements, 2); /* the operator's own cast */
     decomposed.input = false;

@@ -444,6 +444,8 @@ static int bind_weight(struct trace *f, const char *name, const char *called, bo
     return ft_tracer_fail(&f->live, "the size of \"%.100s\" is unknown", name);
   value.weight->name = called;
   value.weight->declared.kept = !learnt;
+  value.weight->declared.frozen =
+      learnt && json_is_false(json_object_get(json_object_get(f->tensors, name), "requires_grad"));
   return bind_pt2_value(f, name, value);
 }
 
