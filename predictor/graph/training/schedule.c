@@ -2,6 +2,8 @@
 /* The order of a pass: parameters, segments of checkpointing, forward pass, loss, backward pass. */
 #include "config.h"
 
+#include <string.h>
+
 #include "predictor/core/buf.h"
 #include "predictor/graph/shape/infer.h"
 #include "predictor/graph/training/schedule_plan.h"
@@ -259,6 +261,13 @@ static void plan_pass(struct ft_plan *p)
     ft_plan_release(p, p->storages[t].gradient);
 }
 
+/* Returns whether GRAPH's format has an operator for scaled_dot_product_attention: products around
+ * a softmax are then the network's own, which PyTorch runs one by one. */
+static bool shows_fused_attention(const struct ft_graph *graph)
+{
+  return strcmp(graph->format, "torch.export") == 0 || strcmp(graph->format, "torchscript") == 0;
+}
+
 int ft_schedule_make(struct ft_graph *graph, const struct ft_cost *cost,
                      const struct ft_schedule_options *options, struct ft_schedule *schedule,
                      struct ft_error *err)
@@ -283,7 +292,8 @@ int ft_schedule_make(struct ft_graph *graph, const struct ft_cost *cost,
       ft_arena_take(&graph->results, graph->tensor_count * sizeof *schedule->trainable_sizes);
   if (!p.fusions || !p.storages || !p.uses || !p.users || !p.saved_first || !p.inside ||
       !schedule->trainable_sizes ||
-      ft_fuse(graph, p.block, options->fused_attention, p.fusions) < 0)
+      ft_fuse(graph, p.block, options->fused_attention && !shows_fused_attention(graph),
+              p.fusions) < 0)
     p.failed = true;
   if (!p.failed) {
     for (size_t i = 0; i < cost->layer_count; i++)
