@@ -21,6 +21,7 @@ static void plan_parameters(struct ft_plan *p)
         !(x->constant && (ft_element_is_real(x->element) || p->cost->packed[t]) && x->rank > 0))
       continue;
     if (p->cost->trainable[t]) {
+      p->out->trainable_tensors[p->out->trainable_count] = x;
       p->out->trainable_sizes[p->out->trainable_count++] = ft_plan_bytes(p, t);
       p->out->trainable_bytes = ft_known_plus(p->out->trainable_bytes, ft_plan_bytes(p, t));
       if (ft_plan_bytes(p, t) > p->out->trainable_max)
@@ -290,8 +291,10 @@ int ft_schedule_make(struct ft_graph *graph, const struct ft_cost *cost,
   p.saved_first = ft_arena_take(&graph->results, operators * sizeof *p.saved_first);
   schedule->trainable_sizes =
       ft_arena_take(&graph->results, graph->tensor_count * sizeof *schedule->trainable_sizes);
+  schedule->trainable_tensors =
+      ft_arena_take(&graph->results, graph->tensor_count * sizeof *schedule->trainable_tensors);
   if (!p.fusions || !p.storages || !p.uses || !p.users || !p.saved_first || !p.inside ||
-      !schedule->trainable_sizes ||
+      !schedule->trainable_sizes || !schedule->trainable_tensors ||
       ft_fuse(graph, p.block, options->fused_attention && !shows_fused_attention(graph),
               p.fusions) < 0)
     p.failed = true;
