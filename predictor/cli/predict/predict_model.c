@@ -84,8 +84,7 @@ static int parse_run_options(struct answer *a, struct ft_error *err)
   ft_gpu_run_init(run);
   run->sizes.input = asked->input;
   if (set_option_value("mode", asked->mode, "with --model training or inference", run, err) < 0 ||
-      set_option_value("optimizer", asked->optimizer, "sgd, momentum, adam, adamw or adam8bit", run,
-                       err) < 0 ||
+      set_option_value("optimizer", asked->optimizer, FT_OPTIMIZERS_LISTED, run, err) < 0 ||
       set_option_value("precision", asked->precision, "fp32, tf32, amp, bf16 or fp16", run, err) <
           0)
     return -1;

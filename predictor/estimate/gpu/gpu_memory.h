@@ -47,6 +47,7 @@ struct ft_gpu_run {
   unsigned checkpoints; /* segments of activation checkpointing; 0: none */
   unsigned gpus;        /* data-parallel GPUs; 0 means 1 */
   unsigned summary; /* batch size of a preceding forward pass (torchsummary: 2); 0: no such pass */
+  bool sequential;  /* the optimiser steps through the parameters one by one (foreach=False) */
   bool fused;       /* fused optimiser kernel (fused=True), without temporary tensors */
   bool offload;     /* tensors saved for the backward pass are in host memory (save_on_cpu) */
   bool views;       /* gradients are views of buckets (gradient_as_bucket_view) */

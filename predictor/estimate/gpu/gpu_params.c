@@ -14,7 +14,7 @@ static int find_listed(struct ft_text value, const char *(*name)(int i), int cou
 
 static const char *optimizer_name_at(int i)
 {
-  return ft_optimizer_name((enum ft_optimizer)i);
+  return ft_optimizer_traits((enum ft_optimizer)i)->name;
 }
 
 static const char *precision_name_at(int i)
@@ -93,6 +93,8 @@ int ft_gpu_params_set(struct ft_gpu_run *run, struct ft_text name, struct ft_tex
     return parse_either(value, "off", "on", &run->out_of_place);
   if (ft_text_equals(name, "benchmark"))
     return parse_either(value, "off", "on", &run->no_autotune);
+  if (ft_text_equals(name, "foreach"))
+    return parse_either(value, "off", "on", &run->sequential);
   if (ft_text_equals(name, "fused"))
     return parse_either(value, "on", "off", &run->fused);
   if (ft_text_equals(name, "offload"))

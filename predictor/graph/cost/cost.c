@@ -62,6 +62,8 @@ static bool can_be_trainable(struct count *c, const struct ft_operator *op, uint
 
   if (!op->inputs[i] || i >= trainable_inputs(op))
     return false;
+  if (!op->data && (ft_operator_is(op, FT_OP_Cos) || ft_operator_is(op, FT_OP_Sin)))
+    return false; /* frequencies of positions: buffers */
   what = ft_quantized_input(op, i, x->element, &each);
   if (what == FT_QUANTIZED_WEIGHT && !c->packed[op->inputs[i]])
     c->packed[op->inputs[i]] = (uint8_t)each;

@@ -28,14 +28,6 @@ struct liveness {
   size_t room;
 };
 
-const char *ft_optimizer_name(enum ft_optimizer optimizer)
-{
-  static const char *const names[FT_OPTIMIZERS] = { "sgd", "momentum", "adam", "adamw",
-                                                    "adam8bit" };
-
-  return names[optimizer];
-}
-
 static int64_t bytes_of(struct liveness *f, uint32_t tensor)
 {
   ft_dim bytes = ft_tensor_bytes(&f->graph->tensors[tensor]);
@@ -351,10 +343,11 @@ int ft_graph_memory(struct ft_graph *graph, const struct ft_cost *cost, struct f
   memory->parameter_bytes = cost->parameter_bytes;
   memory->gradient_bytes = memory->parameter_bytes;
   memory->inference_peak_bytes = ft_known_plus(memory->weight_bytes, memory->activation_peak_bytes);
-  /* One fp32 velocity for each parameter; two fp32 moments (Kingma and Ba 2015); two of 8 bits. */
-  memory->optimizer_bytes[FT_OPTIMIZER_MOMENTUM] = memory->parameter_bytes;
-  memory->optimizer_bytes[FT_OPTIMIZER_ADAM] = ft_known_times(2, memory->parameter_bytes);
-  memory->optimizer_bytes[FT_OPTIMIZER_ADAMW] = ft_known_times(2, memory->parameter_bytes);
-  memory->optimizer_bytes[FT_OPTIMIZER_ADAM8] = memory->parameter_bytes / 2;
+  for (uint32_t i = 0; i < graph->tensor_count; i++)
+    for (int k = 0; cost->trainable[i] && k < FT_OPTIMIZERS; k++)
+      memory->optimizer_bytes[k] = ft_known_plus(
+          memory->optimizer_bytes[k],
+          ft_optimizer_state_bytes((enum ft_optimizer)k, &graph->tensors[i],
+                                   ft_dim_or(ft_tensor_bytes(&graph->tensors[i]), 0)));
   return 0;
 }

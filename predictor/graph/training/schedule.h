@@ -76,7 +76,8 @@ struct ft_schedule {
   size_t backward;          /* end of the backward pass; the rest frees the gradients */
   uint32_t buffers;         /* number of different buffers */
   uint32_t trainable_count; /* number of trainable tensors */
-  int64_t *trainable_sizes; /* bytes of each */
+  const struct ft_tensor **trainable_tensors;
+  int64_t *trainable_sizes;               /* bytes of each */
   int64_t trainable_bytes, trainable_max; /* sum and maximum of trainable_sizes */
   int64_t frozen_bytes;                   /* parameters that are not trained */
   int64_t packed_bytes;                   /* quantised weights, which are not trainable */
