@@ -273,7 +273,7 @@ static int decide_memory(struct prediction *w)
   *decision = w->decided.decision;
   decision->overrode |= w->network && w->network->overrode;
   if (decision->mode != FT_MODE_OFF)
-    ft_task_predictions_fill(&w->decided, &w->known, &w->submission, w->collected.description.array,
+    ft_task_predictions_fill(&w->decided, &w->submission, w->collected.description.array,
                              &w->submission.tasks);
   /* "no recorded run" adds nothing to a message about a network */
   if (w->has_network_request && decision->action == FT_ACTION_LEAVE && !decision->has_p50_bytes &&

@@ -16,7 +16,7 @@ struct ft_submission_knowledge {
   ft_partition partition; /* valid if has_partition */
   bool has_partition;
   struct ft_merged_partitions merged;
-  struct ft_model_lookup evidence; /* without evidence: estimate NULL, facts.runs 0 */
+  struct ft_model_lookup evidence; /* without evidence: estimate and facts NULL */
 };
 
 /* The submitting user. NAME(DATA) returns the user's name; it is called only if the site has

@@ -176,8 +176,7 @@ static size_t choose_tasks(const ft_submission *s, const char *array, uint32_t i
   return list->index_count;
 }
 
-void ft_task_predictions_fill(const struct ft_submission_decision *decision,
-                              const struct ft_submission_knowledge *known, const ft_submission *s,
+void ft_task_predictions_fill(const struct ft_submission_decision *decision, const ft_submission *s,
                               const char *array, ft_task_predictions *out)
 {
   const struct ft_array_estimates *done = decision->input.tasks;
@@ -191,19 +190,11 @@ void ft_task_predictions_fill(const struct ft_submission_decision *decision,
   if (!decision->sizing.has_estimate || !done || done->count < 2)
     return;
   exact.count = 0;
-  /* known->evidence.model was overwritten by a similar app's: use the existing estimates */
-  if (known->evidence.similar || known->evidence.site_prior_apps) {
-    for (; exact.count < done->count; exact.count++) {
-      exact.index[exact.count] = done->index[exact.count];
-      exact.row[exact.count] = row_of_estimate(&done->each[exact.count]);
-    }
-  } else {
-    count = choose_tasks(s, array, index);
-    for (size_t i = 0; i < count; i++)
-      if (are_files_examined(s, tasks, index[i]) &&
-          !evaluate_task(&known->evidence.model, s, index[i], done, &exact))
-        break;
-  }
+  count = choose_tasks(s, array, index);
+  for (size_t i = 0; i < count; i++)
+    if (are_files_examined(s, tasks, index[i]) &&
+        !evaluate_task(decision->input.model, s, index[i], done, &exact))
+      break;
   merge_equal_rows(&exact, out);
 }
 

@@ -66,7 +66,8 @@ static size_t find_largest_task(const struct ft_array_estimates *all)
   return largest;
 }
 
-int ft_estimate_array(const ft_model *model, const ft_submission *s, double failure_price,
+int ft_estimate_array(const ft_model *model, const ft_submission *s,
+                      const struct ft_task_list *tasks, double failure_price,
                       struct ft_array_estimates *out, struct ft_facts *facts, struct ft_error *err)
 {
   ft_feature features[FT_TASK_FEATURES];
@@ -74,10 +75,10 @@ int ft_estimate_array(const ft_model *model, const ft_submission *s, double fail
   struct ft_facts of_task;
   size_t count;
 
-  if (!out->count)
+  if (!tasks->count)
     return ft_error_set(err, "%s: job array without tasks", s->app);
-  if (!model_distinguishes_tasks(model, s))
-    out->count = 1;
+  out->count = model_distinguishes_tasks(model, s) ? tasks->count : 1;
+  memcpy(out->index, tasks->index, out->count * sizeof *out->index);
   for (size_t i = 0; i < out->count; i++) {
     count = ft_task_features(model, s, &out->index[i], features);
     ft_task_facts(model, features, count, i ? &of_task : facts);

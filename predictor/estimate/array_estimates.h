@@ -11,6 +11,12 @@
 /* Maximum number of estimated tasks. Chosen for time: 64 take a quarter of a millisecond. */
 enum { FT_ARRAY_ESTIMATES = 64 };
 
+/* Tasks of a job array that are to be estimated. */
+struct ft_task_list {
+  size_t count; /* 0: no array */
+  uint32_t index[FT_ARRAY_ESTIMATES];
+};
+
 struct ft_array_estimates {
   size_t count;                       /* estimated tasks */
   uint32_t index[FT_ARRAY_ESTIMATES]; /* array index of each */
@@ -18,14 +24,14 @@ struct ft_array_estimates {
 };
 
 /*
- * Estimates the peak memory of tasks of SUBMISSION. The caller sets out->count and out->index. If
- * no column of MODEL differs between tasks, only the first task is estimated and out->count becomes
- * 1. The task with the largest 95 % quantile also gets an allocation at FAILURE_PRICE
- * (ft_allocation), because the array has one --mem. Fills FACTS with the facts of all tasks,
- * combined by ft_facts_combine. Pure; a few microseconds per task. Returns 0; -1 on error and fills
- * ERR.
+ * Estimates the peak memory of TASKS of SUBMISSION's job array. If no column of MODEL differs
+ * between tasks, only the first one is estimated. The task with the largest 95 % quantile also gets
+ * an allocation at FAILURE_PRICE (ft_allocation), because the array has one --mem. Fills FACTS with
+ * the facts of all tasks, combined by ft_facts_combine. Pure; a few microseconds per task. Returns
+ * 0; -1 on error and fills ERR.
  */
-int ft_estimate_array(const ft_model *model, const ft_submission *submission, double failure_price,
+int ft_estimate_array(const ft_model *model, const ft_submission *submission,
+                      const struct ft_task_list *tasks, double failure_price,
                       struct ft_array_estimates *out, struct ft_facts *facts, struct ft_error *err);
 
 /* Capacity of ft_task_features: the features of a submission and its variant. */

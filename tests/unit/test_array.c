@@ -614,6 +614,7 @@ static void the_request_of_an_array_fits_its_largest_task(void **state)
                                           .nodes = { { .cpus = 8,
                                                        .mem_bytes = UINT64_C(8) << 30 } } };
   static struct ft_array_estimates elements;
+  static struct ft_task_list selected;
   struct ft_facts facts = { .runs = 0 };
   ft_model model = by_index();
   struct ft_explanation said;
@@ -634,8 +635,8 @@ static void the_request_of_an_array_fits_its_largest_task(void **state)
   describe("./x --n $SLURM_ARRAY_TASK_ID\n", "1-10");
   ft_policy_resolve(NULL, NULL, NULL, NULL, &policy);
   policy.round_bytes = 1 << 20;
-  elements.count = ft_array_select_tasks("1-10", &out, elements.index, FT_ARRAY_ESTIMATES);
-  assert_int_equal(ft_estimate_array(&model, &out, 1, &elements, &facts, &err), 0);
+  selected.count = ft_array_select_tasks("1-10", &out, selected.index, FT_ARRAY_ESTIMATES);
+  assert_int_equal(ft_estimate_array(&model, &out, &selected, 1, &elements, &facts, &err), 0);
   assert_int_equal(elements.count, 10);
   largest = ft_decide_largest(&elements, &policy);
   assert_int_equal(elements.index[largest], 10);
@@ -670,17 +671,18 @@ static void the_request_of_an_array_fits_its_largest_task(void **state)
 static void equal_tasks_are_estimated_once(void **state)
 {
   static struct ft_array_estimates elements;
+  static struct ft_task_list selected;
   struct ft_facts facts = { .runs = 0 };
   ft_model model = by_index();
 
   (void)state;
   describe("./x --n 3\n", NULL);
-  elements.count = ft_array_select_tasks("0-3999999", &out, elements.index, FT_ARRAY_ESTIMATES);
-  assert_int_equal(elements.count, FT_ARRAY_ESTIMATES);
-  assert_int_equal(ft_estimate_array(&model, &out, 1, &elements, &facts, &err), 0);
+  selected.count = ft_array_select_tasks("0-3999999", &out, selected.index, FT_ARRAY_ESTIMATES);
+  assert_int_equal(selected.count, FT_ARRAY_ESTIMATES);
+  assert_int_equal(ft_estimate_array(&model, &out, &selected, 1, &elements, &facts, &err), 0);
   assert_int_equal(elements.count, 1);
-  elements.count = 0;
-  assert_int_equal(ft_estimate_array(&model, &out, 1, &elements, &facts, &err), -1);
+  selected.count = 0;
+  assert_int_equal(ft_estimate_array(&model, &out, &selected, 1, &elements, &facts, &err), -1);
 }
 
 /* ---- predictions per task ---- */
@@ -693,7 +695,7 @@ static void learn(int runs)
 {
   memset(&known, 0, sizeof known);
   known.policy = ft_policy_defaults;
-  ft_online_init(&known.evidence.model, "x", 1000, FT_RULE_RSS);
+  ft_online_init(&known.evidence.own.model, "x", 1000, FT_RULE_RSS);
   for (int i = 0; i < runs; i++) {
     double n = 1 + i * 37 % 1000;
     ft_observation o = { .schema = FT_SCHEMA,
@@ -707,8 +709,18 @@ static void learn(int runs)
                          .rss_bytes = (uint64_t)((20 * n + i % 5) * 0x1p20) };
 
     assert_true(ft_feature_number(o.submission.features, &o.submission.features_count, 24, "n", n));
-    assert_true(ft_online_update(&known.evidence.model, &o, &err) >= 0);
+    assert_true(ft_online_update(&known.evidence.own.model, &o, &err) >= 0);
   }
+}
+
+/* Evaluates the app's model for tasks of ARRAY. */
+static void evaluate_array(const char *array)
+{
+  struct ft_task_list tasks;
+
+  tasks.count = ft_array_select_tasks(array, &out, tasks.index, FT_ARRAY_ESTIMATES);
+  assert_true(ft_candidate_evaluate(&known.evidence.own, &out, &tasks, &known.policy));
+  ft_model_lookup_use(&known.evidence, &known.evidence.own);
 }
 
 /* Decides about SCRIPT as ARRAY. Returns the CPU seconds that the tasks' predictions took. */
@@ -724,13 +736,10 @@ static double decide_array(const char *script, const char *array)
 
   describe(script, array);
   out.request.array_tasks = ft_array_count(array);
-  known.evidence.tasks.count =
-      ft_array_select_tasks(array, &out, known.evidence.tasks.index, FT_ARRAY_ESTIMATES);
-  assert_true(ft_model_lookup_evaluate(&known.evidence.model, &out, &known.policy, &known.evidence,
-                                       &known.evidence.facts));
+  evaluate_array(array);
   ft_submission_decide(&question, &decided);
   begun = clock();
-  ft_task_predictions_fill(&decided, &known, &out, array, &out.tasks);
+  ft_task_predictions_fill(&decided, &out, array, &out.tasks);
   return (double)(clock() - begun) / CLOCKS_PER_SEC;
 }
 
@@ -772,7 +781,7 @@ static void each_task_of_a_long_array_has_its_own_prediction(void **state)
   assert_int_equal(out.tasks.p50_bytes_count, 61);
   for (size_t i = 0; i < 61; i++)
     assert_true(out.tasks.p50_bytes[out.tasks.row[i]] ==
-                (float)ft_estimate_quantile(&known.evidence.tasks.each[i], 0.5));
+                (float)ft_estimate_quantile(&known.evidence.own.tasks.each[i], 0.5));
 }
 
 static void tasks_of_the_same_features_share_a_prediction(void **state)
@@ -794,21 +803,18 @@ static void tasks_of_the_same_features_share_a_prediction(void **state)
     out.task_values[0].index[out.task_values[0].index_count++] = i;
     out.task_values[0].value[out.task_values[0].value_count++] = i % 2 ? 100 : 900;
   }
-  known.evidence.tasks.count =
-      ft_array_select_tasks("0-299", &out, known.evidence.tasks.index, FT_ARRAY_ESTIMATES);
-  assert_true(ft_model_lookup_evaluate(&known.evidence.model, &out, &known.policy, &known.evidence,
-                                       &known.evidence.facts));
-  decided.input.tasks = &known.evidence.tasks;
-  ft_task_predictions_fill(&decided, &known, &out, "0-299", &out.tasks);
+  evaluate_array("0-299");
+  decided.input.tasks = &known.evidence.own.tasks;
+  ft_task_predictions_fill(&decided, &out, "0-299", &out.tasks);
   assert_int_equal(out.tasks.index_count, 300);
   assert_int_equal(out.tasks.p50_bytes_count, 2);
   assert_true(median_of(7) < 0.2 * median_of(8));
   /* a task without an examined file has no prediction, also in a very long array */
   out.task_values[0].index_count = out.task_values[0].value_count = 200;
-  ft_task_predictions_fill(&decided, &known, &out, "0-299", &out.tasks);
+  ft_task_predictions_fill(&decided, &out, "0-299", &out.tasks);
   assert_int_equal(out.tasks.index_count, 200);
   assert_true(median_of(250) == 0);
-  ft_task_predictions_fill(&decided, &known, &out, "0-99999", &out.tasks);
+  ft_task_predictions_fill(&decided, &out, "0-99999", &out.tasks);
   assert_int_equal(out.tasks.index_count, 200);
 }
 

@@ -2,11 +2,14 @@
 /* Texts one byte below, at and above the size of each fixed buffer of a submission. */
 #include "config.h"
 
+#include "tests/unit/scratch.h"
 #include "tests/unit/unit.h"
 
 #include <stdlib.h>
 
+#include "predictor/core/io.h"
 #include "predictor/request/describe.h"
+#include "predictor/request/names.h"
 #include "predictor/request/script_hash.h"
 #include "predictor/request/shell/shell.h"
 
@@ -188,6 +191,55 @@ static void names_of_a_submission_have_limits(void **state)
   }
 }
 
+/* The limit of a word of ls or of a pattern, and of a path that a pattern matches. */
+static void names_of_files_have_limits(void **state)
+{
+  enum { LIMIT = 1024, COMPONENT = 250 }; /* names.c, PATH; bytes of a directory's name */
+  char scratch[SCRATCH_SIZE], *directory = fill("@", COMPONENT);
+  struct ft_buf parents;
+  int top = scratch_open(scratch), fd = top;
+
+  (void)state;
+  assert_true(top >= 0);
+  ft_buf_init(&parents, FT_LIMIT_PROC);
+  for (int depth = 0; depth < 4; depth++) {
+    int parent = fd;
+
+    assert_int_equal(mkdirat(parent, directory, 0700), 0);
+    fd = openat(parent, directory, O_PATH | O_DIRECTORY | O_CLOEXEC);
+    assert_true(fd >= 0);
+    if (parent != top)
+      close(parent);
+    assert_int_equal(ft_buf_printf(&parents, "%s/", directory), 0);
+  }
+  for (size_t n = LIMIT - 2; n <= LIMIT; n++) {
+    char *name = fill("@", n - parents.length), *word = fill("@", n), pattern[LIMIT + 8];
+    double deadline = ft_io_monotonic() + 60;
+    struct ft_buf names;
+
+    close(openat(fd, name, O_CREAT | O_WRONLY | O_CLOEXEC, 0600));
+    (void)snprintf(pattern, sizeof pattern, "%.*sw*", (int)parents.length, parents.data);
+    for (int listing = 0; listing < 2; listing++) {
+      ft_buf_init(&names, FT_LIMIT_ANALYSED);
+      assert_int_equal(
+          ft_names_list(top, ft_text_from(pattern), listing, true, deadline, &names) == 0, n < LIMIT);
+      assert_int_equal(names.length, n < LIMIT ? n + 1 : 0);
+      ft_buf_free(&names);
+    }
+    ft_buf_init(&names, FT_LIMIT_ANALYSED);
+    assert_int_equal(ft_names_list(top, ft_text_from(word), false, true, deadline, &names) == 0,
+                     n < LIMIT);
+    ft_buf_free(&names);
+    assert_int_equal(unlinkat(fd, name, 0), 0);
+    free(name);
+    free(word);
+  }
+  close(fd);
+  ft_buf_free(&parents);
+  free(directory);
+  (void)scratch_close(scratch, top);
+}
+
 /* Only a sanitizer sees what these do around the sizes of all buffers in predictor/request. */
 static void no_text_exceeds_its_buffer(void **state)
 {
@@ -239,6 +291,7 @@ int main(void)
     cmocka_unit_test(no_text_follows_a_full_buffer),
     cmocka_unit_test(texts_are_kept_up_to_the_size_of_their_buffers),
     cmocka_unit_test(names_of_a_submission_have_limits),
+    cmocka_unit_test(names_of_files_have_limits),
     cmocka_unit_test(no_text_exceeds_its_buffer),
   };
 

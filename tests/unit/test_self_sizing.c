@@ -105,8 +105,8 @@ static const struct program programs[] = {
   { "a quarter of the limit", "./heap", 0.25, 300, 0.01, 0, 1000, NULL, 1 },
 };
 
-static ft_model model;
 static struct ft_submission_knowledge known;
+static ft_model *const model = &known.evidence.own.model;
 static ft_submission submission;
 static struct ft_submission_decision decided;
 static struct ft_explanation said;
@@ -115,6 +115,7 @@ static struct ft_explanation said;
  * DEFAULT_MIB), under MODE. Returns the memory of the job in MiB. */
 static double submit(const struct program *p, double own_mib, double default_mib, ft_mode mode)
 {
+  static const struct ft_task_list no_array;
   ft_request request = { .mem_unit = own_mib > 0 ? FT_MEM_NODE : FT_MEM_NONE,
                          .mem_bytes = (uint64_t)(own_mib * MIB),
                          .nodes = 1,
@@ -134,12 +135,11 @@ static double submit(const struct program *p, double own_mib, double default_mib
       (ft_partition){ .def_mem_bytes = (uint64_t)(default_mib * MIB),
                       .nodes_count = 1,
                       .nodes = { { .count = 1, .cpus = 64, .mem_bytes = UINT64_C(512) << 30 } } };
-  known.evidence.tasks.count = 0;
-  known.evidence.facts = (struct ft_facts){ .runs = 0 };
-  known.evidence.estimate = NULL;
-  if (model.runs && !ft_model_lookup_evaluate(&model, &submission, &known.policy, &known.evidence,
-                                              &known.evidence.facts))
-    known.evidence.estimate = NULL;
+  ft_model_lookup_clear(&known.evidence);
+  if (model->runs) {
+    (void)ft_candidate_evaluate(&known.evidence.own, &submission, &no_array, &known.policy);
+    ft_model_lookup_use(&known.evidence, &known.evidence.own);
+  }
   ft_submission_decide(&query, &decided);
   ft_submission_explain(&decided, &said);
   return decided.decision.mem_bytes ? (double)decided.decision.mem_bytes / MIB : limit;
@@ -166,7 +166,7 @@ static bool run(const struct program *p, unsigned turn, double limit_mib, struct
                        .submission = submission };
   struct ft_error err;
 
-  assert_true(ft_online_update(&model, &o, &err) >= 0);
+  assert_true(ft_online_update(model, &o, &err) >= 0);
   return !failed;
 }
 
@@ -192,7 +192,7 @@ static void fifty_submissions_neither_die_nor_ratchet(void **state)
       double most = 0;
 
       ft_random_seed(&random, 7);
-      ft_online_init(&model, p->name, 1000, FT_RULE_CGROUP);
+      ft_online_init(model, p->name, 1000, FT_RULE_CGROUP);
       for (unsigned turn = 0; turn < 50; turn++) {
         last = submit(p, jobs[k].own_mib, jobs[k].default_mib, jobs[k].mode);
         most = fmax(most, last);
@@ -222,7 +222,7 @@ static void a_kill_raises_the_limit_once(void **state)
 
   (void)state;
   ft_random_seed(&random, 7);
-  ft_online_init(&model, p.name, 1000, FT_RULE_CGROUP);
+  ft_online_init(model, p.name, 1000, FT_RULE_CGROUP);
   for (unsigned turn = 0; turn < 150; turn++) {
     now = submit(&p, 0, 1024, FT_MODE_SET);
     if (!run(&p, turn, now, &random))
@@ -245,7 +245,7 @@ static void runs_can_contradict_the_script(void **state)
 
   (void)state;
   ft_random_seed(&random, 7);
-  ft_online_init(&model, p.name, 1000, FT_RULE_CGROUP);
+  ft_online_init(model, p.name, 1000, FT_RULE_CGROUP);
   for (unsigned turn = 0; turn < 30; turn++)
     assert_true(run(&p, turn, submit(&p, turn % 2 ? 4096 : 8192, 1024, FT_MODE_CHECK), &random));
   assert_true(submit(&p, 8192, 1024, FT_MODE_TRIM) < 1000);
@@ -260,7 +260,7 @@ static void a_limit_that_foretell_fits_to_the_input_is_not_followed(void **state
 
   (void)state;
   ft_random_seed(&random, 7);
-  ft_online_init(&model, "input", 1000, FT_RULE_CGROUP);
+  ft_online_init(model, "input", 1000, FT_RULE_CGROUP);
   for (unsigned turn = 0; turn < 60; turn++) {
     unsigned n = 1 + (unsigned)ft_random_below(&random, 8);
     struct program p = {
@@ -270,7 +270,7 @@ static void a_limit_that_foretell_fits_to_the_input_is_not_followed(void **state
     (void)snprintf(script, sizeof script, "./sim --n %u", n);
     assert_true(run(&p, turn, submit(&p, 0, turn < 4 ? 4096 : 512, FT_MODE_SET), &random) ||
                 turn < 12);
-    assert_int_not_equal(model.evaluator.limit_effect, FT_LIMIT_FOLLOWED);
+    assert_int_not_equal(model->evaluator.limit_effect, FT_LIMIT_FOLLOWED);
   }
 }
 

@@ -214,19 +214,6 @@ static ft_dim linear_attention_macs(const struct ft_operator *op, const struct f
                       ft_dim_plus(ft_dim_of(ft_known_times(delta ? 2 : 1, kv)), ft_dim_of(heads)));
 }
 
-/* MACs of a mixture of experts: K experts process each token, with weights W and V. */
-static ft_dim experts_macs(const struct ft_operator *op, const struct ft_tensor *x,
-                           const struct ft_tensor *w, const struct ft_tensor *v)
-{
-  ft_dim each;
-
-  if (!v || x->rank < 1 || w->rank != 3 || v->rank != 3 || ft_dim_or(w->dims[0], 0) < 1)
-    return FT_DIM_UNKNOWN;
-  each = ft_dim_plus(ft_dim_product(w->dims + 1, 2), ft_dim_product(v->dims + 1, 2));
-  each = ft_dim_times(each, ft_dim_of(ft_integer(op, "k", 1)));
-  return ft_dim_times(ft_dim_product(x->dims, x->rank - 1), each);
-}
-
 static ft_dim einsum_macs(const struct count *c, const struct ft_operator *op)
 {
   struct ft_infer in = { .graph = c->graph, .op = (struct ft_operator *)op };
@@ -278,8 +265,6 @@ static ft_dim macs_of(const struct count *c, const struct ft_operator *op)
   case FT_WORK_STATES:
     return linear_attention_macs(op, x, ft_input_tensor(c->graph, op, 1),
                                  ft_input_tensor(c->graph, op, 2));
-  case FT_WORK_EXPERTS:
-    return experts_macs(op, x, w, ft_input_tensor(c->graph, op, 3));
   case FT_WORK_NORM: /* the statistics of standardised weights are computed in each pass */
     return ft_dim_times(ft_tensor_elements(x), ft_dim_of(standardises_weights(op) ? 5 : 2));
   case FT_WORK_STATISTICS:

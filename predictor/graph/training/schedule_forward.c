@@ -12,7 +12,8 @@ static bool is_cast(const struct ft_plan *p, const struct ft_operator *op, uint3
 {
   bool wide = p->storages[t].width == 4 && t != op->outputs[0];
 
-  if (!op->kind || p->options->precision < FT_PRECISION_AMP)
+  if (!op->kind || p->options->precision < FT_PRECISION_AMP ||
+      ft_operator_has(op, FT_OPERATOR_AUTOCAST_32))
     return false;
   if (p->options->precision > FT_PRECISION_AMP)
     return op->kind->weight && wide && p->storages[op->outputs[0]].width == 2;

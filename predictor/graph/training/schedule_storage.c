@@ -71,6 +71,8 @@ static bool find_view(const struct ft_plan *p, const struct ft_operator *op,
   struct ft_strides from;
 
   if (!op->kind || x->rank < 0 || y->rank < 0 ||
+      (ft_decomposed_floats(op) &&
+       p->storages[op->inputs[0]].width != p->storages[op->outputs[0]].width) ||
       (!ft_operator_is_view(op) && !ft_plan_selects(p, op) && !returns_input(p, op)))
     return false;
   from = ft_plan_strides(p, op->inputs[0]);
@@ -239,10 +241,10 @@ static uint8_t width_of(const struct ft_plan *p, const struct ft_operator *op,
     return 4;
   if (p->options->precision > FT_PRECISION_AMP)
     return 2;
-  if (op->kind && op->kind->weight)
-    return 2;
   if (autocasts_to_fp32(op, fusion))
     return 4;
+  if (op->kind && op->kind->weight)
+    return 2;
   if (fusion->kind == FT_FUSED_ATTENTION || ft_operator_is(op, FT_OP_Attention))
     return 2;
   if (fusion->kind == FT_FUSED_ACTIVATION)

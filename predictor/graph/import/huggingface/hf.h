@@ -80,7 +80,7 @@ struct ft_hf {
   bool bias_qkv, bias_out, bias_inner, no_key_bias, gated, rotary;
   bool bias_per_layer; /* each layer has its own relative position bias (umt5); a projector has a
                           bias */
-  bool sinks;         /* a learnt extra score for each head: gpt_oss */
+  bool sinks;          /* a learnt extra score for each head: gpt_oss */
   bool pooler, head_transform, head_bias, tied, with_head, causal;
   bool repeat_kv;     /* keys and values are copied for every query head */
   bool shared_layers; /* all layers share their weights: albert */
@@ -91,7 +91,9 @@ struct ft_hf {
   int64_t experts, experts_per_token, expert_inner, shared_inner;
   int64_t dense_layers, dense_inner; /* layers without experts, and their intermediate size */
   bool shared_gate, router_bias, expert_bias;
-  bool all_experts; /* every expert works on every token: llama4 */
+  bool all_experts;       /* every expert works on every token: llama4 */
+  bool router_in_float32; /* ... at any precision: deepseek */
+  bool limited_gate;      /* gate and up are limited: gpt_oss */
   /* multi-head latent attention: ranks, features of a head with rotary positions, value size */
   int64_t q_rank, kv_rank, rope_dim, value_dim;
   /* encoder-decoders */
@@ -118,9 +120,9 @@ struct ft_hf {
   bool fused_qkv, fused_gate; /* one matrix for queries, keys and values; for gate and up */
   bool kv_cache;              /* keys and values are copied into a cache */
   bool rope_in_float32; /* under autocast rotary embedding is in float32, and so is its result */
-  bool copy_queries;          /* queries are made contiguous */
-  int64_t rotary_dim;         /* features of a head that are rotated; 0: all */
-  int64_t window;             /* tokens in a sliding window */
+  bool copy_queries;    /* queries are made contiguous */
+  int64_t rotary_dim;   /* features of a head that are rotated; 0: all */
+  int64_t window;       /* tokens in a sliding window */
   uint64_t window_layers[FT_HF_WINDOW_LAYERS / 64]; /* a bit for each layer that has the window */
   /* how transformers decomposes them (training/spelt.h); "": one kernel */
   const char *decomposed_norm, *decomposed_activation;
