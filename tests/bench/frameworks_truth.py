@@ -12,24 +12,32 @@ import time
 
 COLUMNS = ["file", "framework", "network", "export", "input", "batch", "precision", "parameters", "trainable", "macs",
            "saved_bytes", "peak_bytes", "inference_peak_bytes"]
+FIGURES = COLUMNS[7:]
 LARGE = 2 << 20  # KiB of resident memory above which a maker asks for a new process
 RESTART = 75  # exit status that asks for it: EX_TEMPFAIL
 
 
 class Table:
-    """The rows of FOLDER/truth.csv and FOLDER/not-made.csv."""
+    """The rows of FOLDER/truth.csv and FOLDER/not-made.csv, to which several makers may append."""
 
     def __init__(self, folder):
         self.folder = folder
-        self.done = set()
-        for name in ("truth.csv", "not-made.csv"):
-            path = os.path.join(folder, name)
-            if os.path.exists(path):
-                with open(path, newline="", encoding="utf-8") as file:
-                    self.done |= {row["file"] for row in csv.DictReader(file)}
 
-    def has(self, name):
-        return name in self.done
+    def read(self, name):
+        path = os.path.join(self.folder, name)
+        if not os.path.exists(path):
+            return []
+        with open(path, newline="", encoding="utf-8") as file:
+            return list(csv.DictReader(file))
+
+    def has(self, wanted):
+        return any(row["file"] == wanted for name in ("truth.csv", "not-made.csv") for row in self.read(name))
+
+    def find(self, framework, network, precision):
+        """Returns the figures of another file of FRAMEWORK's NETWORK in PRECISION; None: there is none."""
+        return next(({name: row[name] for name in FIGURES} for row in self.read("truth.csv")
+                     if (row["framework"], row["network"], row["precision"]) == (framework, network, precision)),
+                    None)
 
     def append(self, name, columns, row):
         path = os.path.join(self.folder, name)
@@ -54,7 +62,6 @@ class Table:
         else:
             self.append("truth.csv", COLUMNS, row)
             print(f"{name}: {time.monotonic() - start:.0f} s", flush=True)
-        self.done.add(name)
 
 
 def restart_if_large():
