@@ -33,6 +33,7 @@ static ft_model *sample_model(void)
 
 static void every_record_goes_both_ways(void **state)
 {
+  static ft_job_array array;
   ft_submission in = { .schema = FT_SCHEMA }, out;
   struct ft_error err;
   struct ft_buf buf;
@@ -47,8 +48,9 @@ static void every_record_goes_both_ways(void **state)
   in.request.mem_unit = FT_MEM_CPU;
   in.request.mem_bytes = 1 << 30;
   ft_buf_init(&buf, FT_LIMIT_ENVIRONMENT);
-  assert_int_equal(ft_submission_to_text(&in, &buf, &err), 0);
-  assert_int_equal(ft_submission_from_text(ft_buf_text(&buf), &out, &err), 0);
+  assert_int_equal(ft_submission_to_text(&in, NULL, &buf, &err), 0);
+  assert_int_equal(ft_submission_from_text(ft_buf_text(&buf), &out, &array, &err), 0);
+  assert_int_equal(array.values_count, 0);
   assert_string_equal(out.app, "sort-1234");
   assert_true(ft_feature_find(out.features, out.features_count, "batch")->number == 64);
   assert_null(ft_feature_find(out.features, out.features_count, "batches"));
@@ -143,6 +145,7 @@ static void an_observation_without_an_app_keeps_the_rest(void **state)
 
 static void hostile_bytes_are_rejected(void **state)
 {
+  static ft_job_array array;
   ft_submission in = { .schema = FT_SCHEMA }, out;
   struct ft_error err;
   struct ft_buf buf;
@@ -165,7 +168,7 @@ static void hostile_bytes_are_rejected(void **state)
   assert_int_equal(ft_record_encode(FT_RECORD_SUBMISSION, &in, &buf, &err), 0);
   assert_int_equal(ft_record_decode(FT_RECORD_SUBMISSION, buf.data, buf.length, &out, &err), -1);
   ft_buf_free(&buf);
-  assert_int_equal(ft_submission_from_text("not base64!", &out, &err), -1);
+  assert_int_equal(ft_submission_from_text("not base64!", &out, &array, &err), -1);
 }
 
 /* Encodes and decodes without changes. */
@@ -457,6 +460,7 @@ static void every_string_of_a_record_has_a_limit(void **state)
     enum ft_record record;
     const pb_msgdesc_t *fields;
   } types[] = { { FT_RECORD_SUBMISSION, ft_submission_fields },
+                { FT_RECORD_JOB_ARRAY, ft_job_array_fields },
                 { FT_RECORD_OBSERVATION, ft_observation_fields },
                 { FT_RECORD_MODEL, ft_model_fields },
                 { FT_RECORD_SITE, ft_site_fields },
@@ -468,6 +472,7 @@ static void every_string_of_a_record_has_a_limit(void **state)
                 { FT_RECORD_REPLY, ft_reply_fields } };
   static union {
     ft_submission submission;
+    ft_job_array array;
     ft_observation observation;
     ft_model model;
     ft_site site;
