@@ -8,6 +8,7 @@
 #include <pb_common.h>
 
 #include "predictor/core/io.h"
+#include "predictor/record/request_memory.h"
 #include "predictor/record/state_files.h"
 
 static ft_model *sample_model(void)
@@ -209,6 +210,28 @@ static void a_forged_decision_is_rejected(void **state)
     if (through(FT_RECORD_SUBMISSION, &s, &out) != cases[i].status)
       fail_msg("case %zu", i);
   }
+}
+
+static void a_request_is_for_one_node(void **state)
+{
+  static const struct {
+    ft_request request;
+    uint64_t cpus, bytes;
+  } cases[] = {
+    { { .mem_unit = FT_MEM_NONE, .mem_bytes = 7 }, 4, 0 },
+    { { .mem_unit = FT_MEM_ALL, .mem_bytes = 7 }, 4, 0 },
+    { { .mem_unit = FT_MEM_NODE, .mem_bytes = 7, .gpus_per_node = 2 }, 4, 7 },
+    { { .mem_unit = FT_MEM_CPU, .mem_bytes = 7, .gpus_per_node = 2 }, 4, 28 },
+    { { .mem_unit = FT_MEM_CPU, .mem_bytes = 7 }, 0, 7 },
+    { { .mem_unit = FT_MEM_GPU, .mem_bytes = 7, .gpus_per_node = 2 }, 4, 14 },
+    { { .mem_unit = FT_MEM_GPU, .mem_bytes = 7 }, 4, 7 },
+    { { .mem_unit = FT_MEM_CPU, .mem_bytes = UINT64_MAX / 2 }, 4, UINT64_MAX },
+  };
+
+  (void)state;
+  for (size_t i = 0; i < COUNT_OF(cases); i++)
+    if (ft_request_node_bytes(&cases[i].request, cases[i].cpus) != cases[i].bytes)
+      fail_msg("case %zu", i);
 }
 
 static void names_of_users_are_clean(void **state)
@@ -560,6 +583,7 @@ int main(void)
     cmocka_unit_test(an_observation_without_an_app_keeps_the_rest),
     cmocka_unit_test(hostile_bytes_are_rejected),
     cmocka_unit_test(a_forged_decision_is_rejected),
+    cmocka_unit_test(a_request_is_for_one_node),
     cmocka_unit_test(names_of_users_are_clean),
     cmocka_unit_test(the_uid_of_no_user_is_rejected),
     cmocka_unit_test(inconsistent_peaks_are_rejected),
