@@ -262,13 +262,13 @@ static int estimate_from_runs(struct work *w, const ft_submission *submission, s
 {
   struct ft_candidate *runs = &w->runs;
   const char *array = w->asked->frame->description.array;
-  struct ft_task_list tasks = { 0 };
+  struct ft_task_list tasks = { .array = w->asked->array };
   size_t largest;
 
   if (!read_gpu_model(w, submission, err))
     return -1;
   if (array)
-    tasks.count = ft_array_select_tasks(array, submission, tasks.index, FT_ARRAY_ESTIMATES);
+    tasks.count = ft_array_select_tasks(array, tasks.array, tasks.index, FT_ARRAY_ESTIMATES);
   w->has_estimate = ft_candidate_evaluate(runs, submission, &tasks, &w->policy);
   if (w->has_estimate) {
     largest = runs->tasks.count ? ft_decide_largest(&runs->tasks, &w->policy) : 0;

@@ -61,7 +61,8 @@ static void find_features(struct grounds *g)
 
   if (q->tasks)
     index = &q->tasks->index[q->estimate - q->tasks->each];
-  g->feature_count = ft_task_features(g->model, g->query->submission, index, g->features);
+  g->feature_count =
+      ft_task_features(g->model, g->query->submission, g->query->array, index, g->features);
 }
 
 /* Returns the term of COLUMN; NULL if the point prediction does not depend on it. */
@@ -276,6 +277,7 @@ static void explain_method(struct grounds *g)
 static void explain_features(struct grounds *g)
 {
   const ft_submission *s = g->query->submission;
+  const ft_job_array *array = g->query->array;
   const char *separator = "features of this job: ";
   char text[64];
 
@@ -293,22 +295,22 @@ static void explain_features(struct grounds *g)
       show_feature_value(f->name, f->number, text, sizeof text);
     append_ground(g, "=%s", f->has_number ? text : f->category);
   }
-  for (size_t i = 0; i < s->task_values_count; i++) {
-    if (ft_feature_find(s->features, s->features_count, s->task_values[i].feature))
+  for (size_t i = 0; array && i < array->values_count; i++) {
+    if (ft_feature_find(s->features, s->features_count, array->values[i].feature))
       continue;
-    append_ground(g, "%s%s (of each task)", separator, s->task_values[i].feature);
+    append_ground(g, "%s%s (of each task)", separator, array->values[i].feature);
     separator = ", ";
   }
   if (separator[0] != ',')
     append_ground(g, "features of this job: none; add some with --predict-params");
 }
 
-static bool submission_has_feature(const ft_submission *s, const char *name)
+static bool submission_has_feature(const struct ft_submission_query *q, const char *name)
 {
-  bool found = ft_feature_find(s->features, s->features_count, name);
+  bool found = ft_feature_find(q->submission->features, q->submission->features_count, name);
 
-  for (size_t i = 0; i < s->task_values_count; i++)
-    found |= strcmp(s->task_values[i].feature, name) == 0;
+  for (size_t i = 0; q->array && i < q->array->values_count; i++)
+    found |= strcmp(q->array->values[i].feature, name) == 0;
   return found;
 }
 
@@ -321,7 +323,7 @@ static void explain_missing_features(struct grounds *g)
   for (size_t j = 0; model && j < model->columns_count && j < COLUMNS; j++) {
     const char *name = model->columns[j].name;
 
-    if (strcmp(name, FT_VARIANT_FEATURE) == 0 || submission_has_feature(g->query->submission, name))
+    if (strcmp(name, FT_VARIANT_FEATURE) == 0 || submission_has_feature(g->query, name))
       continue;
     if (!any)
       start_ground_line(g);

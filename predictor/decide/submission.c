@@ -35,14 +35,14 @@ void ft_known_read_partition(int state_fd, const ft_site *site, const ft_request
 }
 
 int ft_known_read_evidence(int state_fd, const struct ft_submitter *submitter,
-                           const ft_submission *s, const char *array,
+                           const ft_submission *s, const char *array, const ft_job_array *tasks,
                            struct ft_submission_knowledge *known, struct ft_error *err)
 {
-  struct ft_task_list tasks = { 0 };
+  struct ft_task_list list = { .array = tasks };
 
   if (array)
-    tasks.count = ft_array_select_tasks(array, s, tasks.index, FT_ARRAY_ESTIMATES);
-  return ft_model_lookup_read(state_fd, submitter->uid, submitter->name, submitter->data, s, &tasks,
+    list.count = ft_array_select_tasks(array, tasks, list.index, FT_ARRAY_ESTIMATES);
+  return ft_model_lookup_read(state_fd, submitter->uid, submitter->name, submitter->data, s, &list,
                               &known->policy, &known->evidence, err);
 }
 

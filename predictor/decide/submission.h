@@ -39,11 +39,13 @@ void ft_known_read_partition(int state_fd, const ft_site *site, const ft_request
 /*
  * Reads the evidence for SUBMISSION from the state directory STATE_FD into KNOWN, whose policy is
  * set. ARRAY: value of --array; NULL: no array. Of an array, up to FT_ARRAY_ESTIMATES tasks are
- * estimated. Returns 0, also without evidence; -1 and fills ERR if a model cannot be read.
+ * estimated, with what differs between them in TASKS. Returns 0, also without evidence; -1 and
+ * fills ERR if a model cannot be read.
  */
 int ft_known_read_evidence(int state_fd, const struct ft_submitter *submitter,
                            const ft_submission *submission, const char *array,
-                           struct ft_submission_knowledge *known, struct ft_error *err);
+                           const ft_job_array *tasks, struct ft_submission_knowledge *known,
+                           struct ft_error *err);
 
 /* Size in bytes of the line of ft_known_unknown_params, with its NUL. */
 enum { FT_PARAMS_LINE = 400 };
@@ -62,6 +64,7 @@ bool ft_known_unknown_params(const struct ft_submission_knowledge *known,
 struct ft_submission_query {
   const ft_site *site;
   const ft_submission *submission;
+  const ft_job_array *array; /* NULL: no array, or nothing differs between its tasks */
   const struct ft_submission_knowledge *known;
   const ft_network *network; /* the helper's result for a model file; NULL: none */
   ft_mode mode;              /* given by the user; FT_MODE_UNSET: the policy's */

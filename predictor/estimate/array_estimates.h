@@ -13,7 +13,8 @@ enum { FT_ARRAY_ESTIMATES = 64 };
 
 /* Tasks of a job array that are to be estimated. */
 struct ft_task_list {
-  size_t count; /* 0: no array */
+  const ft_job_array *array; /* what differs between them; NULL: nothing */
+  size_t count;              /* 0: no array */
   uint32_t index[FT_ARRAY_ESTIMATES];
 };
 
@@ -37,10 +38,12 @@ int ft_estimate_array(const ft_model *model, const ft_submission *submission,
 /* Capacity of ft_task_features: the features of a submission and its variant. */
 enum { FT_TASK_FEATURES = sizeof((ft_submission *)NULL)->features / sizeof(ft_feature) + 1 };
 
-/* Fills FEATURES with the features of SUBMISSION and its variant in MODEL. INDEX: array index of a
- * task, whose own features are then included; NULL: no array. Returns the number of features. */
+/* Fills FEATURES with the features of SUBMISSION and its variant in MODEL. INDEX: index of a task,
+ * whose own features, also from ARRAY, are then included; NULL: no array. Returns the number of
+ * features. */
 size_t ft_task_features(const ft_model *model, const ft_submission *submission,
-                        const uint32_t *index, ft_feature features[FT_TASK_FEATURES]);
+                        const ft_job_array *array, const uint32_t *index,
+                        ft_feature features[FT_TASK_FEATURES]);
 
 /* Fills OUT with the facts of MODEL's runs for a submission with COUNT FEATURES
  * (estimate/facts.h). */

@@ -29,7 +29,7 @@ bool ft_candidate_evaluate(struct ft_candidate *c, const ft_submission *s,
     return c->has_estimate;
   }
   c->tasks.count = 0;
-  count = ft_task_features(&c->model, s, NULL, features);
+  count = ft_task_features(&c->model, s, NULL, NULL, features);
   ft_task_facts(&c->model, features, count, &c->facts);
   c->has_estimate = ft_allocate_memory(&c->model, features, count, 0, policy->failure_price,
                                        &c->alone, &c->alone.allocation_bytes, &why) == 0;

@@ -87,8 +87,7 @@ static bool estimate_by_similar(const ft_model *model, const ft_submission *s,
 
     memcpy(features, s->features, count * sizeof *features);
     if (tasks->count)
-      ft_features_of_task(features, &count, LIMIT, s->task_values, s->task_values_count,
-                          &tasks->index[i]);
+      ft_features_of_task(features, &count, LIMIT, tasks->array, &tasks->index[i]);
     if (ft_estimate_memory(model, features, count, &e, NULL) < 0)
       return false;
     if (!i || e.quantile[HIGH] > out->quantile[HIGH])

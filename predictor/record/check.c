@@ -71,8 +71,7 @@ static int check_decision(const ft_decision *d, struct ft_error *err)
   return 0;
 }
 
-/* Whether the lists of T match and its quantiles ascend. Without rows, each task has quantiles of
- * its own. */
+/* Whether the lists of T match (without rows, each task has its own), and its quantiles ascend. */
 static bool are_task_predictions(const ft_task_predictions *t)
 {
   if (t->index_count != (t->row_count ? t->row_count : t->p50_bytes_count) ||
@@ -88,15 +87,14 @@ static bool are_task_predictions(const ft_task_predictions *t)
   return true;
 }
 
-static int check_task_values(const ft_task_values *e, struct ft_error *err)
+static bool are_task_values(const ft_task_values *e)
 {
-  if (e->index_count != e->value_count || !printable(e->feature) ||
-      (e->index_count && !e->feature[0]))
-    return bad(err, "elements");
-  for (size_t i = 0; i < e->index_count; i++)
-    if (!isfinite(e->value[i]) || (i && e->index[i] <= e->index[i - 1]))
-      return bad(err, "elements");
-  return 0;
+  size_t i = 0;
+
+  while (i < e->index_count && isfinite(e->value[i]) && (!i || e->index[i] > e->index[i - 1]))
+    i++;
+  return i == e->index_count && i == e->value_count && printable(e->feature) &&
+         (!i || e->feature[0]);
 }
 
 static int check_submission(const ft_submission *s, struct ft_error *err)
@@ -110,12 +108,16 @@ static int check_submission(const ft_submission *s, struct ft_error *err)
   if (check_features(s->features, s->features_count, err) < 0 ||
       check_request(&s->request, err) < 0)
     return -1;
-  if (!are_task_predictions(&s->tasks))
-    return bad(err, "tasks");
-  for (size_t i = 0; i < s->task_values_count; i++)
-    if (check_task_values(&s->task_values[i], err) < 0)
-      return -1;
   return check_decision(&s->decision, err);
+}
+
+static int check_job_array(const ft_job_array *array, struct ft_error *err)
+{
+  bool good = are_task_predictions(&array->predictions);
+
+  for (size_t i = 0; good && i < array->values_count; i++)
+    good = are_task_values(&array->values[i]);
+  return good ? 0 : bad(err, "array");
 }
 
 static int check_observation(const ft_observation *o, struct ft_error *err)
@@ -469,11 +471,10 @@ static int check_answer(const ft_answer *a, struct ft_error *err)
 {
   if (!a->has_submission || a->submission.schema < 1 || a->submission.schema > FT_SCHEMA)
     return bad(err, "submission");
-  if (!printable(a->error))
-    return bad(err, "error");
-  if (check_submission(&a->submission, err) < 0)
+  if (check_submission(&a->submission, err) < 0 || check_job_array(&a->array, err) < 0 ||
+      (a->has_network && check_network(&a->network, err) < 0))
     return -1;
-  return a->has_network ? check_network(&a->network, err) : 0;
+  return printable(a->error) ? 0 : bad(err, "error");
 }
 
 static int check_gpus(const ft_gpus *g, struct ft_error *err)
@@ -588,6 +589,8 @@ int ft_record_check(enum ft_record record, const void *message, struct ft_error 
     return check_reply(&((const ft_running *)message)->reply, err);
   case FT_RECORD_HOST:
     return isfinite(((const ft_host *)message)->time) ? 0 : bad(err, "time");
+  case FT_RECORD_JOB_ARRAY:
+    return check_job_array(message, err);
   case FT_RECORD_JOBS_QUERY:
   case FT_RECORD_SETTINGS_QUERY:
   case FT_RECORD_HOST_QUERY:

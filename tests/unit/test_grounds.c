@@ -145,9 +145,13 @@ static void few_runs_are_listed_without_an_explanation(void **state)
 static void a_feature_that_differs_between_tasks_is_named_once(void **state)
 {
   ft_submission *s = &submission;
-  const struct ft_submission_query question = {
-    .site = &site, .submission = s, .known = &known, .mode = FT_MODE_CHECK, .dry_run = true
-  };
+  static ft_job_array array = { .values_count = 1, .values = { { .feature = "input_bytes" } } };
+  const struct ft_submission_query question = { .site = &site,
+                                                .submission = s,
+                                                .array = &array,
+                                                .known = &known,
+                                                .mode = FT_MODE_CHECK,
+                                                .dry_run = true };
 
   (void)state;
   learn(2, true);
@@ -155,8 +159,6 @@ static void a_feature_that_differs_between_tasks_is_named_once(void **state)
   s->features[s->features_count++] =
       (ft_feature){ .name = "n", .category = "%a", .per_task = true };
   assert_true(ft_feature_category(s->features, &s->features_count, 24, "arch", "resnet"));
-  s->task_values_count = 1;
-  strcpy(s->task_values[0].feature, "input_bytes");
   ft_grounds_find(&question, &decided, &grounds);
   assert_said("features of this job: n (of each task), arch=resnet, input_bytes (of each task)",
               NULL);

@@ -16,6 +16,7 @@ static int state_fd, models_fd;
 static const ft_policy policy = { .min_runs = MIN_RUNS, .failure_price = 1 };
 static struct ft_model_lookup evidence;
 static struct ft_task_list tasks;
+static ft_job_array job_array;
 static ft_model model;
 
 /* A model of APP with RUNS of MIB each; DIED: only one OOM kill at MIB. */
@@ -104,16 +105,16 @@ static void jobs_of_the_same_name_are_used_until_the_app_has_enough_runs(void **
 static void the_tasks_of_an_array_outlast_another_model(void **state)
 {
   static ft_submission s;
-  ft_task_values *values = &s.task_values[0];
+  ft_task_values *values = &job_array.values[0];
   char name[FT_STATE_NAME_SIZE];
   struct ft_error err;
 
   (void)state;
-  s = (ft_submission){ .schema = FT_SCHEMA,
-                       .app = "train-1234",
-                       .job_name = "train",
-                       .default_app = true,
-                       .task_values_count = 1 };
+  s = (ft_submission){
+    .schema = FT_SCHEMA, .app = "train-1234", .job_name = "train", .default_app = true
+  };
+  job_array.values_count = 1;
+  tasks.array = &job_array;
   (void)ft_string_copy("size", values->feature, sizeof values->feature);
   for (uint32_t i = 0; i < 3; i++) {
     values->index[values->index_count++] = i;

@@ -8,6 +8,7 @@
 #include <pb_common.h>
 
 #include "predictor/core/io.h"
+#include "predictor/record/request_memory.h"
 #include "predictor/record/state_files.h"
 
 static ft_model *sample_model(void)
@@ -33,6 +34,7 @@ static ft_model *sample_model(void)
 
 static void every_record_goes_both_ways(void **state)
 {
+  static ft_job_array array;
   ft_submission in = { .schema = FT_SCHEMA }, out;
   struct ft_error err;
   struct ft_buf buf;
@@ -47,8 +49,9 @@ static void every_record_goes_both_ways(void **state)
   in.request.mem_unit = FT_MEM_CPU;
   in.request.mem_bytes = 1 << 30;
   ft_buf_init(&buf, FT_LIMIT_ENVIRONMENT);
-  assert_int_equal(ft_submission_to_text(&in, &buf, &err), 0);
-  assert_int_equal(ft_submission_from_text(ft_buf_text(&buf), &out, &err), 0);
+  assert_int_equal(ft_submission_to_text(&in, NULL, &buf, &err), 0);
+  assert_int_equal(ft_submission_from_text(ft_buf_text(&buf), &out, &array, &err), 0);
+  assert_int_equal(array.values_count, 0);
   assert_string_equal(out.app, "sort-1234");
   assert_true(ft_feature_find(out.features, out.features_count, "batch")->number == 64);
   assert_null(ft_feature_find(out.features, out.features_count, "batches"));
@@ -143,6 +146,7 @@ static void an_observation_without_an_app_keeps_the_rest(void **state)
 
 static void hostile_bytes_are_rejected(void **state)
 {
+  static ft_job_array array;
   ft_submission in = { .schema = FT_SCHEMA }, out;
   struct ft_error err;
   struct ft_buf buf;
@@ -165,7 +169,7 @@ static void hostile_bytes_are_rejected(void **state)
   assert_int_equal(ft_record_encode(FT_RECORD_SUBMISSION, &in, &buf, &err), 0);
   assert_int_equal(ft_record_decode(FT_RECORD_SUBMISSION, buf.data, buf.length, &out, &err), -1);
   ft_buf_free(&buf);
-  assert_int_equal(ft_submission_from_text("not base64!", &out, &err), -1);
+  assert_int_equal(ft_submission_from_text("not base64!", &out, &array, &err), -1);
 }
 
 /* Encodes and decodes without changes. */
@@ -206,6 +210,28 @@ static void a_forged_decision_is_rejected(void **state)
     if (through(FT_RECORD_SUBMISSION, &s, &out) != cases[i].status)
       fail_msg("case %zu", i);
   }
+}
+
+static void a_request_is_for_one_node(void **state)
+{
+  static const struct {
+    ft_request request;
+    uint64_t cpus, bytes;
+  } cases[] = {
+    { { .mem_unit = FT_MEM_NONE, .mem_bytes = 7 }, 4, 0 },
+    { { .mem_unit = FT_MEM_ALL, .mem_bytes = 7 }, 4, 0 },
+    { { .mem_unit = FT_MEM_NODE, .mem_bytes = 7, .gpus_per_node = 2 }, 4, 7 },
+    { { .mem_unit = FT_MEM_CPU, .mem_bytes = 7, .gpus_per_node = 2 }, 4, 28 },
+    { { .mem_unit = FT_MEM_CPU, .mem_bytes = 7 }, 0, 7 },
+    { { .mem_unit = FT_MEM_GPU, .mem_bytes = 7, .gpus_per_node = 2 }, 4, 14 },
+    { { .mem_unit = FT_MEM_GPU, .mem_bytes = 7 }, 4, 7 },
+    { { .mem_unit = FT_MEM_CPU, .mem_bytes = UINT64_MAX / 2 }, 4, UINT64_MAX },
+  };
+
+  (void)state;
+  for (size_t i = 0; i < COUNT_OF(cases); i++)
+    if (ft_request_node_bytes(&cases[i].request, cases[i].cpus) != cases[i].bytes)
+      fail_msg("case %zu", i);
 }
 
 static void names_of_users_are_clean(void **state)
@@ -528,6 +554,7 @@ static void every_string_of_a_record_has_a_limit(void **state)
 {
   static const pb_msgdesc_t *const types[] = {
     [FT_RECORD_SUBMISSION] = ft_submission_fields,
+    [FT_RECORD_JOB_ARRAY] = ft_job_array_fields,
     [FT_RECORD_OBSERVATION] = ft_observation_fields,
     [FT_RECORD_MODEL] = ft_model_fields,
     [FT_RECORD_SITE] = ft_site_fields,
@@ -604,6 +631,7 @@ int main(void)
     cmocka_unit_test(an_observation_without_an_app_keeps_the_rest),
     cmocka_unit_test(hostile_bytes_are_rejected),
     cmocka_unit_test(a_forged_decision_is_rejected),
+    cmocka_unit_test(a_request_is_for_one_node),
     cmocka_unit_test(names_of_users_are_clean),
     cmocka_unit_test(the_uid_of_no_user_is_rejected),
     cmocka_unit_test(inconsistent_peaks_are_rejected),

@@ -952,7 +952,7 @@ static void keys_on_long_lines_are_found(void **state)
     line[LENGTH] = '\0';
     put(fd, "long", line);
     out = (ft_submission){ 0 };
-    ft_describe_files(&ask, folder, NULL, ft_io_monotonic() + 10, &out);
+    ft_describe_files(&ask, folder, NULL, ft_io_monotonic() + 10, &out, NULL);
     assert_string_equal(features_of(&out), "nodes=1234567890");
   }
   free(line);
@@ -982,10 +982,10 @@ static void only_regular_files_are_looked_at(void **state)
   assert_int_equal(mkfifoat(fd, "fifo", 0600), 0);
   begun = ft_io_monotonic();
   out = (ft_submission){ 0 };
-  ft_describe_files(&ask, folder, NULL, begun + 10, &out);
+  ft_describe_files(&ask, folder, NULL, begun + 10, &out, NULL);
   assert_string_equal(features_of(&out), "input_bytes=26 lines=3 nodes=12");
   out = (ft_submission){ 0 };
-  ft_describe_files(&ask, folder, NULL, begun, &out);
+  ft_describe_files(&ask, folder, NULL, begun, &out, NULL);
   assert_string_equal(features_of(&out), "");
   assert_true(ft_io_monotonic() < begun + 5);
   (void)scratch_close(folder, fd);
@@ -998,7 +998,7 @@ static const char *in_folder(const char *folder, const char *script, double dead
                                  .directory = folder };
 
   assert_int_equal(ft_describe(&what, &no_request, &out, &files, &err), 0);
-  ft_describe_files(&files, folder, NULL, deadline, &out);
+  ft_describe_files(&files, folder, NULL, deadline, &out, NULL);
   return features_of(&out);
 }
 

@@ -21,6 +21,7 @@ static struct ft_publisher *publisher;
 static ft_model model;
 static struct ft_model_lookup evidence;
 static struct ft_task_list tasks;
+static ft_job_array job_array;
 static ft_policy policy;
 static ft_submission s;
 
@@ -212,7 +213,7 @@ static void similar_apps_do_not_extrapolate(void **state)
 static void an_array_is_estimated_by_its_largest_task(void **state)
 {
   static const float sizes[] = { 2, 31, 5 };
-  ft_task_values *values = &s.task_values[0];
+  ft_task_values *values = &job_array.values[0];
   struct ft_error err;
   double largest, middle;
 
@@ -225,7 +226,8 @@ static void an_array_is_estimated_by_its_largest_task(void **state)
   largest = quantile(0.5);
   assert_true(largest > 1.5 * middle);
   s.features_count = 0;
-  s.task_values_count = 1;
+  job_array.values_count = 1;
+  tasks.array = &job_array;
   (void)ft_string_copy("batch", values->feature, sizeof values->feature);
   for (uint32_t i = 0; i < COUNT_OF(sizes); i++) {
     values->index[i] = tasks.index[i] = i + 1;

@@ -129,12 +129,13 @@ static int decide_foretell(void *state, const struct weeks_world *w, struct week
   const struct weeks_site *site = &w->stream->site[w->stream->app[s->app].site];
   static struct ft_submission_knowledge known;
   static ft_submission submission;
-  struct ft_task_list tasks = { .count = 0 };
+  static ft_job_array array;
+  struct ft_task_list tasks = { .array = &array };
   bool own_mode = s->typed_mode == FT_MODE_UNSET && a->mode == site->mode;
   ft_decision decision;
 
   (void)err;
-  weeks_make_submission(w, a, &submission);
+  weeks_make_submission(w, a, &submission, &array);
   for (uint32_t i = 0; s->array && i < s->tasks && tasks.count < FT_ARRAY_ESTIMATES; i++)
     if (!w->done[s->first_task + i])
       tasks.index[tasks.count++] = i;
