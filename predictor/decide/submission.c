@@ -103,8 +103,8 @@ static bool has_own_model(const struct ft_submission_knowledge *known)
          e->model.columns_count < sizeof e->model.columns / sizeof *e->model.columns;
 }
 
-bool ft_known_unknown_params(const struct ft_submission_knowledge *known, const ft_submission *s,
-                             const char *params, char line[FT_PARAMS_LINE])
+bool ft_params_find_unknown(const struct ft_submission_knowledge *known, const ft_submission *s,
+                            const char *params, char line[FT_PARAMS_LINE])
 {
   struct ft_text rest = ft_text_from(params), piece, name;
   size_t unknown = 0, used;
