@@ -312,7 +312,7 @@ static int predict_for_site(struct prediction *w)
     if (!known)
       w->why = err;
     else if (!(off && !placement) && !w->has_network_request &&
-             ft_known_unknown_params(&w->known, s, w->options.params, line))
+             ft_params_find_unknown(&w->known, s, w->options.params, line))
       ft_print_line(line);
   }
   if (placement)

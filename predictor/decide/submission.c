@@ -103,8 +103,8 @@ static const ft_model *find_params_model(const struct ft_submission_knowledge *k
   return NULL;
 }
 
-bool ft_known_unknown_params(const struct ft_submission_knowledge *known, const ft_submission *s,
-                             const char *params, char line[FT_PARAMS_LINE])
+bool ft_params_find_unknown(const struct ft_submission_knowledge *known, const ft_submission *s,
+                            const char *params, char line[FT_PARAMS_LINE])
 {
   struct ft_text rest = ft_text_from(params), piece, name;
   const ft_model *model = find_params_model(known);

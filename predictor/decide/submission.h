@@ -47,7 +47,7 @@ int ft_known_read_evidence(int state_fd, const struct ft_submitter *submitter,
                            const ft_job_array *tasks, struct ft_submission_knowledge *known,
                            struct ft_error *err);
 
-/* Size in bytes of the line of ft_known_unknown_params, with its NUL. */
+/* Size in bytes of the line of ft_params_find_unknown, with its NUL. */
 enum { FT_PARAMS_LINE = 400 };
 
 /*
@@ -56,9 +56,9 @@ enum { FT_PARAMS_LINE = 400 };
  * known names that SUBMISSION lacks come first. KNOWN is filled by ft_known_read_evidence. Returns
  * false if there is no such name, or if KNOWN has no model with min_runs runs of the app itself.
  */
-bool ft_known_unknown_params(const struct ft_submission_knowledge *known,
-                             const ft_submission *submission, const char *params,
-                             char line[FT_PARAMS_LINE]);
+bool ft_params_find_unknown(const struct ft_submission_knowledge *known,
+                            const ft_submission *submission, const char *params,
+                            char line[FT_PARAMS_LINE]);
 
 /* The input of ft_submission_decide; all pointers are borrowed. */
 struct ft_submission_query {

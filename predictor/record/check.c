@@ -197,11 +197,11 @@ static int check_baselines(const ft_evaluator *e, struct ft_error *err)
     if (!isfinite(baseline->intercept) || !isfinite(baseline->slope) ||
         !isfinite(baseline->min_prediction) || baseline->needs_count != baseline->runs.size ||
         !are_distinct(baseline->runs.bytes, baseline->runs.size))
-      return bad(err, "views");
+      return bad(err, "baselines");
     for (size_t i = 0; i < baseline->needs_count; i++)
       if (!isfinite(baseline->needs[i]) || baseline->runs.bytes[i] >= e->seconds_count ||
           (i && baseline->needs[i] < baseline->needs[i - 1]))
-        return bad(err, "views");
+        return bad(err, "baselines");
   }
   for (size_t i = 0; i < e->losses_count; i++)
     if (!(e->losses[i] >= 0 && isfinite(e->losses[i])))
@@ -220,7 +220,7 @@ static int check_facts(const ft_evaluator *e, size_t columns, struct ft_error *e
   if (e->fact_kinds.size != e->fact_bytes_count ||
       e->fact_x_count != (size_t)e->fact_bytes_count * e->fact_columns_count ||
       e->facts_explained > e->fact_columns_count)
-    return bad(err, "facts");
+    return bad(err, "fact_kinds");
   if ((unsigned)e->limit_effect > _ft_limit_effect_MAX ||
       !(e->completed_limit_bytes >= 0 && isfinite(e->completed_limit_bytes)))
     return bad(err, "limit_effect");
@@ -230,7 +230,7 @@ static int check_facts(const ft_evaluator *e, size_t columns, struct ft_error *e
   for (size_t i = 0; i < e->fact_bytes_count; i++)
     if (!(e->fact_bytes[i] >= 0 && isfinite(e->fact_bytes[i])) ||
         e->fact_kinds.bytes[i] > _ft_fact_kind_MAX)
-      return bad(err, "facts");
+      return bad(err, "fact_kinds");
   for (size_t i = 0; i < e->fact_x_count; i++)
     if (isinf(e->fact_x[i]))
       return bad(err, "fact_x");
@@ -293,7 +293,7 @@ static int check_model(const ft_model *m, struct ft_error *err)
   if (!printable(m->app) || (unsigned)m->rule > _ft_rule_MAX || !isfinite(m->updated))
     return bad(err, "app");
   if (m->variant_ids.size != m->variant_hashes_count)
-    return bad(err, "variants");
+    return bad(err, "variant_hashes");
   for (size_t i = 0; i < m->columns_count; i++)
     if (!printable(m->columns[i].name))
       return bad(err, "columns");
@@ -317,7 +317,7 @@ static int check_platform_runs(const ft_platform_runs *p, struct ft_error *err)
   if (!p->platform[0] || !printable(p->platform) || !isfinite(p->last) || !isfinite(p->log_ratio) ||
       !(p->deviation >= 0 && isfinite(p->deviation)) || !isfinite(p->transferred_log_ratio) ||
       !(p->transferred_deviation >= 0 && isfinite(p->transferred_deviation)))
-    return bad(err, "places");
+    return bad(err, "platforms");
   return 0;
 }
 
@@ -396,7 +396,7 @@ static int check_site_record(const ft_site *s, struct ft_error *err)
   if ((unsigned)s->rule > _ft_rule_MAX || !isfinite(s->updated) || !printable(s->cluster) ||
       !printable(s->keep_arguments) || !printable(s->drop_arguments) || !printable(s->socket) ||
       !printable(s->learner_socket))
-    return bad(err, "site");
+    return bad(err, "rule, cluster or socket");
   for (size_t i = 0; i < s->overrides_count; i++)
     if (check_policy(&s->overrides[i].policy, err) < 0)
       return -1;
