@@ -121,7 +121,8 @@ void ft_gpu_memory_cap(struct ft_gpu_memory *memory, const struct ft_gpu *gpu);
 extern const double ft_gpu_memory_unmeasured;
 
 /* Returns the bytes of the median that no part of MEMORY includes: input batches, workspaces,
- * temporary tensors. Negative if gradients and saved tensors are not all live at the peak. */
+ * temporary tensors, constants. Negative if gradients and saved tensors are not all live at the
+ * peak. */
 double ft_gpu_memory_other(const struct ft_gpu_memory *memory);
 
 /* Returns the probability that a run with MEMORY does not fit on GPU. */
