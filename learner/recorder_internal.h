@@ -21,6 +21,9 @@ struct recorded_run {
   int64_t mark, pooled_mark;
 };
 
+/* Places for the latest renames, of all users. By judgement. */
+enum { FT_RECORDER_RENAMES = 64 };
+
 struct ft_recorder {
   int state_fd;
   char store_path[PATH_MAX];
@@ -38,6 +41,10 @@ struct ft_recorder {
   double expire_at;   /* monotonic time of the next pass */
   bool upkeep_warned; /* that the store cannot be maintained */
   bool needs_rebuild; /* an app; the rebuilder does it */
+  struct rename_pause {
+    uint32_t uid;
+    double until;                       /* of the recorder's clock */
+  } rename_pauses[FT_RECORDER_RENAMES]; /* by the hash of the user and the app's new name */
   struct ft_shared_apps shared;
   ft_rule rule;
   double failure_cost;

@@ -297,24 +297,28 @@ void ft_sizing_use_completed_limit(const struct ft_decision_input *q, struct ft_
 }
 
 /* Raises NEED and LOWEST, the amount that is set and the one to which a request may be lowered, to
- * what the script states. A NEED above the partition's maximum stays, because the program may run
- * without all that it is given. */
+ * what the script states. NEED not beyond the memory under which the last run completed, if
+ * comparable ones did and none was killed; and not if STATED is above the partition's maximum,
+ * because the program may run without all that it is given. */
 static void apply_stated_amount(const struct ft_decision_input *q, struct ft_sizing *sizing,
                                 double *need, double *lowest)
 {
-  double stated = (double)q->stated_bytes;
+  const struct ft_facts *f = facts_or_none(q);
+  double stated = (double)q->stated_bytes, raised;
 
   if (!q->stated_bytes || q->network || sizing->rule == FT_DECIDED_BY_LEAK)
     return;
   stated += fmax(STATED_MARGIN * stated, STATED_MIN);
+  raised = f->comparable_completed && !f->comparable_killed ? fmin(stated, f->completed_limit_bytes)
+                                                            : stated;
   if (*lowest < stated)
     sizing->stated = q->stated_bytes;
   *lowest = fmax(*lowest, stated);
-  if (*need < stated && (!sizing->max || stated <= (double)sizing->max)) {
-    *need = stated;
-    sizing->stated = q->stated_bytes;
+  if (*need < raised && (!sizing->max || stated <= (double)sizing->max)) {
+    *need = raised;
     sizing->rule = FT_DECIDED_BY_FLOOR;
-    sizing->floor_basis = FT_FLOOR_STATED;
+    sizing->floor_basis = raised < stated ? FT_FLOOR_COMPLETED : FT_FLOOR_STATED;
+    sizing->floor_basis_bytes = f->completed_limit_bytes;
   }
 }
 

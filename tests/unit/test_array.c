@@ -4,6 +4,7 @@
 
 #include "tests/unit/decided.h"
 #include "tests/unit/scratch.h"
+#include "tests/unit/submission.h"
 
 #include <locale.h>
 #include <math.h>
@@ -96,22 +97,13 @@ static void describe(const char *script, const char *array)
 /* Returns the features of the task INDEX as "name=value ...". */
 static const char *element(const uint32_t *index)
 {
-  static char text[1024];
   ft_feature features[COUNT_OF(out.features)];
   pb_size_t count = out.features_count;
-  size_t used = 0;
 
-  text[0] = '\0';
   memcpy(features, out.features, sizeof features);
   ft_features_of_task(features, &count, COUNT_OF(features), out.task_values, out.task_values_count,
                       index);
-  for (size_t i = 0; i < count; i++)
-    used += (size_t)(features[i].has_number
-                         ? snprintf(text + used, sizeof text - used, "%s%s=%.12g", i ? " " : "",
-                                    features[i].name, features[i].number)
-                         : snprintf(text + used, sizeof text - used, "%s%s=%s", i ? " " : "",
-                                    features[i].name, features[i].category));
-  return text;
+  return features_text(features, count);
 }
 
 static void arguments_with_the_index_are_features_of_each_task(void **state)

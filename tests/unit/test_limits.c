@@ -3,7 +3,7 @@
 #include "config.h"
 
 #include "tests/unit/scratch.h"
-#include "tests/unit/unit.h"
+#include "tests/unit/submission.h"
 
 #include <stdlib.h>
 
@@ -61,13 +61,8 @@ static void describe(const char *script)
 /* Whether the encoded submission or the path of a file to examine has TEXT. */
 static bool is_kept(const char *text)
 {
-  struct ft_buf raw;
-  bool found;
+  bool found = is_in_record(&out, text);
 
-  ft_buf_init(&raw, FT_LIMIT_ENVIRONMENT);
-  assert_int_equal(ft_record_encode(FT_RECORD_SUBMISSION, &out, &raw, &err), 0);
-  found = memmem(raw.data, raw.length, text, strlen(text));
-  ft_buf_free(&raw);
   for (size_t i = 0; i < files.count; i++)
     found |= strstr(files.query[i].path, text) != NULL;
   return found;
@@ -138,11 +133,13 @@ static void texts_are_kept_up_to_the_size_of_their_buffers(void **state)
     { "./sim '/@*'\n", "/@*", FT_SCRIPT_PATH - 2 },
     { "cd /@\n./sim x.bin\n", "/@/x.bin", FT_FILE_PATH - 2 - sizeof "x.bin" },
     { "cd /d\n./sim @.bin\n", "/d/@.bin", FT_SCRIPT_PATH - 4 },
-    { "A=/@\n./sim $A\n", "/@", FT_SHELL_VALUE - 2 },
-    { "A=/\nA+=@\n./sim $A\n", "/@", FT_SHELL_VALUE - 2 },
-    { "A=(/@)\n./sim ${A[*]}\n", "/@", FT_SHELL_VALUE - 2 },
-    { "./sim ${A:-/@}\n", "/@", FT_SHELL_VALUE - 2 },
-    { "./sim0 ${A:=/@}\n./sim $A\n", "/@", FT_SHELL_VALUE - 2 },
+    { "A='/y @'\n./sim $A\n", "/y", FT_SHELL_VALUE - 4 },
+    { "A='/y '\nA+=@\n./sim $A\n", "/y", FT_SHELL_VALUE - 4 },
+    { "A=\"/y @$U\"\n./sim $A\n", "/y", FT_SHELL_VALUE - 5 },
+    { "A=(/y @)\n./sim ${A[*]}\n", "/y", FT_SHELL_VALUE - 4 },
+    { "A=(/y @$U)\n./sim ${A[*]}\n", "/y", FT_SHELL_VALUE - 5 },
+    { "A=\"${A:-/y @}\"\n./sim $A\n", "/y", FT_SHELL_VALUE - 4 },
+    { "./sim0 ${A:=/y @}\n./sim $A\n", "/y", FT_SHELL_VALUE - 4 },
     { "@=/x.bin\n./sim $@\n", "/x.bin", sizeof((struct ft_shell *)NULL)->variable[0].name - 1 },
     { "./@\n", "@", sizeof out.program - 1 },
     { "python3 @.py\n", "@.py", sizeof out.program - sizeof ".py" },
@@ -243,7 +240,8 @@ static void names_of_files_have_limits(void **state)
 /* Only a sanitizer sees what these do around the sizes of all buffers in predictor/request. */
 static void no_text_exceeds_its_buffer(void **state)
 {
-  static const size_t sizes[] = { 24, 48, 64, 80, 96, 128, 256, 512, 1024, FT_SHELL_TEXT };
+  static const size_t sizes[] = { 24,           48, 64, 80, 96, 128, 256, 512, 1024, FT_SHELL_VALUE,
+                                  FT_SHELL_TEXT };
   static const char *const scripts[] = {
     "./sim $(sed -n \"${SLURM_ARRAY_TASK_ID}p\" /@)\n",
     "./sim --x $(awk -F@ -v n=$SLURM_ARRAY_TASK_ID 'NR==n{print $2}' @)\n",
@@ -251,6 +249,7 @@ static void no_text_exceeds_its_buffer(void **state)
     "F=($(ls @))\n./sim ${F[$SLURM_ARRAY_TASK_ID]}\n",
     "mapfile -t F <@\n./sim ${F[$((SLURM_ARRAY_TASK_ID - 1))]} x$SLURM_ARRAY_TASK_ID@\n",
     "bash -c './sim @ --n 3'\n",
+    "A=\"@ $U\"\nA+=\" @\"\nB=\"$A @$U\"\n./sim $A @ $B >$A\n",
     "bash -c \"./sim @ \\\"--n\\\" 3\"\n",
     "# NEXTFLOW TASK: @\n# @\n./@ --x @\n",
     ("# properties = {\"rule\": \"@\", \"params\": {\"@\": 3, \"y\": \"@\"}}\n"

@@ -312,6 +312,30 @@ static void an_app_is_renamed_within_a_transaction(void **state)
   assert_int_equal(published("old"), 0);
 }
 
+/* Jobs that rename a run back and forth make the learner rebuild a long model once a minute. */
+static void a_name_takes_renamed_runs_once_a_minute(void **state)
+{
+  struct ft_error err;
+  bool rebuild;
+
+  (void)state;
+  for (unsigned i = 0; i < 8; i++) {
+    ft_observation o = run_of(i % 2 ? "a" : "b");
+
+    o.submission.former_apps_count = 1;
+    (void)strcpy(o.submission.former_apps[0], i % 2 ? "b" : "a");
+    assert_int_equal(ft_recorder_add(recorder, &o, &rebuild, &err), 0);
+    /* the runs of b become those of a, at first and after a minute; never back */
+    assert_int_equal(rebuild, i == 1 || i == 7);
+    maintain();
+    now += i == 5 ? 60 : 1;
+  }
+  while (isfinite(ft_recorder_publish(recorder, &rebuild)))
+    now += 1;
+  assert_int_equal(published("a"), 8);
+  assert_int_equal(published("b"), 0);
+}
+
 static void a_forgotten_run_does_not_return_from_memory(void **state)
 {
   struct ft_forget_report reports[2];
@@ -510,6 +534,7 @@ int main(void)
     TEST(a_closed_recorder_has_published_all),
     TEST(a_refused_run_does_not_lose_the_others),
     TEST(an_app_is_renamed_within_a_transaction),
+    TEST(a_name_takes_renamed_runs_once_a_minute),
     TEST(a_forgotten_run_does_not_return_from_memory),
     TEST(a_model_that_cannot_be_published_is_published_later),
     TEST(a_pooled_model_follows_each_users_runs),
