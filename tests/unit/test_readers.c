@@ -277,7 +277,7 @@ static int unknown_condition(struct ft_tf_loop *loop, const struct ft_operand *s
 
 /* The first state keeps its size, the second one grows. */
 static int one_iteration(struct ft_tf_loop *loop, const struct ft_operand *state,
-                     struct ft_operand *next)
+                         struct ft_operand *next)
 {
   struct ft_tracer *l = &loop->r->live;
   const uint32_t both[2] = { state[1].tensor, state[0].tensor };
@@ -561,6 +561,40 @@ static void language_models_have_the_parameter_counts_of_transformers(void **sta
   }
 }
 
+/* hf_shapes_table.inc states the parameters; the activations are an approximation, which is
+ * reported.
+ */
+static void a_type_of_the_table_has_the_parameters_that_transformers_counts(void **state)
+{
+  static const struct {
+    const char *file, *input;
+    int64_t parameters;
+  } cases[] = {
+    { "hf/swin.json", NULL, 720878 },
+    { "hf/convnext.json", NULL, 37624 },
+    { "hf/dinov2.json", NULL, 24064 },
+    { "hf/wav2vec2.json", "sequence=4000", 52896 },
+    { "hf/mamba2.json", "sequence=7", 34408 },
+    { "hf/mamba2-head.json", "sequence=7", 37608 },
+    { "hf/t5-encoder.json", "sequence=7", 17824 },
+  };
+
+  (void)state;
+  for (size_t i = 0; i < COUNT_OF(cases); i++) {
+    struct ft_analysis a;
+    struct ft_graph *graph = analyse(cases[i].file, 2, cases[i].input, &a);
+
+    if (a.cost.parameters != cases[i].parameters)
+      fail_msg("%s: %lld parameters, transformers has %lld", cases[i].file,
+               (long long)a.cost.parameters, (long long)cases[i].parameters);
+    assert_true(graph->approximate);
+    assert_int_equal(a.cost.unknown, 1);
+    assert_false(a.memory.complete);
+    assert_true(a.memory.saved_bytes > 0);
+    ft_graph_free(graph);
+  }
+}
+
 /* An unknown family is read as a generic decoder, which is reported, counted and bounded. */
 static void an_unknown_family_is_read_as_generic_and_reported(void **state)
 {
@@ -680,6 +714,7 @@ int main(void)
     cmocka_unit_test(norms_of_paddle_reduce_their_axis),
     cmocka_unit_test(functions_of_onnx_are_inlined),
     cmocka_unit_test(language_models_have_the_parameter_counts_of_transformers),
+    cmocka_unit_test(a_type_of_the_table_has_the_parameters_that_transformers_counts),
     cmocka_unit_test(an_unknown_family_is_read_as_generic_and_reported),
     cmocka_unit_test(a_llama_has_the_products_computed_by_hand),
     cmocka_unit_test(bad_files_give_an_error_with_file_and_position),

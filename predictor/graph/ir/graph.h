@@ -178,6 +178,7 @@ struct ft_graph {
   struct ft_block *other_block; /* of ft_graph_restore_norms: the one that is not in use, or NULL */
   uint32_t restored_norms;      /* normalisations that it has inserted into the block in use */
   bool guessed;                 /* of an unknown family: built from common configuration fields */
+  bool approximate;             /* exact parameters; its activations are an approximation */
   struct ft_arena arena;        /* memory of the file's content */
   struct ft_arena results;      /* memory of inferred results; emptied by ft_graph_infer */
   /* of a program: traces it when its input sizes are known (tracer.h); NULL: the file has a graph

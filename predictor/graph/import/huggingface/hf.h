@@ -24,8 +24,9 @@ enum ft_hf_kind {
   FT_HF_VIT,
   FT_HF_CLIP,
   FT_HF_MAMBA,
-  FT_HF_VLM,   /* vision-language model: some tokens stand for images */
-  FT_HF_VISION /* a vision encoder alone */
+  FT_HF_VLM,    /* vision-language model: some tokens stand for images */
+  FT_HF_VISION, /* a vision encoder alone */
+  FT_HF_SHAPES  /* a row of hf_shapes_table.inc */
 };
 
 /* Multimodal projector: from patches of the vision encoder to tokens (hf_vlm.c). */
@@ -80,13 +81,14 @@ struct ft_hf {
   bool bias_qkv, bias_out, bias_inner, no_key_bias, gated, rotary;
   bool bias_per_layer; /* each layer has its own relative position bias (umt5); a projector has a
                           bias */
-  bool sinks;         /* a learnt extra score for each head: gpt_oss */
+  bool sinks;          /* a learnt extra score for each head: gpt_oss */
   bool pooler, head_transform, head_bias, tied, with_head, causal;
   bool repeat_kv;     /* keys and values are copied for every query head */
   bool shared_layers; /* all layers share their weights: albert */
   bool masked;        /* attention gets an explicit mask */
   bool relative_norm, bias_conv;
-  bool guessed; /* unknown family, configuration read by hf_generic.c */
+  struct ft_hf_module_list *modules; /* of FT_HF_SHAPES */
+  bool guessed;                      /* unknown family, configuration read by hf_generic.c */
   /* mixture of experts */
   int64_t experts, experts_per_token, expert_inner, shared_inner;
   int64_t dense_layers, dense_inner; /* layers without experts, and their intermediate size */
@@ -118,9 +120,9 @@ struct ft_hf {
   bool fused_qkv, fused_gate; /* one matrix for queries, keys and values; for gate and up */
   bool kv_cache;              /* keys and values are copied into a cache */
   bool rope_in_float32; /* under autocast rotary embedding is in float32, and so is its result */
-  bool copy_queries;          /* queries are made contiguous */
-  int64_t rotary_dim;         /* features of a head that are rotated; 0: all */
-  int64_t window;             /* tokens in a sliding window */
+  bool copy_queries;    /* queries are made contiguous */
+  int64_t rotary_dim;   /* features of a head that are rotated; 0: all */
+  int64_t window;       /* tokens in a sliding window */
   uint64_t window_layers[FT_HF_WINDOW_LAYERS / 64]; /* a bit for each layer that has the window */
   /* how transformers decomposes them (training/spelt.h); "": one kernel */
   const char *decomposed_norm, *decomposed_activation;
