@@ -35,6 +35,7 @@ void ft_job_free(struct job *job)
   ft_buf_free(&job->packed);
   free(job->o);
   free(job->earlier);
+  free(job->array);
   free(job);
 }
 
@@ -90,39 +91,43 @@ static void set_once(const char *from, char *to, size_t size)
 void ft_job_apply_submission(struct job *job, const void *data, size_t length)
 {
   ft_observation *o = job->o;
-  ft_submission *s;
+  ft_submission s;
+  ft_job_array *array;
   struct ft_error err;
 
   /* the schema of a decoded record is never 0 */
   if (!length || o->submission.schema)
     return;
-  s = malloc(sizeof *s);
-  if (!s)
+  array = malloc(sizeof *array);
+  if (!array)
     return;
-  if (ft_record_decode(FT_RECORD_SUBMISSION, data, length, s, &err) < 0) {
+  if (ft_submission_decode(data, length, &s, array, &err) < 0) {
     if (!job->warned)
       ft_log(LOG_WARNING, "job %" PRIu32 ": invalid submission record, ignored: %s", job->id,
              err.text);
     job->warned = true;
-    goto out;
+    free(array);
+    return;
   }
-  o->submission = *s;
-  (void)ft_string_copy(s->request.container, o->container, sizeof o->container);
-  o->threads_per_core = s->request.threads_per_core;
-  job->time_limit_seconds = s->request.time_limit_seconds;
-out:
-  free(s);
+  o->submission = s;
+  (void)ft_string_copy(s.request.container, o->container, sizeof o->container);
+  o->threads_per_core = s.request.threads_per_core;
+  job->time_limit_seconds = s.request.time_limit_seconds;
+  if (array->values_count || array->predictions.index_count)
+    job->array = array;
+  else
+    free(array);
 }
 
-void ft_job_resolve_array_task(ft_observation *o)
+void ft_job_resolve_array_task(const ft_job_array *array, ft_observation *o)
 {
   ft_submission *s = &o->submission;
   const uint32_t *index = o->array_job_id ? &o->array_task_id : NULL;
 
   ft_features_of_task(s->features, &s->features_count, sizeof s->features / sizeof *s->features,
-                      s->task_values, s->task_values_count, index);
-  s->task_values_count = 0;
-  ft_prediction_of_task(s, index);
+                      array, index);
+  if (array && index)
+    ft_prediction_of_task(&array->predictions, *index, &s->decision);
 }
 
 void ft_job_apply_announcement(struct job *job, const ft_announcement *a)

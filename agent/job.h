@@ -50,6 +50,7 @@ struct job {
   double drop_at;                    /* monotonic; when the job is freed */
   ft_observation *earlier;           /* measurements of an earlier agent, or NULL */
   ft_observation *o;                 /* NULL: packed or discarded */
+  ft_job_array *array;               /* until the task is known; NULL: no array, or nothing of it */
   struct ft_buf packed;              /* encoded observation */
   struct job *next;
 };
@@ -59,7 +60,7 @@ struct job *ft_job_new(uint32_t id, uint32_t restart_count);
 void ft_job_free(struct job *job);
 
 /*
- * An ended job needs its observation only if Slurm's record changes it; encoded it takes a fiftieth
+ * An ended job needs its observation only if Slurm's record changes it; encoded it takes a twelfth
  * of the memory. ft_job_unpack must precede each use of `o`; it returns false out of memory or
  * after ft_job_discard, which frees the observation for good.
  */
@@ -99,8 +100,9 @@ struct step *ft_job_begin_step(struct job *job, uint32_t id);
 void ft_job_end_step(struct job *job, uint32_t id, struct ft_instant now);
 void ft_job_free_steps(struct job *job);
 
-/* Reduces the features and the prediction of a job array in O to those of O's array task. */
-void ft_job_resolve_array_task(ft_observation *o);
+/* Reduces the features and the prediction of a job array in O to those of O's array task. ARRAY:
+ * what differs between the tasks; NULL: nothing. */
+void ft_job_resolve_array_task(const ft_job_array *array, ft_observation *o);
 
 /*
  * Merges PART, which was assumed to be a later restart, into JOB: adds its measurements and moves

@@ -457,7 +457,7 @@ bool ft_jobs_running(struct ft_jobs *jobs, unsigned index, struct ft_instant now
     if (job->tree)
       ft_tree_observe(job->tree, out);
     ft_job_add_earlier(job, out);
-    ft_job_resolve_array_task(out);
+    ft_job_resolve_array_task(job->array, out);
     if (!out->has_limit_bytes && job->step_limit_bytes) {
       out->has_limit_bytes = true;
       out->limit_bytes = job->step_limit_bytes;

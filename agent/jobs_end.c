@@ -47,7 +47,9 @@ void ft_jobs_deliver(struct ft_jobs *jobs, struct job *job)
   }
   if (!job->confirmed)
     ft_job_set_restart(job, 0);
-  ft_job_resolve_array_task(job->o);
+  ft_job_resolve_array_task(job->array, job->o);
+  free(job->array);
+  job->array = NULL;
   job->o->outcome = job->outcome.outcome;
   job->o->censored = job->outcome.outcome != FT_OUTCOME_COMPLETED;
   jobs->settings.finished(job->o, jobs->settings.data);

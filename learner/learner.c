@@ -199,6 +199,7 @@ static void cluster_polled(const struct ft_slurm_config *config, const ft_partit
   ft_publish_remove_partitions(learner->publisher, partitions, count);
   publish_site_files(learner);
   ft_recorder_each_node(learner->recorder, observe_node, learner);
+  ft_recorder_name_platforms(learner->recorder, learner->platforms);
   learner->polled = true;
   learner->slurmd_uid = config->slurmd_uid;
   learner->slurm_uid = config->slurm_uid;

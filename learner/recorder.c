@@ -33,6 +33,10 @@
  * for long; observations are then delivered again. */
 #define STORE_WAIT_MILLISECONDS 20
 
+/* Time per step of ft_recorder_name_platforms, to which the last transaction adds 8 ms: 34 s for a
+ * million runs. By judgement: a request waits that long. */
+#define NAME_STEP_SECONDS 0.002
+
 /* SQLite's page cache: enough for the B-tree pages of one row and of its index entries. */
 #define STORE_CACHE_KIB 128
 
@@ -257,6 +261,12 @@ void ft_recorder_set_borrow(struct ft_recorder *recorder, bool borrow)
   recorder->borrow = borrow;
 }
 
+void ft_recorder_name_platforms(struct ft_recorder *recorder, const struct ft_platform_map *map)
+{
+  recorder->unnamed = map;
+  recorder->next_unnamed = 0;
+}
+
 /* Removes some expired runs. Returns as ft_store_expire_step. */
 static int expire_runs(struct ft_recorder *recorder, struct ft_error *err)
 {
@@ -291,6 +301,28 @@ static int remove_some_runs(struct ft_recorder *recorder, struct ft_error *err)
   return status ? status : expire_runs(recorder, err);
 }
 
+/* Gives the runs of some nodes the names of their platforms. Returns as ft_store_expire_step. */
+static int name_some_platforms(struct ft_recorder *recorder, struct ft_error *err)
+{
+  double deadline = ft_io_monotonic() + NAME_STEP_SECONDS;
+  const char *node, *platform;
+  int status;
+
+  while (recorder->unnamed) {
+    if (!ft_platform_map_assignment(recorder->unnamed, recorder->next_unnamed, &node, &platform)) {
+      recorder->unnamed = NULL;
+      break;
+    }
+    status = ft_store_name_platform(recorder->store, node, platform, err);
+    if (status < 0)
+      return -1;
+    recorder->next_unnamed += status == 0;
+    if (ft_io_monotonic() >= deadline)
+      return 1;
+  }
+  return 0;
+}
+
 /* Completes removals after all models are rebuilt. Returns as ft_store_expire_step. */
 static int clean_up(struct ft_recorder *recorder, struct ft_error *err)
 {
@@ -312,15 +344,17 @@ bool ft_recorder_maintain(struct ft_recorder *recorder)
   status = ft_store_release_waiting(recorder->store, ft_io_now(), &err);
   if (status == 0)
     status = remove_some_runs(recorder, &err);
+  if (status == 0)
+    status = name_some_platforms(recorder, &err);
   /* models are rebuilt from the remaining runs, then users' directories are cleaned */
   if (status > 0 || ft_rebuilder_step(recorder->rebuilder, recorder->store))
     return true;
   if (status == 0)
     status = clean_up(recorder, &err);
   ft_recorder_drop_unused(recorder);
-  if (status < 0 && !recorder->removal_warned)
-    ft_log(LOG_WARNING, "cannot remove old runs, trying again: %s", err.text);
-  recorder->removal_warned = status < 0;
+  if (status < 0 && !recorder->upkeep_warned)
+    ft_log(LOG_WARNING, "cannot maintain the store, trying again: %s", err.text);
+  recorder->upkeep_warned = status < 0;
   return status > 0;
 }
 

@@ -6,6 +6,7 @@
 
 #include <stdbool.h>
 
+#include "learner/cluster/platform_map.h"
 #include "learner/forget_queue.h"
 #include "learner/publish.h"
 #include "predictor/history/stale_models.h"
@@ -43,11 +44,18 @@ void ft_recorder_set_rule(struct ft_recorder *recorder, ft_rule rule);
 /* Sets the cost of a failed attempt (policy.failure_price). A change rebuilds all models. */
 void ft_recorder_set_failure_cost(struct ft_recorder *recorder, double cost);
 
+/*
+ * Begins to give the platforms that MAP, borrowed, assigns to nodes to the runs that were stored
+ * while their node had none by a section. ft_recorder_maintain does the work.
+ */
+void ft_recorder_name_platforms(struct ft_recorder *recorder, const struct ft_platform_map *map);
+
 /* Enables the index of similar apps and the site-wide prior (policy.borrow). */
 void ft_recorder_set_borrow(struct ft_recorder *recorder, bool borrow);
 
 /*
- * Works for a few milliseconds on removal of old runs, requests to forget, and stale models.
+ * Works for a few milliseconds on removal of old runs, requests to forget, names of platforms, and
+ * stale models.
  * Returns whether more work is due at once. Failures are logged; the next call tries again.
  */
 bool ft_recorder_maintain(struct ft_recorder *recorder);

@@ -21,6 +21,9 @@ struct recorded_run {
   int64_t mark, pooled_mark;
 };
 
+/* Places for the latest renames, of all users. By judgement. */
+enum { FT_RECORDER_RENAMES = 64 };
+
 struct ft_recorder {
   int state_fd;
   char store_path[PATH_MAX];
@@ -34,14 +37,20 @@ struct ft_recorder {
   struct ft_user_cleanup *cleanup;
   struct ft_forget_queue *forget_queue;
   struct ft_expiry expire;
-  bool expiring;       /* a pass of expiry is running */
-  double expire_at;    /* monotonic time of the next pass */
-  bool removal_warned; /* that old runs cannot be removed */
-  bool needs_rebuild;  /* an app; the rebuilder does it */
+  bool expiring;      /* a pass of expiry is running */
+  double expire_at;   /* monotonic time of the next pass */
+  bool upkeep_warned; /* that the store cannot be maintained */
+  bool needs_rebuild; /* an app; the rebuilder does it */
+  struct rename_pause {
+    uint32_t uid;
+    double until;                       /* of the recorder's clock */
+  } rename_pauses[FT_RECORDER_RENAMES]; /* by the hash of the user and the app's new name */
   struct ft_shared_apps shared;
   ft_rule rule;
   double failure_cost;
-  bool borrow; /* update similar apps and the prior */
+  const struct ft_platform_map *unnamed; /* its nodes' runs are given names; NULL: done */
+  size_t next_unnamed;                   /* index in it */
+  bool borrow;                           /* update similar apps and the prior */
   uint64_t max_runs;
   unsigned since_trim;   /* observations */
   int64_t last_node_run; /* cursor of ft_recorder_each_node */

@@ -293,7 +293,8 @@ static int query_helper(const struct ft_helper *helper, const struct ft_buf *fra
 
 int ft_helper_describe(const struct ft_helper *helper, const struct ft_description *what,
                        const ft_request *request, const struct ft_network_request *asked,
-                       ft_submission *out, ft_network **network, struct ft_error *err)
+                       ft_submission *out, ft_job_array *array, ft_network **network,
+                       struct ft_error *err)
 {
   ft_answer *described = malloc(sizeof *described);
   struct ft_buf frame, answer;
@@ -310,6 +311,7 @@ int ft_helper_describe(const struct ft_helper *helper, const struct ft_descripti
         ft_record_decode(FT_RECORD_ANSWER, ft_buf_text(&answer), answer.length, described, err);
   if (status == 0) {
     *out = described->submission;
+    *array = described->array;
     if (asked && described->has_network && (*network = malloc(sizeof **network)))
       **network = described->network;
     if (described->error[0])

@@ -27,13 +27,14 @@ struct ft_helper {
 };
 
 /*
- * Fills OUT from WHAT and REQUEST in the helper, which reads the files that they name and the
- * user's declared apps. ASKED (NULL: none) requests an estimate for a model file. *NETWORK becomes
- * the estimate, which the caller frees, or NULL. Returns 0; -1 and fills ERR. OUT is then
- * unchanged, except if the helper only failed to read the user's declarations.
+ * Fills OUT and ARRAY from WHAT and REQUEST in the helper, which reads the files that they name and
+ * the user's declared apps. ASKED (NULL: none) requests an estimate for a model file. *NETWORK
+ * becomes the estimate, which the caller frees, or NULL. Returns 0; -1 and fills ERR. OUT and ARRAY
+ * are then unchanged, except if the helper only failed to read the user's declarations.
  */
 int ft_helper_describe(const struct ft_helper *helper, const struct ft_description *what,
                        const ft_request *request, const struct ft_network_request *asked,
-                       ft_submission *out, ft_network **network, struct ft_error *err);
+                       ft_submission *out, ft_job_array *array, ft_network **network,
+                       struct ft_error *err);
 
 #endif

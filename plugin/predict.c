@@ -50,6 +50,7 @@ struct prediction {
   bool maybe_other_cluster; /* the job may also run on another cluster */
   struct ft_file_queries files;
   ft_submission submission;
+  ft_job_array array;
   ft_network *network; /* result of --predict-model or --predict-mig; NULL: none */
   struct ft_submission_knowledge known;
   struct ft_submission_decision decided;
@@ -137,7 +138,7 @@ static void describe_by_helper(struct prediction *w)
   if (helper.milliseconds > HELPER_MAX_MILLISECONDS)
     helper.milliseconds = HELPER_MAX_MILLISECONDS;
   if (ft_helper_describe(&helper, &w->collected.description, &w->collected.request,
-                         network ? &asked : NULL, &w->submission, &w->network, &err) < 0)
+                         network ? &asked : NULL, &w->submission, &w->array, &w->network, &err) < 0)
     note_first_failure(w, &err);
 }
 
@@ -153,6 +154,7 @@ static void fill_submission(struct prediction *w)
   }
   if (w->has_site)
     what->secrets = (struct ft_secret_rules){ w->site.keep_arguments, w->site.drop_arguments };
+  w->array = (ft_job_array){ 0 };
   if (ft_describe(what, &w->collected.request, &w->submission, &w->files, &err) < 0)
     note_first_failure(w, &err);
   describe_by_helper(w);
@@ -229,6 +231,7 @@ static void choose_placement(struct prediction *w)
 
   ft_submission_decide(&(struct ft_submission_query){ .site = &w->site,
                                                       .submission = &w->submission,
+                                                      .array = &w->array,
                                                       .known = &w->known,
                                                       .network = w->network,
                                                       .mode = FT_MODE_CHECK },
@@ -264,6 +267,7 @@ static int decide_memory(struct prediction *w)
 
   ft_submission_decide(&(struct ft_submission_query){ .site = &w->site,
                                                       .submission = &w->submission,
+                                                      .array = &w->array,
                                                       .known = &w->known,
                                                       .network = w->network,
                                                       .mode = prediction_mode(w),
@@ -273,8 +277,8 @@ static int decide_memory(struct prediction *w)
   *decision = w->decided.decision;
   decision->overrode |= w->network && w->network->overrode;
   if (decision->mode != FT_MODE_OFF)
-    ft_task_predictions_fill(&w->decided, &w->known, &w->submission, w->collected.description.array,
-                             &w->submission.tasks);
+    ft_task_predictions_fill(&w->decided, &w->submission, w->collected.description.array,
+                             &w->array);
   /* "no recorded run" adds nothing to a message about a network */
   if (w->has_network_request && decision->action == FT_ACTION_LEAVE && !decision->has_p50_bytes &&
       (w->why.text[0] || (w->network && w->network->lines_count)))
@@ -304,11 +308,11 @@ static int predict_for_site(struct prediction *w)
   if (!off || placement || rejects) {
     ft_known_read_partition(w->state_fd, &w->site, &s->request, &w->known);
     known = ft_known_read_evidence(w->state_fd, &submitter, s, w->collected.description.array,
-                                   &w->known, &err) == 0;
+                                   &w->array, &w->known, &err) == 0;
     if (!known)
       w->why = err;
     else if (!(off && !placement) && !w->has_network_request &&
-             ft_known_unknown_params(&w->known, s, w->options.params, line))
+             ft_params_find_unknown(&w->known, s, w->options.params, line))
       ft_print_line(line);
   }
   if (placement)
@@ -354,9 +358,9 @@ static void export_record(spank_t spank, struct prediction *w)
   ft_buf_init(&text, FT_LIMIT_ENVIRONMENT);
   do {
     text.length = 0;
-    status = ft_submission_to_text(&w->submission, &text, &err);
-  } while (status == 0 && text.length >= ROOM && w->submission.tasks.index_count &&
-           ft_task_predictions_shrink(&w->submission.tasks, ++attempt));
+    status = ft_submission_to_text(&w->submission, &w->array, &text, &err);
+  } while (status == 0 && text.length >= ROOM && w->array.predictions.index_count &&
+           ft_task_predictions_shrink(&w->array.predictions, ++attempt));
   if (status == 0)
     (void)spank_job_control_setenv(spank, "FORETELL", ft_buf_text(&text), 1);
   ft_buf_free(&text);

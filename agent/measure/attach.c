@@ -31,7 +31,7 @@ struct walk {
   unsigned depth;
 };
 
-static const struct ft_attached *find(const struct ft_attach *attach, pid_t tid)
+static const struct ft_attached *find_attached(const struct ft_attach *attach, pid_t tid)
 {
   for (size_t i = 0; i < attach->count; i++)
     if (attach->threads[i].tid == tid)
@@ -39,7 +39,7 @@ static const struct ft_attached *find(const struct ft_attach *attach, pid_t tid)
   return NULL;
 }
 
-static int remember(struct ft_attach *attach, struct ft_attached thread)
+static int add_attached(struct ft_attach *attach, struct ft_attached thread)
 {
   struct ft_attached *threads = ft_array_grow(attach->threads, &attach->size, attach->count,
                                               sizeof *threads, FT_ATTACH_LIMIT);
@@ -55,7 +55,7 @@ static void attach_one(struct walk *walk, pid_t tid, const struct ft_stat *stat,
                        bool skipped)
 {
   struct ft_attach *attach = walk->attach;
-  const struct ft_attached *known = find(attach, tid);
+  const struct ft_attached *known = find_attached(attach, tid);
   struct ft_attached thread = {
     .tid = tid, .start = stat->start, .ticks = ft_proc_ticks(walk->measure), .root = root
   };
@@ -70,7 +70,7 @@ static void attach_one(struct walk *walk, pid_t tid, const struct ft_stat *stat,
     attach->incomplete = attach->incomplete || errno != ESRCH;
     return;
   }
-  if (remember(attach, thread) < 0)
+  if (add_attached(attach, thread) < 0)
     attach->incomplete = true;
 }
 
@@ -123,7 +123,7 @@ static void attach_process(struct walk *walk, pid_t pid, bool root, bool skipped
       walk->attach->incomplete = true;
     walk->depth++;
     for (size_t i = 0; i < count; i++)
-      if (!find(walk->attach, children[i]))
+      if (!find_attached(walk->attach, children[i]))
         attach_process(walk, children[i], false, false);
     walk->depth--;
   }
@@ -131,11 +131,12 @@ static void attach_process(struct walk *walk, pid_t pid, bool root, bool skipped
 }
 
 /* Returns the attached thread of MEMBER's nearest ancestor with one, or NULL. */
-static const struct ft_attached *above(const struct ft_attach *attach, const struct ft_tree *tree,
-                                       const struct ft_member *member)
+static const struct ft_attached *find_attached_ancestor(const struct ft_attach *attach,
+                                                        const struct ft_tree *tree,
+                                                        const struct ft_member *member)
 {
   for (unsigned depth = 0; member && depth < DEPTH_LIMIT; depth++) {
-    const struct ft_attached *known = find(attach, member->parent);
+    const struct ft_attached *known = find_attached(attach, member->parent);
 
     if (known)
       return known;
@@ -159,7 +160,7 @@ static const struct ft_attached *first_root(const struct ft_attach *attach)
 static bool must_attach(const struct ft_attach *attach, const struct ft_tree *tree,
                         const struct ft_member *member)
 {
-  const struct ft_attached *from = above(attach, tree, member);
+  const struct ft_attached *from = find_attached_ancestor(attach, tree, member);
 
   if (!from && member->root)
     return true;
@@ -177,7 +178,7 @@ void ft_attach_tree(struct ft_attach *attach, const struct ft_measure *measure,
 
   for (size_t i = 0; i < tree->count; i++) {
     const struct ft_member *member = &tree->members[i];
-    const struct ft_attached *known = find(attach, member->pid);
+    const struct ft_attached *known = find_attached(attach, member->pid);
 
     if (!member->fresh || member->gone || member->zombie)
       continue;

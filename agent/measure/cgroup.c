@@ -107,7 +107,7 @@ static void close_file(int *fd)
   *fd = -1;
 }
 
-static void leave(struct ft_tree *tree, struct cgroup *cgroup)
+static void close_cgroup(struct ft_tree *tree, struct cgroup *cgroup)
 {
   close_file(&cgroup->usage_fd);
   close_file(&cgroup->stat_fd);
@@ -157,7 +157,7 @@ static double least_limit(const struct ft_measure *measure, const char *path)
   return least;
 }
 
-static void enter(struct ft_tree *tree, struct cgroup *cgroup, const char *path)
+static void open_cgroup(struct ft_tree *tree, struct cgroup *cgroup, const char *path)
 {
   struct ft_measure *measure = tree->measure;
   bool v1 = measure->mounts->v1;
@@ -183,7 +183,7 @@ static void enter(struct ft_tree *tree, struct cgroup *cgroup, const char *path)
 }
 
 /* Finds the tree's cgroup from its first member that counts; keeps one that was found before. */
-static void search(struct ft_tree *tree, struct cgroup *cgroup)
+static void find_cgroup(struct ft_tree *tree, struct cgroup *cgroup)
 {
   struct ft_measure *measure = tree->measure;
   char own[PATH_MAX], path[PATH_MAX], folder[PATH_MAX];
@@ -200,15 +200,15 @@ static void search(struct ft_tree *tree, struct cgroup *cgroup)
   if ((!job && !ft_cgroup_cut_at_own(tree, path, sizeof path)) ||
       !ft_cgroup_directory_of(measure->mounts, path, folder, sizeof folder) ||
       (strcmp(own, path) && !ft_cgroup_is_hierarchical(measure, folder))) {
-    leave(tree, cgroup);
+    close_cgroup(tree, cgroup);
     return;
   }
   if (tree->cgroup && strcmp(tree->cgroup, path) == 0)
     return;
-  leave(tree, cgroup);
+  close_cgroup(tree, cgroup);
   cgroup->job = job;
   ft_string_copy(folder, cgroup->folder, sizeof cgroup->folder);
-  enter(tree, cgroup, path);
+  open_cgroup(tree, cgroup, path);
 }
 
 /* Returns the fraction of a core that a tree may use for reading memory.stat. */
@@ -248,7 +248,7 @@ static double reread_number(int fd)
  * written are not on a list yet (tens of MiB with large folios), so all file pages that are neither
  * shared memory nor locked count as well. In v1 only the keys with total_ include child cgroups.
  */
-static double droppable(const char *text, bool v1)
+static double reclaimable_bytes(const char *text, bool v1)
 {
   double active, inactive, file, shmem, locked;
 
@@ -267,7 +267,7 @@ static double droppable(const char *text, bool v1)
  * bytes; -1: unknown. memory.stat has kernel memory since Linux 5.18; v1 has a separate file for
  * it.
  */
-static double accounted(const struct cgroup *cgroup, const char *text, bool v1)
+static double accounted_bytes(const struct cgroup *cgroup, const char *text, bool v1)
 {
   static const char *const v1_keys[] = { "total_rss", "total_cache", NULL };
   static const char *const v2_keys[] = {
@@ -297,9 +297,9 @@ static void read_stat(struct ft_tree *tree, struct cgroup *cgroup, struct ft_sam
 
   if (cgroup->stat_fd < 0 || ft_proc_reread(cgroup->stat_fd, text, sizeof text) <= 0)
     return;
-  cache = droppable(text, v1);
+  cache = reclaimable_bytes(text, v1);
   if (cache >= 0) {
-    if ((value = accounted(cgroup, text, v1)) >= 0)
+    if ((value = accounted_bytes(cgroup, text, v1)) >= 0)
       charge = fmin(charge, value);
     ft_most(&cgroup->max_cache, cache);
     sample->charge_less_cache_bytes = fmax(charge - cache, 0);
@@ -334,7 +334,7 @@ FT_HOT static void cgroup_sample(struct ft_measure *measure, struct ft_tree *tre
   double start, constant, budget = stat_budget(measure);
 
   if (!cgroup->job && measure->now >= cgroup->next_search) {
-    search(tree, cgroup);
+    find_cgroup(tree, cgroup);
     cgroup->next_search = measure->now + cgroup->search_interval;
     cgroup->search_interval *= 2;
     if (cgroup->search_interval > SEARCH_LONGEST_SECONDS)
@@ -349,7 +349,7 @@ FT_HOT static void cgroup_sample(struct ft_measure *measure, struct ft_tree *tre
   sample->charge_bytes = reread_number(cgroup->usage_fd);
   if (sample->charge_bytes < 0) {
     /* the cgroup was removed with its processes */
-    leave(tree, cgroup);
+    close_cgroup(tree, cgroup);
     return;
   }
   read_peak(cgroup);
@@ -403,7 +403,7 @@ static void cgroup_close(struct ft_measure *measure, struct ft_tree *tree, void 
   ft_measure_put(&out->has_hugetlb_bytes, &out->hugetlb_bytes, cgroup->max_hugetlb);
   if (!out->has_limit_bytes)
     ft_measure_put(&out->has_limit_bytes, &out->limit_bytes, cgroup->limit_bytes);
-  leave(tree, cgroup);
+  close_cgroup(tree, cgroup);
 }
 
 const struct ft_sampler ft_sampler_cgroup = { .name = "cgroup",

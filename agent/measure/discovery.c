@@ -291,7 +291,7 @@ static bool probe_pid(struct ft_measure *measure, pid_t pid)
   return true;
 }
 
-static void scan(struct ft_measure *measure)
+static void scan_processes(struct ft_measure *measure)
 {
   double begun = ft_io_monotonic(), used;
   struct dirent *entry;
@@ -417,7 +417,7 @@ FT_HOT static void find_candidates(struct ft_measure *measure)
   if (!newest || !discovery->newest || are_many(discovery, last + 1, newest) ||
       measure->now >= discovery->next_scan) {
     discovery->retries = 0;
-    scan(measure);
+    scan_processes(measure);
   } else if (newest != last || discovery->retries) {
     probe_range(measure, last + 1, newest);
   }

@@ -164,7 +164,7 @@ static double shared_of(const struct ft_tree *tree, const struct ft_exits *exits
   return ended < 0 ? 0 : exits->records[ended].peak_rss_bytes;
 }
 
-static void note(struct ft_tree *tree, double bytes)
+static void record_spike(struct ft_tree *tree, double bytes)
 {
   if (bytes <= tree->spike_bytes)
     return;
@@ -177,14 +177,14 @@ static void note(struct ft_tree *tree, double bytes)
  * exec only the peak above its parent's counts. It may have copied more of its parent's pages, one
  * per fault. Returns an upper bound of its memory.
  */
-static double take_brief(struct ft_tree *tree, const struct ft_exits *exits, size_t count,
-                         const struct ft_exit *exit, double others)
+static double add_short_lived(struct ft_tree *tree, const struct ft_exits *exits, size_t count,
+                              const struct ft_exit *exit, double others)
 {
   double own = exit->peak_rss_bytes;
 
   if (exit->forked)
     own = fmax(own - shared_of(tree, exits, count, exit), 0);
-  note(tree, others + own);
+  record_spike(tree, others + own);
   ft_most(&tree->largest_bytes, own);
   return exit->forked ? fmax(own, fmin(exit->fault_bytes, exit->peak_rss_bytes)) : own;
 }
@@ -193,15 +193,15 @@ static double take_brief(struct ft_tree *tree, const struct ft_exits *exits, siz
  * Adds a member that samples have counted and whose peak, by EXIT, grew after its last detailed
  * read. Returns the increase over its RSS in the latest sample.
  */
-static double take_member(struct ft_tree *tree, struct ft_member *member,
-                          const struct ft_exit *exit, double others)
+static double add_ended_member(struct ft_tree *tree, struct ft_member *member,
+                               const struct ft_exit *exit, double others)
 {
   if (exit->peak_rss_bytes <= member->max_rss_bytes)
     return 0;
   member->max_rss_bytes = exit->peak_rss_bytes;
   ft_most(&tree->largest_bytes, exit->peak_rss_bytes);
-  note(tree, exit->peak_rss_bytes +
-                 fmin(fmax(others - member->summed_bytes, 0), member->min_others_bytes));
+  record_spike(tree, exit->peak_rss_bytes +
+                         fmin(fmax(others - member->summed_bytes, 0), member->min_others_bytes));
   return fmax(exit->peak_rss_bytes - member->summed_bytes, 0);
 }
 
@@ -265,8 +265,8 @@ static double most_held(const struct ft_tree *tree)
   return max;
 }
 
-static void take_exit_records(struct ft_tree *tree, struct state *state,
-                              const struct ft_exits *exits, size_t count)
+static void add_exit_records(struct ft_tree *tree, struct state *state,
+                             const struct ft_exits *exits, size_t count)
 {
   double living = 0, later = 0, short_lived = 0, max;
 
@@ -290,10 +290,10 @@ static void take_exit_records(struct ft_tree *tree, struct state *state,
     if (exits->owners[i] != tree || (member && member->skipped))
       continue;
     if (member && member->min_others_bytes >= 0)
-      short_lived += take_member(tree, member, exit, others);
+      short_lived += add_ended_member(tree, member, exit, others);
     else
-      short_lived += take_brief(tree, exits, count, exit,
-                                fmax(others - (member ? member->summed_bytes : 0), 0));
+      short_lived += add_short_lived(tree, exits, count, exit,
+                                     fmax(others - (member ? member->summed_bytes : 0), 0));
     if (member) {
       later -= member->summed_bytes;
       state->ended_bytes += member->summed_bytes;
@@ -336,7 +336,7 @@ FT_HOT static void read_all(struct ft_measure *measure)
     find_trees(measure, exits, count);
     for (size_t i = 0; i < count; i++)
       if (exits->owners[i] && is_first_of_tree(exits, i) && exits->owners[i]->states[at])
-        take_exit_records(exits->owners[i], exits->owners[i]->states[at], exits, count);
+        add_exit_records(exits->owners[i], exits->owners[i]->states[at], exits, count);
   }
   exits->next_read = measure->now + READ_SECONDS;
 }
@@ -356,7 +356,7 @@ FT_HOT static void exits_sample(struct ft_measure *measure, struct ft_tree *tree
   state->ended_bytes = 0;
 }
 
-static void last(struct ft_measure *measure, struct ft_tree *tree, void *data)
+static void exits_last(struct ft_measure *measure, struct ft_tree *tree, void *data)
 {
   (void)tree;
   (void)data;
@@ -368,5 +368,5 @@ const struct ft_sampler ft_sampler_exits = { .name = "exits",
                                              .probe = exits_probe,
                                              .open = exits_open,
                                              .sample = exits_sample,
-                                             .last = last,
+                                             .last = exits_last,
                                              .close = exits_close };

@@ -148,7 +148,7 @@ static struct watch read_watch(void)
 }
 
 /* Adds the time since BEGUN to the round of PACE. */
-static void spend(struct pace *pace, struct watch begun)
+static void add_spent_time(struct pace *pace, struct watch begun)
 {
   struct watch now = read_watch();
 
@@ -177,12 +177,12 @@ static bool start_round(struct pace *pace, double now, double limit)
   return true;
 }
 
-static void look(void)
+static void query_uses(void)
 {
   struct watch begun = read_watch();
 
   gpu.count = ft_nvml_look(gpu.nvml, gpu.uses, FT_NVML_USES);
-  spend(&gpu.query, begun);
+  add_spent_time(&gpu.query, begun);
 }
 
 /* Returns the tree's entry of USE's GPU, created if missing; NULL: too many. */
@@ -211,7 +211,7 @@ static struct device *device_of(struct state *state, const struct ft_nvml_use *u
 }
 
 /* Whether only the tree uses GPU INDEX at this query. */
-static bool alone(const struct ft_tree *tree, unsigned index)
+static bool is_used_alone(const struct ft_tree *tree, unsigned index)
 {
   for (size_t i = 0; i < gpu.count; i++)
     if (gpu.uses[i].device == index &&
@@ -222,7 +222,7 @@ static bool alone(const struct ft_tree *tree, unsigned index)
 
 /* Adds the increments of the PCIe counters. A smaller reading means a wrap-around, or a reset
  * GPU. */
-static void follow_transfers(struct device *device)
+static void update_transfers(struct device *device)
 {
   double now[2], wrap[2];
 
@@ -239,21 +239,21 @@ static void follow_transfers(struct device *device)
 }
 
 /* Reads the energy of the GPUs that only the tree uses at the last query. */
-static void follow_energy(struct state *state, const struct ft_tree *tree)
+static void update_energy(struct state *state, const struct ft_tree *tree)
 {
   struct watch begun = read_watch();
 
   for (unsigned i = 0; i < state->count; i++) {
     struct device *device = &state->devices[i];
 
-    if (device->has_energy && device->exclusive && alone(tree, device->index))
+    if (device->has_energy && device->exclusive && is_used_alone(tree, device->index))
       ft_nvml_energy(gpu.nvml, device->index, &device->last_joules);
   }
-  spend(&gpu.energy, begun);
+  add_spent_time(&gpu.energy, begun);
 }
 
 /* Updates transfers and utilisation of the GPUs that the tree has used, also between kernels. */
-static void follow(struct state *state, const struct ft_tree *tree)
+static void update_readings(struct state *state, const struct ft_tree *tree)
 {
   struct watch begun = read_watch();
 
@@ -261,16 +261,16 @@ static void follow(struct state *state, const struct ft_tree *tree)
     struct device *device = &state->devices[i];
     double part;
 
-    device->exclusive = device->exclusive && alone(tree, device->index);
+    device->exclusive = device->exclusive && is_used_alone(tree, device->index);
     if (!device->exclusive)
       continue;
-    follow_transfers(device);
+    update_transfers(device);
     if (ft_nvml_utilisation(gpu.nvml, device->index, &part)) {
       state->utilisation += part;
       state->utilisation_count++;
     }
   }
-  spend(&gpu.query, begun);
+  add_spent_time(&gpu.query, begun);
 }
 
 static void gpu_sample(struct ft_measure *measure, struct ft_tree *tree, void *data,
@@ -280,7 +280,7 @@ static void gpu_sample(struct ft_measure *measure, struct ft_tree *tree, void *d
   double bytes = state->bytes >= 0 ? 0 : -1;
 
   if (start_round(&gpu.query, measure->now, PAUSE_SECONDS)) {
-    look();
+    query_uses();
     (void)start_round(&gpu.energy, measure->now, HUGE_VAL);
   }
   if (state->queried_at != gpu.query.at) {
@@ -292,10 +292,10 @@ static void gpu_sample(struct ft_measure *measure, struct ft_tree *tree, void *d
         continue;
       bytes = (bytes < 0 ? 0 : bytes) + use->bytes;
     }
-    follow(state, tree);
+    update_readings(state, tree);
     if (state->energy_at != gpu.energy.at) {
       state->energy_at = gpu.energy.at;
-      follow_energy(state, tree);
+      update_energy(state, tree);
     }
     state->bytes = bytes;
     ft_most(&state->max_bytes, bytes);
@@ -312,11 +312,11 @@ static void gpu_last(struct ft_measure *measure, struct ft_tree *tree, void *dat
   (void)measure;
   if (!state->count)
     return;
-  look();
-  follow_energy(state, tree);
+  query_uses();
+  update_energy(state, tree);
   for (unsigned i = 0; i < state->count; i++)
-    if (state->devices[i].exclusive && alone(tree, state->devices[i].index))
-      follow_transfers(&state->devices[i]);
+    if (state->devices[i].exclusive && is_used_alone(tree, state->devices[i].index))
+      update_transfers(&state->devices[i]);
 }
 
 static void gpu_close(struct ft_measure *measure, struct ft_tree *tree, void *data,

@@ -154,7 +154,7 @@ static void notice_ended_heirs(struct ft_tree *tree)
  * were read. If not (the heir ignores SIGCHLD, or another process waited), the difference is added
  * to the tree's totals. The heir's own growth may hide a part of it.
  */
-static void settle(struct ft_tree *tree, struct io *io)
+static void settle_totals(struct ft_tree *tree, struct io *io)
 {
   bool any_pending = false;
 
@@ -232,7 +232,7 @@ static void io_sample(struct ft_measure *measure, struct ft_tree *tree, void *st
   double files = -1;
   bool changed = false;
 
-  settle(tree, io);
+  settle_totals(tree, io);
   for (size_t i = 0; i < tree->count; i++) {
     struct ft_member *member = &tree->members[i];
 
@@ -265,7 +265,7 @@ static void io_close(struct ft_measure *measure, struct ft_tree *tree, void *sta
   /* as at a sample: first the ended members, then the others' totals */
   for (size_t i = 0; i < tree->count; i++)
     tree->members[i].gone |= !is_there(measure, &tree->members[i]);
-  settle(tree, io);
+  settle_totals(tree, io);
   for (size_t i = 0; i < tree->count; i++)
     if (!tree->members[i].gone)
       read_totals(tree, io, &tree->members[i]);

@@ -215,7 +215,7 @@ struct ft_tree *ft_tree_open(struct ft_measure *measure, struct ft_error *err)
   return tree;
 }
 
-FT_HOT static void keep(double *max, double *when, double value, double now)
+FT_HOT static void record_max(double *max, double *when, double value, double now)
 {
   if (value <= *max)
     return;
@@ -223,15 +223,15 @@ FT_HOT static void keep(double *max, double *when, double value, double now)
   *when = now;
 }
 
-FT_HOT static void keep_most(struct ft_tree *tree)
+FT_HOT static void record_maxima(struct ft_tree *tree)
 {
   const struct ft_sample *sample = &tree->latest;
   struct ft_sample *max = &tree->max;
 
-  keep(&max->rss_bytes, &tree->rss_time, sample->rss_bytes, sample->time);
-  keep(&max->pss_bytes, &tree->pss_time, sample->pss_bytes, sample->time);
-  keep(&max->charge_less_cache_bytes, &tree->charge_time, sample->charge_less_cache_bytes,
-       sample->time);
+  record_max(&max->rss_bytes, &tree->rss_time, sample->rss_bytes, sample->time);
+  record_max(&max->pss_bytes, &tree->pss_time, sample->pss_bytes, sample->time);
+  record_max(&max->charge_less_cache_bytes, &tree->charge_time, sample->charge_less_cache_bytes,
+             sample->time);
   ft_most(&max->charge_bytes, sample->charge_bytes);
   ft_most(&max->gpu_bytes, sample->gpu_bytes);
   if (sample->processes > tree->max_processes)
@@ -279,7 +279,7 @@ FT_HOT void ft_measure_sample(struct ft_measure *measure)
     if (i + FT_TREES_AHEAD < measure->tree_count)
       fetch_tree(measure->trees[i + FT_TREES_AHEAD]);
     sample_tree(measure, tree);
-    keep_most(tree);
+    record_maxima(tree);
     ft_tree_sweep(tree);
   }
 }
@@ -309,7 +309,7 @@ const struct ft_sample *ft_tree_latest(const struct ft_tree *tree)
   return &tree->latest;
 }
 
-static void take_most(bool *has, uint64_t *value, double max)
+static void set_if_measured(bool *has, uint64_t *value, double max)
 {
   if (max < 0)
     return;
@@ -323,12 +323,12 @@ void ft_tree_observe(const struct ft_tree *tree, ft_observation *out)
 
   if (!tree->samples)
     return;
-  take_most(&out->has_rss_bytes, &out->rss_bytes, max->rss_bytes);
-  take_most(&out->has_pss_bytes, &out->pss_bytes, max->pss_bytes);
-  take_most(&out->has_charge_bytes, &out->charge_bytes, max->charge_bytes);
-  take_most(&out->has_charge_less_cache_bytes, &out->charge_less_cache_bytes,
-            max->charge_less_cache_bytes);
-  take_most(&out->has_gpu_memory_bytes, &out->gpu_memory_bytes, max->gpu_bytes);
+  set_if_measured(&out->has_rss_bytes, &out->rss_bytes, max->rss_bytes);
+  set_if_measured(&out->has_pss_bytes, &out->pss_bytes, max->pss_bytes);
+  set_if_measured(&out->has_charge_bytes, &out->charge_bytes, max->charge_bytes);
+  set_if_measured(&out->has_charge_less_cache_bytes, &out->charge_less_cache_bytes,
+                  max->charge_less_cache_bytes);
+  set_if_measured(&out->has_gpu_memory_bytes, &out->gpu_memory_bytes, max->gpu_bytes);
   out->samples = tree->samples;
   out->has_processes = true;
   out->processes = tree->max_processes;

@@ -218,7 +218,7 @@ static size_t look_at(struct ft_nvml *nvml, nvml_device unit, unsigned device, i
 }
 
 /* Returns the maximum number of MIG instances of GPU DEVICE; 0: MIG is off. */
-static unsigned instances(struct ft_nvml *nvml, unsigned device)
+static unsigned count_instances(struct ft_nvml *nvml, unsigned device)
 {
   unsigned current = 0, pending = 0, count = 0;
 
@@ -234,7 +234,7 @@ size_t ft_nvml_look(struct ft_nvml *nvml, struct ft_nvml_use *uses, size_t limit
   size_t count = 0;
 
   for (unsigned device = 0; device < nvml->count; device++) {
-    unsigned divided = instances(nvml, device);
+    unsigned divided = count_instances(nvml, device);
     nvml_device unit;
 
     if (!divided)

@@ -29,7 +29,7 @@
 static const struct preset {
   const char *name;
   unsigned code;
-  bool may_be_zero; /* even though exercise() causes such events */
+  bool may_be_zero; /* even though exercise_counters() causes such events */
 } presets[] = {
   { "PAPI_TOT_INS", (unsigned)PAPI_TOT_INS, false },
   { "PAPI_TOT_CYC", (unsigned)PAPI_TOT_CYC, false },
@@ -48,7 +48,7 @@ enum { PRESETS = sizeof presets / sizeof *presets, INSTRUCTIONS = 0, FP_OPS = 8,
 /* Target of the links in /proc/self/fd for descriptors of perf_event_open(2). */
 #define PERF_LINK "anon_inode:[perf_event]"
 
-/* Memory that exercise() reads, larger than any L1 data cache, and its iterations. */
+/* Memory that exercise_counters() reads, larger than any L1 data cache, and its iterations. */
 enum { EXERCISE_BYTES = 512 << 10, EXERCISE_ITERATIONS = 20000 };
 
 /* The functions used, resolved by dlsym. */
@@ -98,7 +98,7 @@ static int resolve_papi(struct ft_error *err)
 }
 
 /* Initialises PAPI and finds the perf_event component. Returns 0; -1 and ERR. */
-static int initialise(struct ft_error *err)
+static int initialise_papi(struct ft_error *err)
 {
   const PAPI_component_info_t *info;
   int version = papi.PAPI_library_init(PAPI_VER_CURRENT);
@@ -142,7 +142,7 @@ static void release_papi(void)
  * Loads LIBRARY, or counts one more user of it. NULL: the library of papi.h, because the soname
  * changes with each minor version. Returns 0; -1 and ERR, and nothing is loaded.
  */
-static int acquire(const char *library, struct ft_error *err)
+static int load_papi(const char *library, struct ft_error *err)
 {
   const int major = PAPI_VERSION_MAJOR(PAPI_VERSION), minor = PAPI_VERSION_MINOR(PAPI_VERSION);
   char name[32];
@@ -158,7 +158,7 @@ static int acquire(const char *library, struct ft_error *err)
     return ft_error_set(err, "%s; on Debian: apt-get install libpapi%d.%d", dlerror(), major,
                         minor);
   papi.users = 1;
-  if (resolve_papi(err) == 0 && initialise(err) == 0)
+  if (resolve_papi(err) == 0 && initialise_papi(err) == 0)
     return 0;
   release_papi();
   return -1;
@@ -199,7 +199,7 @@ static int set_make(struct set *set, const bool *wanted, bool inherit)
 }
 
 /* Causes cache misses, stores, unpredictable branches and floating-point additions. */
-static void exercise(void)
+static void exercise_counters(void)
 {
   volatile unsigned char *memory = malloc(EXERCISE_BYTES);
   volatile double sum = 0;
@@ -234,7 +234,7 @@ static bool try_preset(size_t i)
     return false;
   works = papi.PAPI_start(set.id) == PAPI_OK;
   if (works) {
-    exercise();
+    exercise_counters();
     works = papi.PAPI_stop(set.id, values) == PAPI_OK && (values[0] > 0 || presets[i].may_be_zero);
   }
   set_free(&set);
@@ -272,7 +272,7 @@ bool ft_papi_probe(const char *library, struct ft_measure_report *report)
   size_t absent, works;
 
   memset(papi.counts, 0, sizeof papi.counts);
-  if (acquire(library, &err) < 0) {
+  if (load_papi(library, &err) < 0) {
     ft_string_copy(err.text, report->why, sizeof report->why);
     return false;
   }
@@ -328,7 +328,7 @@ static int papi_open(struct ft_measure *measure, struct ft_tree *tree, void *dat
 
   (void)measure;
   (void)tree;
-  if (acquire(NULL, NULL) < 0)
+  if (load_papi(NULL, NULL) < 0)
     return -1;
   state->loaded = true;
   return 0;

@@ -245,7 +245,7 @@ static void perf_sample(struct ft_measure *measure, struct ft_tree *tree, void *
 }
 
 /* Returns event I over all threads; negative if too little was counted. */
-static double total(const struct state *state, size_t i)
+static double total_of_event(const struct state *state, size_t i)
 {
   struct ft_counter_sum sum = { 0 };
 
@@ -279,7 +279,7 @@ static void perf_close(struct ft_measure *measure, struct ft_tree *tree, void *d
 
   (void)tree;
   for (size_t i = 0; i < EVENTS; i++)
-    counts[i] = total(state, i);
+    counts[i] = total_of_event(state, i);
   if (ft_attach_is_whole(&state->attach, 1e-9 * counts[TASK_CLOCK])) {
     put_faults(counts[MINOR], &out->has_minor_faults, &out->minor_faults);
     put_faults(counts[MAJOR], &out->has_major_faults, &out->major_faults);

@@ -17,7 +17,7 @@
 #include "predictor/core/text.h"
 #include "predictor/core/units.h"
 
-static int load(hwloc_topology_t *topology, struct ft_error *err)
+static int load_topology(hwloc_topology_t *topology, struct ft_error *err)
 {
   static const hwloc_obj_type_t kept[] = { HWLOC_OBJ_PACKAGE, HWLOC_OBJ_CORE, HWLOC_OBJ_L3CACHE };
 
@@ -149,7 +149,7 @@ int ft_platform_fingerprint(char *out, size_t size, struct ft_error *err)
 
   if (size)
     out[0] = 0;
-  if (load(&topology, err) < 0)
+  if (load_topology(&topology, err) < 0)
     return -1;
   model_of(topology, out, size);
   packages = count_of(topology, HWLOC_OBJ_PACKAGE);

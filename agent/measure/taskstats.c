@@ -88,8 +88,8 @@ FT_HOT static ssize_t find_attribute(const char *text, size_t length, int type,
  * exit records that arrive meanwhile. Returns the reply's length, 0 for an acknowledgement; -1 with
  * errno.
  */
-static ssize_t ask(int fd, uint16_t family, uint8_t command, uint16_t attribute, const char *value,
-                   char *reply, size_t size)
+static ssize_t send_command(int fd, uint16_t family, uint8_t command, uint16_t attribute,
+                            const char *value, char *reply, size_t size)
 {
   static const struct timeval patience = { .tv_sec = 1 };
   struct sockaddr_nl kernel = { .nl_family = AF_NETLINK };
@@ -143,8 +143,8 @@ static ssize_t ask(int fd, uint16_t family, uint8_t command, uint16_t attribute,
 static int family_of(int fd)
 {
   char reply[1024];
-  ssize_t length = ask(fd, GENL_ID_CTRL, CTRL_CMD_GETFAMILY, CTRL_ATTR_FAMILY_NAME,
-                       TASKSTATS_GENL_NAME, reply, sizeof reply);
+  ssize_t length = send_command(fd, GENL_ID_CTRL, CTRL_CMD_GETFAMILY, CTRL_ATTR_FAMILY_NAME,
+                                TASKSTATS_GENL_NAME, reply, sizeof reply);
   const char *content;
   uint16_t family;
 
@@ -161,7 +161,7 @@ static int family_of(int fd)
   return family;
 }
 
-static int refuse(struct ft_error *err)
+static int explain_refusal(struct ft_error *err)
 {
   if (errno == ENOENT)
     return ft_error_set(err, "no taskstats in this kernel (CONFIG_TASKSTATS) or network namespace");
@@ -180,7 +180,7 @@ int ft_taskstats_open(int root_fd, struct ft_error *err)
 
   fd = socket(AF_NETLINK, SOCK_RAW | SOCK_CLOEXEC, NETLINK_GENERIC);
   if (fd < 0)
-    return refuse(err);
+    return explain_refusal(err);
   length = ft_proc_read(root_fd, "sys/devices/system/cpu/possible", cpus, sizeof cpus);
   if (length <= 0) {
     ft_error_errno(err, "/sys/devices/system/cpu/possible");
@@ -190,9 +190,10 @@ int ft_taskstats_open(int root_fd, struct ft_error *err)
   if (setsockopt(fd, SOL_SOCKET, SO_RCVBUFFORCE, &queue, sizeof queue) < 0)
     (void)setsockopt(fd, SOL_SOCKET, SO_RCVBUF, &queue, sizeof queue);
   family = family_of(fd);
-  if (family < 0 || ask(fd, (uint16_t)family, TASKSTATS_CMD_GET,
-                        TASKSTATS_CMD_ATTR_REGISTER_CPUMASK, cpus, reply, sizeof reply) < 0) {
-    refuse(err);
+  if (family < 0 ||
+      send_command(fd, (uint16_t)family, TASKSTATS_CMD_GET, TASKSTATS_CMD_ATTR_REGISTER_CPUMASK,
+                   cpus, reply, sizeof reply) < 0) {
+    explain_refusal(err);
     goto fail;
   }
   return fd;
@@ -222,7 +223,7 @@ struct record {
 #define FIELD(content, type, field, out)                                                           \
   memcpy(out, (content) + offsetof(struct taskstats, field), sizeof(type))
 
-FT_HOT static bool parse(const char *text, size_t length, struct record *out)
+FT_HOT static bool parse_message(const char *text, size_t length, struct record *out)
 {
   struct nlmsghdr header;
   const char *group, *content;
@@ -284,8 +285,8 @@ static bool was_forked(const struct leaders *leaders, pid_t pid)
 }
 
 /* Writes RECORD to OUT if it is the end of a process. Returns whether it is. */
-FT_HOT static bool take_exit_message(const struct record *record, struct leaders *leaders,
-                                     struct ft_exit *out)
+FT_HOT static bool find_process_end(const struct record *record, struct leaders *leaders,
+                                    struct ft_exit *out)
 {
   bool leader = record->thread == record->exit.pid;
 
@@ -324,8 +325,8 @@ FT_HOT size_t ft_taskstats_read(int fd, struct ft_exit *exits, bool *more, bool 
       continue;
     }
     for (int i = 0; i < got; i++)
-      if (parse(text[i], messages[i].msg_len, &record) &&
-          take_exit_message(&record, &leaders, &exits[count]))
+      if (parse_message(text[i], messages[i].msg_len, &record) &&
+          find_process_end(&record, &leaders, &exits[count]))
         count++;
     if (got < MESSAGES_AT_ONCE) {
       *more = false;

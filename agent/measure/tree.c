@@ -277,7 +277,7 @@ int ft_tree_add_root(struct ft_tree *tree, pid_t pid, uint64_t start_ticks, bool
 /* ---- state and memory of members ---- */
 
 /* Parses STATM, page counts, into member INDEX. Ignores malformed text. */
-static void take_statm(struct ft_tree *tree, size_t index, struct ft_text statm)
+static void update_memory(struct ft_tree *tree, size_t index, struct ft_text statm)
 {
   struct ft_poll_state *poll = &tree->polls[index];
   struct ft_member *member = &tree->members[index];
@@ -370,14 +370,14 @@ static bool has_slept(struct ft_tree *tree, size_t index)
 }
 
 /* Processes a statm that differs or could not be read (LENGTH negative), or a due detailed read. */
-static void take_into_tree(struct ft_tree *tree, size_t index, const char *text, ssize_t length)
+static void update_member(struct ft_tree *tree, size_t index, const char *text, ssize_t length)
 {
   struct ft_member *member = &tree->members[index];
   bool lived = !member->gone && !member->zombie;
 
   member->gone = length < 0 && (errno == ESRCH || errno == ENOENT || errno == ENODEV);
   if (length >= 0)
-    take_statm(tree, index, ft_text_of(text, (size_t)length));
+    update_memory(tree, index, ft_text_of(text, (size_t)length));
   if (!member->gone && tree->measure->now >= details_due(member)) {
     if (tree->polls[index].unchanged_reads >= REST_READS && has_slept(tree, index))
       schedule_sleeper(tree->measure->now, member);
@@ -437,7 +437,7 @@ FT_HOT void ft_tree_look_at(struct ft_tree *tree, size_t index)
     poll->unchanged_reads += poll->unchanged_reads < REST_READS;
   } else {
     poll->statm_hash = hash;
-    take_into_tree(tree, index, text, length);
+    update_member(tree, index, text, length);
   }
   schedule_read(tree, poll);
 }

@@ -11,10 +11,13 @@
 #include <sys/queue.h>
 #include <sys/socket.h>
 
-/* Connections of one address that have not proved their sender; by judgement: an agent has two. */
+/* Connections of one address that have not proved their sender: an agent opens at most two at once
+ * (FT_EXCHANGE_CONNECTIONS), so this is eight agents behind one address. One more drops the oldest,
+ * whose courier tries again. */
 enum { FT_UNPROVED_LIMIT = 16 };
 
-/* Time for a connection to send the headers of a request, seconds; by judgement. */
+/* Time for a connection to send the headers of a request, seconds. Source: a packet that is lost
+ * twice arrives after the timeouts of 1 s and 2 s of RFC 6298. */
 #define FT_UNPROVED_SECONDS 5.0
 
 struct ft_unproved_peer {

@@ -10,8 +10,9 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* Credentials that are remembered; by judgement, those of 10 minutes of 20,000 agents with one
- * request a minute, five times. Above it, those of the last minutes count. */
+/* Credentials of a period of 2 FT_TRANSFER_SECONDS: of FT_EXCHANGE_CONNECTIONS agents a query of
+ * settings in FT_EXCHANGE_HOLD_SECONDS and four deliveries beside it are 1.0 million. The table of
+ * a period has at most twice as many slots, 16 MiB. Above the limit the period is shorter. */
 enum { FT_USED_LIMIT = 1 << 20 };
 
 /* Credentials of a period, by their hashes. */

@@ -249,6 +249,16 @@ const char *ft_platform_map_assigned(struct ft_platform_map *map, const char *no
   return found ? found->platform : NULL;
 }
 
+bool ft_platform_map_assignment(const struct ft_platform_map *map, size_t at, const char **node,
+                                const char **platform)
+{
+  if (at >= map->assigned_count)
+    return false;
+  *node = map->assigned[at].node;
+  *platform = map->assigned[at].platform;
+  return true;
+}
+
 bool ft_platform_map_has_section(const struct ft_platform_map *map, const char *platform)
 {
   for (size_t i = 0; i < map->section_count; i++)

@@ -51,6 +51,11 @@ void ft_platform_map_unassign(struct ft_platform_map *map);
 /* Returns the platform that was assigned to NODE; NULL: none. Valid until the next assignment. */
 const char *ft_platform_map_assigned(struct ft_platform_map *map, const char *node);
 
+/* Sets NODE and PLATFORM to the assignment of index AT, 0 being the first. Returns false after the
+ * last one. Valid until the next assignment. */
+bool ft_platform_map_assignment(const struct ft_platform_map *map, size_t at, const char **node,
+                                const char **platform);
+
 /* Whether PLATFORM is the name of a section. */
 bool ft_platform_map_has_section(const struct ft_platform_map *map, const char *platform);
 

@@ -102,7 +102,8 @@ static json_t *training(const struct ft_memory *m)
   json_t *optimizers = json_object();
 
   for (int i = 0; i < FT_OPTIMIZERS; i++)
-    json_object_set_new(optimizers, ft_optimizer_name(i), json_integer(m->optimizer_bytes[i]));
+    json_object_set_new(optimizers, ft_optimizer_traits((enum ft_optimizer)i)->name,
+                        json_integer(m->optimizer_bytes[i]));
   return json_pack(
       "{s:I, s:I, s:o, s:I, s:I, s:I}", "parameters_bytes", (json_int_t)m->parameter_bytes,
       "gradients_bytes", (json_int_t)m->gradient_bytes, "optimizer_bytes", optimizers,
@@ -184,7 +185,7 @@ static void print_memory(const struct ft_memory *m)
     printf("loops        upper bound: at most %s of the saved activations, over all iterations\n",
            ft_units_show_bytes((uint64_t)m->loop_bytes, bytes, sizeof bytes));
   for (int i = FT_OPTIMIZER_MOMENTUM; i < FT_OPTIMIZERS; i++)
-    printf("%-12s plus %s of state\n", ft_optimizer_name(i),
+    printf("%-12s plus %s of state\n", ft_optimizer_traits((enum ft_optimizer)i)->name,
            ft_units_show_bytes((uint64_t)m->optimizer_bytes[i], bytes, sizeof bytes));
 }
 
@@ -278,7 +279,7 @@ int ft_command_graph(int argc, char **argv)
     return ft_graph_operators(o->json);
   if (first == argc || o->operators)
     return ft_print_error("graph", FT_EXIT_USAGE,
-                       "expected one file, or --operators alone; see foretell graph --help");
+                          "expected one file, or --operators alone; see foretell graph --help");
   if (o->batch < 1 || o->batch > (unsigned long)FT_GRAPH_DIMENSION)
     return ft_print_error("graph", FT_EXIT_USAGE, "--batch=%lu: expected 1 or more", o->batch);
   q.file = argv[first];

@@ -33,7 +33,6 @@ static const char *const works[] = {
   [FT_WORK_RECURRENT] = "recurrence",
   [FT_WORK_ATTENTION] = "attention",
   [FT_WORK_STATES] = "linear attention",
-  [FT_WORK_EXPERTS] = "mixture of experts",
   [FT_WORK_ORT] = "ONNX Runtime",
   [FT_WORK_NORM] = "2 per element",
   [FT_WORK_STATISTICS] = "5 per element",

@@ -206,9 +206,9 @@ static void answer_network(const struct asked *asked, const struct ft_helper_mes
   double left = deadline - ft_io_monotonic();
   struct itimerval timer = { .it_value = { (time_t)left,
                                            (suseconds_t)(1e6 * (left - (time_t)left)) } };
-  struct ft_helper_question question = { .frame = frame,
-                                         .state = asked->state,
-                                         .keep = store_answer };
+  struct ft_helper_question question = {
+    .frame = frame, .state = asked->state, .array = &reply->array, .keep = store_answer
+  };
 
   reply->has_network = true;
   (void)snprintf(reply->network.error, sizeof reply->network.error,
@@ -284,7 +284,7 @@ int main(int argc, char **argv)
   if (acquire_slot(begun + (double)asked.milliseconds / 2000)) {
     ft_describe_commands(&frame->description, &frame->request, deadline, submission, files);
     ft_describe_files(files, frame->description.directory, frame->description.array, deadline,
-                      submission);
+                      submission, &reply->array);
     if (frame->network.file || frame->network.mig)
       answer_network(&asked, frame, deadline);
   } else {

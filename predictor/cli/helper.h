@@ -28,6 +28,7 @@ struct ft_helper_gpu {
 struct ft_helper_question {
   const struct ft_helper_message *frame;
   const char *state; /* the state directory */
+  const ft_job_array *array; /* NULL: no array */
   /* called with each preliminary answer, which is sent if time runs out; NULL: none */
   void (*keep)(void);
   struct ft_helper_gpu *gpu; /* receives the GPU prediction in the same process; NULL: not needed */

@@ -195,7 +195,8 @@ static void show_model_runs(struct query *query, const ft_model *model)
     } else {
       if (!query->shown)
         printf("%-20s %-13s %9s\n", "END", "OUTCOME", "PEAK");
-      printf("%-20s %-13s %9s\n", ft_show_time(run->time, time), outcome,
+      printf("%-20s %-13s %9s\n", ft_show_time(run->time, time),
+             run->censored && !run->killed_by ? "not completed" : outcome,
              show_bytes_or_dash(run->bytes, peak));
     }
     query->shown++;

@@ -84,7 +84,7 @@ void ft_fit_print(const ft_model *model)
   char text[4][32];
 
   printf("%s of uid %" PRIu32 ": %" PRIu32 " run%s, %" PRIu32 " completed, %" PRIu32
-         " censored; rule %s; updated %s\n",
+         " not completed; memory rule %s; updated %s\n",
          model->app, model->uid, model->runs, ft_plural(model->runs), model->completed,
          model->censored, ft_rule_name(model->rule), ft_show_time(model->updated, text[0]));
   if (ft_estimate_memory(model, NULL, 0, &estimate, &why) < 0) {

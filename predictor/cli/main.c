@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "predictor/cli/cli.h"
+#include "predictor/cli/nearest_name.h"
 
 struct command {
   const char *name;
@@ -62,54 +63,16 @@ static const struct command *find_command(const char *name)
   return NULL;
 }
 
-static size_t min_of_three(size_t a, size_t b)
-{
-  return a < b ? a : b;
-}
-
-/* Returns the Levenshtein distance of A and B; 0 if A is a prefix of B with at least 3 letters,
- * LONGEST if a word is longer than that. */
-static size_t edit_distance(const char *a, const char *b)
-{
-  enum { LONGEST = 15 };
-  size_t row[LONGEST + 1], m = strlen(a), n = strlen(b);
-
-  if (m > LONGEST || n > LONGEST)
-    return LONGEST;
-  if (m >= 3 && strncmp(a, b, m) == 0)
-    return 0;
-  for (size_t j = 0; j <= n; j++)
-    row[j] = j;
-  for (size_t i = 1; i <= m; i++) {
-    size_t diagonal = row[0];
-
-    row[0] = i;
-    for (size_t j = 1; j <= n; j++) {
-      size_t above = row[j];
-
-      row[j] = min_of_three(diagonal + (a[i - 1] != b[j - 1]), 1 + min_of_three(above, row[j - 1]));
-      diagonal = above;
-    }
-  }
-  return row[n];
-}
-
 static int report_unknown_command(const char *name)
 {
-  const char *nearest = NULL;
-  size_t best = 3; /* a suggestion differs by at most two edits; chosen by judgement */
+  struct ft_nearest_name nearest;
 
-  for (int i = 0; i < COMMANDS; i++) {
-    size_t d = edit_distance(name, commands[i].name);
-
-    if (d < best) {
-      best = d;
-      nearest = commands[i].name;
-    }
-  }
-  if (nearest)
+  ft_nearest_name_begin(&nearest, name);
+  for (int i = 0; i < COMMANDS; i++)
+    ft_nearest_name_consider(&nearest, commands[i].name);
+  if (nearest.name[0])
     return ft_print_error(NULL, FT_EXIT_USAGE, "unknown command \"%s\"; did you mean \"%s\"?", name,
-                          nearest);
+                          nearest.name);
   return ft_print_error(NULL, FT_EXIT_USAGE, "unknown command \"%s\"; see foretell --help", name);
 }
 

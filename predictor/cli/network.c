@@ -46,7 +46,7 @@ struct work {
   struct ft_gpu_site_data measured;
   struct ft_estimate estimate; /* memory of one GPU, or of the host */
   bool has_estimate;
-  struct ft_model_lookup runs; /* without a model file: the app's runs, by memory of one GPU */
+  struct ft_candidate runs; /* without a model file: the app's runs, by memory of one GPU */
   char subject[160], evidence[192];
 };
 
@@ -260,20 +260,21 @@ static bool read_gpu_model(struct work *w, const ft_submission *submission, stru
 /* Estimates from the app's past runs with measured GPU memory. Returns 0; -1 with ERR. */
 static int estimate_from_runs(struct work *w, const ft_submission *submission, struct ft_error *err)
 {
-  struct ft_model_lookup *known = &w->runs;
+  struct ft_candidate *runs = &w->runs;
   const char *array = w->asked->frame->description.array;
+  struct ft_task_list tasks = { .array = w->asked->array };
   size_t largest;
 
   if (!read_gpu_model(w, submission, err))
     return -1;
-  known->tasks.count =
-      array ? ft_array_select_tasks(array, submission, known->tasks.index, FT_ARRAY_ESTIMATES) : 0;
-  if (ft_model_lookup_evaluate(&known->model, submission, &w->policy, known, &known->facts)) {
-    largest = known->tasks.count ? ft_decide_largest(&known->tasks, &w->policy) : 0;
-    w->estimate = known->estimate[largest];
-    w->has_estimate = true;
+  if (array)
+    tasks.count = ft_array_select_tasks(array, tasks.array, tasks.index, FT_ARRAY_ESTIMATES);
+  w->has_estimate = ft_candidate_evaluate(runs, submission, &tasks, &w->policy);
+  if (w->has_estimate) {
+    largest = runs->tasks.count ? ft_decide_largest(&runs->tasks, &w->policy) : 0;
+    w->estimate = ft_candidate_estimate(runs)[largest];
   }
-  w->question.facts = &known->facts;
+  w->question.facts = &runs->facts;
   (void)ft_string_copy(submission->app, w->subject, sizeof w->subject);
   (void)snprintf(w->evidence, sizeof w->evidence, "%u run%s%s", w->estimate.runs,
                  ft_plural(w->estimate.runs), w->estimate.extrapolated ? ", extrapolated" : "");

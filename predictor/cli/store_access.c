@@ -15,6 +15,7 @@
 #include "predictor/core/io.h"
 #include "predictor/core/text.h"
 #include "predictor/core/timezone.h"
+#include "predictor/record/request_memory.h"
 #include "predictor/record/state_files.h"
 
 int ft_store_access_open(struct ft_store_access *records, const char *state, bool create,
@@ -207,19 +208,9 @@ double ft_store_access_asked(const ft_observation *o)
 
   if (!o->submission.has_request)
     return 0;
-  switch (r->mem_unit) {
-  case FT_MEM_NODE:
-    return (double)r->mem_bytes;
-  case FT_MEM_CPU:
-    return (double)r->mem_bytes * o->cpus;
-  case FT_MEM_GPU:
-    return (double)r->mem_bytes * r->gpus_per_node;
-  case FT_MEM_NONE:
+  if (r->mem_unit == FT_MEM_NONE)
     return o->has_partition_default_bytes ? (double)o->partition_default_bytes : 0;
-  case FT_MEM_ALL:
-    break;
-  }
-  return 0;
+  return (double)ft_request_node_bytes(r, o->cpus);
 }
 
 static uint64_t hash_app(const char *app, uint32_t uid)

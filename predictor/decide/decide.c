@@ -15,25 +15,27 @@ static bool is_set_requested(const struct ft_decision_input *q)
 void ft_decision_input_set(struct ft_decision_input *input, const struct ft_model_lookup *evidence,
                            const char *job_name)
 {
-  const struct ft_array_estimates *tasks = &evidence->tasks;
+  const struct ft_candidate *used = evidence->candidate;
+  const struct ft_estimate *own = ft_candidate_estimate(&evidence->own);
 
   input->estimate = evidence->estimate;
   input->pooled = evidence->pooled;
   input->similar = evidence->similar;
   input->site_prior_apps = evidence->site_prior_apps;
   /* a change without the user's mode must be based on the app's own runs */
-  if (evidence->similar && evidence->own && !is_set_requested(input)) {
-    input->estimate = evidence->own;
+  if (evidence->similar && own && own->runs && !is_set_requested(input)) {
+    used = &evidence->own;
+    input->estimate = own;
     input->similar = 0;
   }
-  if (evidence->facts.runs)
-    input->facts = &evidence->facts;
+  input->facts = evidence->facts;
   if (evidence->imported)
     input->imported_from = job_name;
-  if (!input->estimate || input->estimate == &evidence->others || !tasks->count)
+  input->model = used ? &used->model : NULL;
+  if (!used || !used->tasks.count)
     return;
-  input->tasks = tasks;
-  input->estimate = &tasks->each[ft_decide_largest(tasks, input->policy)];
+  input->tasks = &used->tasks;
+  input->estimate = &input->tasks->each[ft_decide_largest(input->tasks, input->policy)];
 }
 
 void ft_decide(const struct ft_decision_input *input, const struct ft_sizing *sizing,

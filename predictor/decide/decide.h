@@ -69,6 +69,7 @@ struct ft_decision_input {
   const ft_request *request;
   const struct ft_estimate *estimate;     /* of a job array, the largest task's; NULL: none */
   const struct ft_array_estimates *tasks; /* of the array's tasks; NULL: no array, or unknown */
+  const ft_model *model;        /* that `estimate` is from; NULL: from other apps or a network */
   const char *imported_from;    /* job name of the imported runs; NULL: the app's own runs */
   bool pooled;                  /* the estimate is from the runs of all users */
   unsigned similar;             /* number of similar apps in the estimate; 0: from the app alone */
@@ -90,10 +91,10 @@ struct ft_decision_input {
 };
 
 /*
- * Sets the estimate, the facts and their origin in INPUT from EVIDENCE and JOB_NAME, both borrowed.
- * INPUT's mode, request and policy must be set. The estimate of a job array is its largest task's.
- * An estimate from similar apps replaces one from the app's own runs only if the user gave a mode
- * that sets memory, and no memory request.
+ * Sets the estimate, its model, the facts and their origin in INPUT from EVIDENCE and JOB_NAME,
+ * both borrowed. INPUT's mode, request and policy must be set. The estimate of a job array is its
+ * largest task's. An estimate from similar apps replaces one from the app's own runs only if the
+ * user gave a mode that sets memory, and no memory request.
  */
 void ft_decision_input_set(struct ft_decision_input *input, const struct ft_model_lookup *evidence,
                            const char *job_name);

@@ -32,7 +32,7 @@ const char *ft_rule_meaning(ft_decision_rule rule)
 {
   switch (rule) {
   case FT_DECIDED_BY_REQUEST:
-    return "the request is unchanged";
+    return "as requested";
   case FT_DECIDED_BY_DEFAULT:
     return "no less than without foretell";
   case FT_DECIDED_BY_MAXIMUM:
@@ -44,7 +44,7 @@ const char *ft_rule_meaning(ft_decision_rule rule)
   case FT_DECIDED_BY_CEILING:
     return "capped at a multiple of the largest need so far";
   case FT_DECIDED_BY_ESTIMATE:
-    return "the least expected waste";
+    return "the amount with the least expected waste";
   case FT_DECIDED_BY_NONE:
     break;
   }
@@ -52,30 +52,6 @@ const char *ft_rule_meaning(ft_decision_rule rule)
 }
 
 /* ---- features ---- */
-
-/* Returns whether the model in the evidence is that of the submission's app. A search among similar
- * apps overwrites the model. */
-static bool is_model_of_app(const struct grounds *g)
-{
-  const ft_submission *s = g->query->submission;
-  const char *app = g->query->known->evidence.model.app;
-
-  if (strcmp(app, s->app) == 0)
-    return true;
-  for (size_t i = 0; i < s->former_apps_count; i++)
-    if (strcmp(app, s->former_apps[i]) == 0)
-      return true;
-  return false;
-}
-
-/* Returns whether the estimate is from the app's own model, or from the model of imported runs. */
-static bool has_feature_model(const struct grounds *g)
-{
-  const struct ft_model_lookup *e = &g->query->known->evidence;
-
-  return g->decided->sizing.has_estimate && !g->decided->by_network && !e->similar &&
-         !e->site_prior_apps && e->model.has_evaluator && (e->imported || is_model_of_app(g));
-}
 
 /* Sets the features to those of the submission; of a job array, of its largest task. */
 static void find_features(struct grounds *g)
@@ -85,7 +61,8 @@ static void find_features(struct grounds *g)
 
   if (q->tasks)
     index = &q->tasks->index[q->estimate - q->tasks->each];
-  g->feature_count = ft_task_features(g->model, g->query->submission, index, g->features);
+  g->feature_count =
+      ft_task_features(g->model, g->query->submission, g->query->array, index, g->features);
 }
 
 /* Returns the term of COLUMN; NULL if the point prediction does not depend on it. */
@@ -300,6 +277,7 @@ static void explain_method(struct grounds *g)
 static void explain_features(struct grounds *g)
 {
   const ft_submission *s = g->query->submission;
+  const ft_job_array *array = g->query->array;
   const char *separator = "features of this job: ";
   char text[64];
 
@@ -317,35 +295,35 @@ static void explain_features(struct grounds *g)
       show_feature_value(f->name, f->number, text, sizeof text);
     append_ground(g, "=%s", f->has_number ? text : f->category);
   }
-  for (size_t i = 0; i < s->task_values_count; i++) {
-    if (ft_feature_find(s->features, s->features_count, s->task_values[i].feature))
+  for (size_t i = 0; array && i < array->values_count; i++) {
+    if (ft_feature_find(s->features, s->features_count, array->values[i].feature))
       continue;
-    append_ground(g, "%s%s (of each task)", separator, s->task_values[i].feature);
+    append_ground(g, "%s%s (of each task)", separator, array->values[i].feature);
     separator = ", ";
   }
   if (separator[0] != ',')
     append_ground(g, "features of this job: none; add some with --predict-params");
 }
 
-static bool submission_has_feature(const ft_submission *s, const char *name)
+static bool submission_has_feature(const struct ft_submission_query *q, const char *name)
 {
-  bool found = ft_feature_find(s->features, s->features_count, name);
+  bool found = ft_feature_find(q->submission->features, q->submission->features_count, name);
 
-  for (size_t i = 0; i < s->task_values_count; i++)
-    found |= strcmp(s->task_values[i].feature, name) == 0;
+  for (size_t i = 0; q->array && i < q->array->values_count; i++)
+    found |= strcmp(q->array->values[i].feature, name) == 0;
   return found;
 }
 
 /* Writes the names of features that runs of the app have and this job lacks. */
 static void explain_missing_features(struct grounds *g)
 {
-  const ft_model *model = &g->query->known->evidence.model;
+  const ft_model *model = ft_model_lookup_of_app(&g->query->known->evidence);
   bool any = false;
 
-  for (size_t j = 0; is_model_of_app(g) && j < model->columns_count && j < COLUMNS; j++) {
+  for (size_t j = 0; model && j < model->columns_count && j < COLUMNS; j++) {
     const char *name = model->columns[j].name;
 
-    if (strcmp(name, FT_VARIANT_FEATURE) == 0 || submission_has_feature(g->query->submission, name))
+    if (strcmp(name, FT_VARIANT_FEATURE) == 0 || submission_has_feature(g->query, name))
       continue;
     if (!any)
       start_ground_line(g);
@@ -432,8 +410,8 @@ void ft_grounds_find(const struct ft_submission_query *query,
   out->effect_count = 0;
   out->count = 0;
   out->facts = decided->by_network ? NULL : decided->input.facts;
-  if (has_feature_model(&g)) {
-    g.model = &query->known->evidence.model;
+  if (sizing->has_estimate && decided->input.model) {
+    g.model = decided->input.model;
     find_features(&g);
     find_effects(&g);
   }
@@ -451,6 +429,5 @@ void ft_grounds_find(const struct ft_submission_query *query,
   if (!sizing->has_evidence)
     return;
   start_ground_line(&g);
-  append_ground(&g, "rule: %s, %s", ft_decision_rule_name(sizing->rule),
-                ft_rule_meaning(sizing->rule));
+  append_ground(&g, "reason: %s", ft_rule_meaning(sizing->rule));
 }

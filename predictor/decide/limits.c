@@ -8,6 +8,7 @@
 
 #include "predictor/decide/constraint.h"
 #include "predictor/decide/sizing.h"
+#include "predictor/record/request_memory.h"
 
 /* ---- the nodes of the job ---- */
 
@@ -230,11 +231,8 @@ void ft_sizing_find_limit(const struct ft_decision_input *q, struct ft_sizing *s
     return;
   }
   sizing->unit = r->mem_unit;
-  if (r->mem_unit == FT_MEM_CPU)
-    sizing->per_node = n->cpus;
-  else if (r->mem_unit == FT_MEM_GPU)
-    sizing->per_node = r->gpus_per_node ? r->gpus_per_node : 1;
-  sizing->limit = ft_multiply_saturating(r->mem_bytes, sizing->per_node);
+  sizing->per_node = ft_request_units_per_node(r, n->cpus);
+  sizing->limit = ft_request_node_bytes(r, n->cpus);
   sizing->limit_kind = FT_LIMIT_REQUESTED;
 }
 

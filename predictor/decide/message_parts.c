@@ -84,22 +84,31 @@ bool ft_message_is_vague(const struct ft_estimate *e)
 
 const char *ft_message_rule(const struct ft_sizing *sizing, char *out, size_t size)
 {
-  const char *name = ft_decision_rule_name(sizing->rule);
+  /* continued by the bytes of the basis */
+  static const char *const because[] = {
+    [FT_FLOOR_NONE] = NULL,
+    [FT_FLOOR_USED] = "because a comparable run used",
+    [FT_FLOOR_USED_BY_ANY] = "because an earlier run used",
+    [FT_FLOOR_NEEDED] = "because a comparable run that did not complete used",
+    [FT_FLOOR_KILLED] = "because a comparable run ran out of memory at",
+    [FT_FLOOR_COMPLETED] = "because the last completed run had",
+    [FT_FLOOR_STATED] = NULL, /* the message has it already */
+  };
   char basis[FT_MESSAGE_BYTES];
 
   out[0] = '\0';
   if (sizing->rule == FT_DECIDED_BY_CEILING)
-    (void)snprintf(out, size, ", capped at %.3g times the largest need %s, %s%s (%s)",
+    (void)snprintf(out, size, ", capped at %.3g times the largest need %s, %s%s",
                    sizing->ceiling_factor, sizing->thin ? "so far" : "of comparable runs",
                    ft_message_bytes(sizing->ceiling_basis, basis),
-                   sizing->thin ? ", until more runs complete" : "", name);
+                   sizing->thin ? ", until more runs complete" : "");
   else if (sizing->rule == FT_DECIDED_BY_LEAK)
     (void)snprintf(out, size,
-                   " and not more (%s); to allow more, request at least that with "
-                   "--predict-mem=raise",
-                   name);
-  else if (sizing->rule == FT_DECIDED_BY_FLOOR)
-    (void)snprintf(out, size, " (%s)", name);
+                   " and not more; to allow more, request at least that with "
+                   "--predict-mem=raise");
+  else if (sizing->rule == FT_DECIDED_BY_FLOOR && because[sizing->floor_basis])
+    (void)snprintf(out, size, ", %s %s", because[sizing->floor_basis],
+                   ft_message_bytes(sizing->floor_basis_bytes, basis));
   return out;
 }
 

@@ -335,8 +335,6 @@ static void explain_change(struct message *m)
     append_message_text(m, ", the most that ");
     append_partition(m, "allows");
   }
-  if (s->no_node_fits || s->capped)
-    append_message_text(m, " (%s)", ft_decision_rule_name(FT_DECIDED_BY_MAXIMUM));
   if (s->p_amount >= 0 && (s->capped || is_below_median(m) || m->q->request->array_tasks > 1)) {
     append_message_text(m, "; probability of running out of memory: ");
     append_p_oom(m, s->p_amount, s->amount);
@@ -534,8 +532,8 @@ static void explain_no_change(struct message *m)
     append_limit(m, " is too small");
   } else if (s->limit) {
     append_message_text(m, "; ");
-    append_limit(m, " is unchanged (");
-    append_message_text(m, "%s)", ft_decision_rule_name(s->rule));
+    append_limit(m, " is unchanged: ");
+    append_message_text(m, "%s", s->reason);
   }
 }
 

@@ -60,8 +60,9 @@ const char *ft_message_facts(const struct ft_facts *facts, const char *of, const
  * interval. */
 bool ft_message_is_vague(const struct ft_estimate *estimate);
 
-/* Writes the reason for which SIZING's amount is not the estimate's into OUT of SIZE bytes: "
- * (floor)"; "" if it is the estimate's. */
+/* Writes the reason for which SIZING's amount is not the estimate's into OUT of SIZE bytes: ",
+ * because a comparable run used 118 MiB"; "" if it is the estimate's, or if the message has the
+ * reason already. */
 const char *ft_message_rule(const struct ft_sizing *sizing, char *out, size_t size);
 
 #endif

@@ -200,6 +200,7 @@ static void apply_memory_rules(const struct ft_mig_query *q, const struct ft_mig
       (double)sizing->amount > q->held_bytes) {
     sizing->amount = (uint64_t)q->held_bytes;
     sizing->rule = FT_DECIDED_BY_FLOOR;
+    sizing->floor_basis = FT_FLOOR_COMPLETED;
   }
 }
 
@@ -291,7 +292,9 @@ static void append_gpu_rule(const struct ft_sizing *sizing, ft_network *n)
   char text[160];
 
   if (sizing->rule == FT_DECIDED_BY_MAXIMUM)
-    append_network_text(n, ", the largest slice (%s)", ft_decision_rule_name(sizing->rule));
+    append_network_text(n, ", the largest slice");
+  else if (sizing->rule == FT_DECIDED_BY_FLOOR && sizing->floor_basis == FT_FLOOR_COMPLETED)
+    append_network_text(n, ", in which comparable runs completed");
   else
     append_network_text(n, "%s", ft_message_rule(sizing, text, sizeof text));
 }

@@ -9,6 +9,7 @@
 #include "predictor/decide/placement.h"
 #include "predictor/decide/placement_nodes.h"
 #include "predictor/decide/sizing.h"
+#include "predictor/record/request_memory.h"
 
 /* Standard normal quantile at 0.95. */
 #define SCORE95 1.644853626951
@@ -27,34 +28,14 @@ static enum ft_placement_fit fit_of_limit(const struct ft_estimate *estimate, do
                                  : FT_PLACEMENT_FITS;
 }
 
-/* Returns the bytes that the user requests on a node on which the job has CPUS CPUs; 0: no
- * request. */
-static double node_request_bytes(const ft_request *r, double cpus)
-{
-  double bytes = (double)r->mem_bytes;
-
-  switch (r->mem_unit) {
-  case FT_MEM_NODE:
-    return bytes;
-  case FT_MEM_CPU:
-    return bytes * cpus;
-  case FT_MEM_GPU:
-    return bytes * (r->gpus_per_node ? r->gpus_per_node : 1);
-  case FT_MEM_NONE:
-  case FT_MEM_ALL:
-    break;
-  }
-  return 0;
-}
-
 /* Sets the memory that the job may have on N, and whether the job fits. */
 static void fill_row_memory(const struct ft_placement_query *q, const ft_partition *p,
                             const struct ft_row_nodes *n, struct ft_placement_row *row)
 {
   const ft_request *r = &q->submission->request;
   struct ft_decision_input input = { .request = r, .partition = p };
-  double cpus = (double)ft_sizing_nodes(&input).cpus;
-  double max = (double)p->max_mem_bytes * (p->max_per_cpu ? cpus : 1);
+  uint64_t cpus = ft_sizing_nodes(&input).cpus;
+  double max = (double)p->max_mem_bytes * (p->max_per_cpu ? (double)cpus : 1);
 
   row->memory_bytes = n->memory_bytes;
   if (max > 0 && (!row->memory_bytes || max < (double)row->memory_bytes))
@@ -63,7 +44,7 @@ static void fill_row_memory(const struct ft_placement_query *q, const ft_partiti
     return;
   if (q->memory)
     row->memory = fit_of_limit(q->memory, (double)row->memory_bytes);
-  if (node_request_bytes(r, cpus) > (double)row->memory_bytes)
+  if (ft_request_node_bytes(r, cpus) > row->memory_bytes)
     row->memory = FT_PLACEMENT_DOES_NOT_FIT;
 }
 

@@ -91,32 +91,48 @@ double ft_sizing_need(const struct ft_estimate *e, const ft_policy *policy)
   return need_of_estimate(e, target_probability(policy));
 }
 
-/* Returns the largest bound of comparable runs with a margin. A bound from a limit already has one
- * (estimate/facts.h); for a bound from an observed peak it is FLOOR_MARGIN. */
-static double bound_with_margin(const struct ft_facts *f)
+/* Returns whether the largest bound of comparable runs is from a limit, and so has a margin
+ * (estimate/facts.h); one from an observed peak has none. */
+static bool is_bound_limit(const struct ft_facts *f)
 {
-  bool is_limit =
-      f->comparable_bound_bytes < 1.001 * FT_FACTS_KILLED_FACTOR * f->comparable_killed_bytes;
-
-  return is_limit ? f->comparable_bound_bytes : FLOOR_MARGIN * f->comparable_bound_bytes;
+  return f->comparable_bound_bytes < 1.001 * FT_FACTS_KILLED_FACTOR * f->comparable_killed_bytes;
 }
 
-/* Returns the bytes of rule floor: the need of comparable runs with a margin; of any runs, if none
- * is comparable and fewer than min_runs completed. */
-static double floor_bytes(const struct ft_decision_input *q)
+/* Sets the floor of SIZING to BYTES, derived from BASIS_BYTES, if that is larger. */
+static void raise_floor(struct ft_sizing *sizing, double bytes, enum ft_floor_basis basis,
+                        double basis_bytes)
+{
+  if (bytes <= sizing->floor)
+    return;
+  sizing->floor = bytes;
+  sizing->floor_basis = basis;
+  sizing->floor_basis_bytes = basis_bytes;
+}
+
+/* Fills the floor of SIZING, which is 0, by rule floor: the need of comparable runs with a margin;
+ * of any runs, if none is comparable and fewer than min_runs completed. */
+static void find_floor(const struct ft_decision_input *q, struct ft_sizing *sizing)
 {
   const struct ft_facts *f = facts_or_none(q);
-  double floor;
 
   if (f->less)
-    return 0;
-  if (!f->comparable_runs)
-    return f->completed < q->policy->min_runs ? FLOOR_MARGIN * f->peak_bytes : 0;
-  floor = fmax(FLOOR_MARGIN * f->comparable_peak_bytes, bound_with_margin(f));
+    return;
+  if (!f->comparable_runs) {
+    if (f->completed < q->policy->min_runs)
+      raise_floor(sizing, FLOOR_MARGIN * f->peak_bytes, FT_FLOOR_USED_BY_ANY, f->peak_bytes);
+    return;
+  }
+  raise_floor(sizing, FLOOR_MARGIN * f->comparable_peak_bytes, FT_FLOOR_USED,
+              f->comparable_peak_bytes);
+  if (is_bound_limit(f))
+    raise_floor(sizing, f->comparable_bound_bytes, FT_FLOOR_KILLED, f->comparable_killed_bytes);
+  else
+    raise_floor(sizing, FLOOR_MARGIN * f->comparable_bound_bytes, FT_FLOOR_NEEDED,
+                f->comparable_bound_bytes);
   /* the last run was killed above every observed peak */
   if (f->lately_killed_bytes > f->comparable_peak_bytes)
-    floor = fmax(floor, KILLED_GROWTH * f->lately_killed_bytes);
-  return floor;
+    raise_floor(sizing, KILLED_GROWTH * f->lately_killed_bytes, FT_FLOOR_KILLED,
+                f->lately_killed_bytes);
 }
 
 /* Returns the lower bound, in bytes, of the need by comparable runs, without a margin. */
@@ -196,8 +212,10 @@ static double choose_estimated_need(const struct ft_decision_input *q,
 /* Returns the amount in bytes before rounding; fills SIZING's rule, ceiling, floor and min_need. */
 static double amount_by_rules(const struct ft_decision_input *q, struct ft_sizing *sizing)
 {
-  double need = 0, floor = sizing->floor = floor_bytes(q), ceiling;
+  double need = 0, floor, ceiling;
 
+  find_floor(q, sizing);
+  floor = sizing->floor;
   sizing->rule = FT_DECIDED_BY_ESTIMATE;
   sizing->ceiling_factor = ceiling_factor_of(q);
   sizing->ceiling_basis = ceiling_basis_of(q);
@@ -271,29 +289,36 @@ void ft_sizing_use_completed_limit(const struct ft_decision_input *q, struct ft_
   sizing->has_estimate = false;
   sizing->thin = true;
   sizing->rule = FT_DECIDED_BY_FLOOR;
-  sizing->floor = bytes;
+  sizing->floor = sizing->floor_basis_bytes = bytes;
+  sizing->floor_basis = FT_FLOOR_COMPLETED;
   sizing->capped = fit_to_unit(q, sizing, bytes, &sizing->amount, &sizing->unit_amount);
   sizing->min_amount = sizing->min_need = sizing->amount;
   sizing->unit_min_amount = sizing->unit_amount;
 }
 
 /* Raises NEED and LOWEST, the amount that is set and the one to which a request may be lowered, to
- * what the script states. A NEED above the partition's maximum stays, because the program may run
- * without all that it is given. */
+ * what the script states. NEED not beyond the memory under which the last run completed, if
+ * comparable ones did and none was killed; and not if STATED is above the partition's maximum,
+ * because the program may run without all that it is given. */
 static void apply_stated_amount(const struct ft_decision_input *q, struct ft_sizing *sizing,
                                 double *need, double *lowest)
 {
-  double stated = (double)q->stated_bytes;
+  const struct ft_facts *f = facts_or_none(q);
+  double stated = (double)q->stated_bytes, raised;
 
   if (!q->stated_bytes || q->network || sizing->rule == FT_DECIDED_BY_LEAK)
     return;
   stated += fmax(STATED_MARGIN * stated, STATED_MIN);
+  raised = f->comparable_completed && !f->comparable_killed ? fmin(stated, f->completed_limit_bytes)
+                                                            : stated;
   if (*lowest < stated)
     sizing->stated = q->stated_bytes;
   *lowest = fmax(*lowest, stated);
-  if (*need < stated && (!sizing->max || stated <= (double)sizing->max)) {
-    *need = stated;
+  if (*need < raised && (!sizing->max || stated <= (double)sizing->max)) {
+    *need = raised;
     sizing->rule = FT_DECIDED_BY_FLOOR;
+    sizing->floor_basis = raised < stated ? FT_FLOOR_COMPLETED : FT_FLOOR_STATED;
+    sizing->floor_basis_bytes = f->completed_limit_bytes;
   }
 }
 
@@ -303,7 +328,7 @@ void ft_sizing_find_amount(const struct ft_decision_input *q, struct ft_sizing *
 
   if (q->estimate && !q->site_prior_apps)
     lowest = fmax(fmax(need_of_estimate(q->estimate, target_probability(q->policy) / LOWER_TIMES),
-                       floor_bytes(q)),
+                       sizing->floor),
                   (double)q->policy->floor_bytes);
   apply_stated_amount(q, sizing, &need, &lowest);
   (void)fit_to_unit(q, sizing, lowest, &sizing->min_amount, &sizing->unit_min_amount);

@@ -27,6 +27,17 @@ enum ft_limit_kind {
   FT_LIMIT_WHOLE_NODE /* --mem=0, or a partition without a default */
 };
 
+/* What rule floor is based on. */
+enum ft_floor_basis {
+  FT_FLOOR_NONE,
+  FT_FLOOR_USED,        /* peak of a comparable completed run */
+  FT_FLOOR_USED_BY_ANY, /* peak of a completed run; none is comparable */
+  FT_FLOOR_NEEDED,      /* peak of a comparable run that did not complete */
+  FT_FLOOR_KILLED,      /* limit that killed a comparable run */
+  FT_FLOOR_COMPLETED,   /* memory with which the last run completed */
+  FT_FLOOR_STATED       /* memory that the script states for a program */
+};
+
 struct ft_sizing {
   ft_mode mode;
   bool explicit_mode; /* the user gave this mode */
@@ -50,6 +61,8 @@ struct ft_sizing {
   double ceiling_factor; /* rule ceiling: multiple of ceiling_basis */
   double ceiling_basis;  /* rule ceiling: largest peak or bound in the evidence; 0: none */
   double floor;          /* rule floor: bytes, with its margin; 0: none */
+  double floor_basis_bytes;        /* rule floor: bytes, without its margin */
+  enum ft_floor_basis floor_basis; /* of floor_basis_bytes */
   uint64_t min_need;     /* lower bound of the need, from comparable runs; 0: none */
   uint64_t amount;       /* recommended */
   uint64_t unit_amount;  /* recommended, per unit */

@@ -35,18 +35,15 @@ void ft_known_read_partition(int state_fd, const ft_site *site, const ft_request
 }
 
 int ft_known_read_evidence(int state_fd, const struct ft_submitter *submitter,
-                           const ft_submission *s, const char *array,
+                           const ft_submission *s, const char *array, const ft_job_array *tasks,
                            struct ft_submission_knowledge *known, struct ft_error *err)
 {
-  struct ft_model_lookup *e = &known->evidence;
+  struct ft_task_list list = { .array = tasks };
 
-  e->tasks.count = array ? ft_array_select_tasks(array, s, e->tasks.index, FT_ARRAY_ESTIMATES) : 0;
-  if (ft_model_lookup_read(state_fd, submitter->uid, submitter->name, submitter->data, s,
-                           &known->policy, e, err) == 0)
-    return 0;
-  e->estimate = NULL;
-  e->facts = (struct ft_facts){ .runs = 0 };
-  return -1;
+  if (array)
+    list.count = ft_array_select_tasks(array, tasks, list.index, FT_ARRAY_ESTIMATES);
+  return ft_model_lookup_read(state_fd, submitter->uid, submitter->name, submitter->data, s, &list,
+                              &known->policy, &known->evidence, err);
 }
 
 /* Returns the column NAME of MODEL; NULL: none. */
@@ -91,33 +88,36 @@ static void append_known_features(const ft_model *model, const ft_submission *s,
     }
 }
 
-/* Returns whether a name that is not in KNOWN's model is probably misspelt: the model is of the app
- * itself, own or pooled, has enough runs, has features, and has room for more. */
-static bool has_own_model(const struct ft_submission_knowledge *known)
+/* Returns the model from which a name can be told to be misspelt if it lacks that name: a model of
+ * the app itself, own or pooled, that has enough runs, has features, and has room for more. NULL:
+ * none. */
+static const ft_model *find_params_model(const struct ft_submission_knowledge *known)
 {
   const struct ft_model_lookup *e = &known->evidence;
+  const ft_model *model = e->candidate && !e->imported ? &e->candidate->model : NULL;
 
-  return e->estimate && !e->similar && !e->site_prior_apps && !e->imported &&
-         (e->pooled || e->estimate->runs >= known->policy.min_runs) &&
-         e->model.columns_count > (find_model_column(&e->model, FT_VARIANT_FEATURE) ? 1 : 0) &&
-         e->model.columns_count < sizeof e->model.columns / sizeof *e->model.columns;
+  if (model && (e->pooled || e->estimate->runs >= known->policy.min_runs) &&
+      model->columns_count > (find_model_column(model, FT_VARIANT_FEATURE) ? 1 : 0) &&
+      model->columns_count < sizeof model->columns / sizeof *model->columns)
+    return model;
+  return NULL;
 }
 
-bool ft_known_unknown_params(const struct ft_submission_knowledge *known, const ft_submission *s,
-                             const char *params, char line[FT_PARAMS_LINE])
+bool ft_params_find_unknown(const struct ft_submission_knowledge *known, const ft_submission *s,
+                            const char *params, char line[FT_PARAMS_LINE])
 {
   struct ft_text rest = ft_text_from(params), piece, name;
+  const ft_model *model = find_params_model(known);
   size_t unknown = 0, used;
   char copy[48];
 
   line[0] = '\0';
-  if (!has_own_model(known))
+  if (!model)
     return false;
   while (ft_text_until(&rest, ',', &piece)) {
     piece = ft_text_trim(piece);
     if (!ft_text_until(&piece, '=', &name) || !ft_text_copy(name, copy, sizeof copy) ||
-        !ft_feature_find(s->features, s->features_count, copy) ||
-        find_model_column(&known->evidence.model, copy))
+        !ft_feature_find(s->features, s->features_count, copy) || find_model_column(model, copy))
       continue;
     unknown += append_feature_name(line, 0, copy, FT_PARAMS_LINE / 2);
   }
@@ -126,7 +126,7 @@ bool ft_known_unknown_params(const struct ft_submission_knowledge *known, const 
   used = strlen(line);
   (void)snprintf(line + used, FT_PARAMS_LINE - used,
                  ": not %s of this app; known: ", unknown > 1 ? "features" : "a feature");
-  append_known_features(&known->evidence.model, s, line);
+  append_known_features(model, s, line);
   return true;
 }
 
@@ -147,6 +147,7 @@ static void use_network_estimate(const ft_network *network, struct ft_submission
   memcpy(out->host.quantile, network->quantiles, sizeof out->host.quantile);
   q->estimate = &out->host;
   q->tasks = NULL;
+  q->model = NULL;
   q->imported_from = NULL;
   q->pooled = false;
   q->similar = q->site_prior_apps = 0;

@@ -16,7 +16,7 @@ struct ft_submission_knowledge {
   ft_partition partition; /* valid if has_partition */
   bool has_partition;
   struct ft_merged_partitions merged;
-  struct ft_model_lookup evidence; /* without evidence: estimate NULL, facts.runs 0 */
+  struct ft_model_lookup evidence; /* without evidence: estimate and facts NULL */
 };
 
 /* The submitting user. NAME(DATA) returns the user's name; it is called only if the site has
@@ -39,13 +39,15 @@ void ft_known_read_partition(int state_fd, const ft_site *site, const ft_request
 /*
  * Reads the evidence for SUBMISSION from the state directory STATE_FD into KNOWN, whose policy is
  * set. ARRAY: value of --array; NULL: no array. Of an array, up to FT_ARRAY_ESTIMATES tasks are
- * estimated. Returns 0, also without evidence; -1 and fills ERR if a model cannot be read.
+ * estimated, with what differs between them in TASKS. Returns 0, also without evidence; -1 and
+ * fills ERR if a model cannot be read.
  */
 int ft_known_read_evidence(int state_fd, const struct ft_submitter *submitter,
                            const ft_submission *submission, const char *array,
-                           struct ft_submission_knowledge *known, struct ft_error *err);
+                           const ft_job_array *tasks, struct ft_submission_knowledge *known,
+                           struct ft_error *err);
 
-/* Size in bytes of the line of ft_known_unknown_params, with its NUL. */
+/* Size in bytes of the line of ft_params_find_unknown, with its NUL. */
 enum { FT_PARAMS_LINE = 400 };
 
 /*
@@ -54,14 +56,15 @@ enum { FT_PARAMS_LINE = 400 };
  * known names that SUBMISSION lacks come first. KNOWN is filled by ft_known_read_evidence. Returns
  * false if there is no such name, or if KNOWN has no model with min_runs runs of the app itself.
  */
-bool ft_known_unknown_params(const struct ft_submission_knowledge *known,
-                             const ft_submission *submission, const char *params,
-                             char line[FT_PARAMS_LINE]);
+bool ft_params_find_unknown(const struct ft_submission_knowledge *known,
+                            const ft_submission *submission, const char *params,
+                            char line[FT_PARAMS_LINE]);
 
 /* The input of ft_submission_decide; all pointers are borrowed. */
 struct ft_submission_query {
   const ft_site *site;
   const ft_submission *submission;
+  const ft_job_array *array; /* NULL: no array, or nothing differs between its tasks */
   const struct ft_submission_knowledge *known;
   const ft_network *network; /* the helper's result for a model file; NULL: none */
   ft_mode mode;              /* given by the user; FT_MODE_UNSET: the policy's */

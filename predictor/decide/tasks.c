@@ -16,7 +16,7 @@ enum {
   TASKS = sizeof((ft_task_predictions *)NULL)->index / sizeof(uint32_t),
   ROWS = sizeof((ft_task_predictions *)NULL)->p50_bytes / sizeof(float),
   EXAMINED_TASKS = sizeof((ft_task_values *)NULL)->index / sizeof(uint32_t),
-  LISTS = sizeof((ft_submission *)NULL)->task_values / sizeof(ft_task_values),
+  LISTS = sizeof((ft_job_array *)NULL)->values / sizeof(ft_task_values),
   COLUMNS = sizeof((ft_model *)NULL)->columns / sizeof(ft_column),
   /* Values are rounded to this number of steps per factor of 2 at the first coarsening level: steps
    * of 1.1 %, then 2.2 % and 4.4 %. The rounding error, half a step, is below the variation between
@@ -101,12 +101,12 @@ static void merge_equal_rows(const struct exact *exact, ft_task_predictions *out
 
 /* Returns whether the files of the task INDEX of an array of TASKS tasks were examined. In arrays
  * of up to EXAMINED_TASKS / LISTS tasks, all were. */
-static bool are_files_examined(const ft_submission *s, uint32_t tasks, uint32_t index)
+static bool are_files_examined(const ft_job_array *array, uint32_t tasks, uint32_t index)
 {
   if (tasks <= EXAMINED_TASKS / LISTS)
     return true;
-  for (size_t k = 0; k < s->task_values_count; k++) {
-    const ft_task_values *e = &s->task_values[k];
+  for (size_t k = 0; k < array->values_count; k++) {
+    const ft_task_values *e = &array->values[k];
     size_t low = 0, high = e->index_count;
 
     while (low < high) {
@@ -142,11 +142,12 @@ static bool find_existing_row(const struct exact *exact, const struct ft_array_e
 }
 
 /* Adds the prediction of the task INDEX to EXACT. Returns false if MODEL cannot be evaluated. */
-static bool evaluate_task(const ft_model *model, const ft_submission *s, uint32_t index,
-                          const struct ft_array_estimates *done, struct exact *exact)
+static bool evaluate_task(const ft_model *model, const ft_submission *s, const ft_job_array *array,
+                          uint32_t index, const struct ft_array_estimates *done,
+                          struct exact *exact)
 {
   ft_feature features[FT_TASK_FEATURES];
-  size_t count = ft_task_features(model, s, &index, features);
+  size_t count = ft_task_features(model, s, array, &index, features);
   struct row *row = &exact->row[exact->count];
   struct ft_estimate estimate;
   float x[COLUMNS];
@@ -166,19 +167,18 @@ static bool evaluate_task(const ft_model *model, const ft_submission *s, uint32_
 
 /* Fills INDEX with the tasks to predict: of a long array with files, those whose files were
  * examined. Returns their number. */
-static size_t choose_tasks(const ft_submission *s, const char *array, uint32_t index[TASKS])
+static size_t choose_tasks(const ft_job_array *array, const char *all, uint32_t index[TASKS])
 {
-  const ft_task_values *list = &s->task_values[0];
+  const ft_task_values *list = &array->values[0];
 
-  if (!s->task_values_count || ft_array_count(array) <= TASKS)
-    return ft_array_spread(array, index, TASKS);
+  if (!array->values_count || ft_array_count(all) <= TASKS)
+    return ft_array_spread(all, index, TASKS);
   memcpy(index, list->index, list->index_count * sizeof *index);
   return list->index_count;
 }
 
-void ft_task_predictions_fill(const struct ft_submission_decision *decision,
-                              const struct ft_submission_knowledge *known, const ft_submission *s,
-                              const char *array, ft_task_predictions *out)
+void ft_task_predictions_fill(const struct ft_submission_decision *decision, const ft_submission *s,
+                              const char *array, ft_job_array *out)
 {
   const struct ft_array_estimates *done = decision->input.tasks;
   uint32_t index[TASKS], tasks = ft_array_count(array);
@@ -187,24 +187,16 @@ void ft_task_predictions_fill(const struct ft_submission_decision *decision,
 
   _Static_assert(EXAMINED_TASKS <= TASKS && ROWS <= UINT16_MAX,
                  "the record has room for every examined task");
-  clear_predictions(out);
+  clear_predictions(&out->predictions);
   if (!decision->sizing.has_estimate || !done || done->count < 2)
     return;
   exact.count = 0;
-  /* known->evidence.model was overwritten by a similar app's: use the existing estimates */
-  if (known->evidence.similar || known->evidence.site_prior_apps) {
-    for (; exact.count < done->count; exact.count++) {
-      exact.index[exact.count] = done->index[exact.count];
-      exact.row[exact.count] = row_of_estimate(&done->each[exact.count]);
-    }
-  } else {
-    count = choose_tasks(s, array, index);
-    for (size_t i = 0; i < count; i++)
-      if (are_files_examined(s, tasks, index[i]) &&
-          !evaluate_task(&known->evidence.model, s, index[i], done, &exact))
-        break;
-  }
-  merge_equal_rows(&exact, out);
+  count = choose_tasks(out, array, index);
+  for (size_t i = 0; i < count; i++)
+    if (are_files_examined(out, tasks, index[i]) &&
+        !evaluate_task(decision->input.model, s, out, index[i], done, &exact))
+      break;
+  merge_equal_rows(&exact, &out->predictions);
 }
 
 bool ft_task_predictions_shrink(ft_task_predictions *out, unsigned attempt)

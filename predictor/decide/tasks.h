@@ -10,15 +10,14 @@
 #include "predictor/decide/submission.h"
 
 /*
- * Fills OUT with predictions for tasks of SUBMISSION's job array, as many as OUT has room for.
- * ARRAY: value of --array; NULL: no array. DECISION was made from KNOWN. OUT is empty if all tasks
- * have one prediction. Of a long array, tasks whose files were not examined are omitted. Pure;
- * evaluates each distinct set of features once.
+ * Fills out->predictions for tasks of SUBMISSION's job array OUT, as many as there is room for.
+ * ARRAY: value of --array; NULL: no array. There are none if all tasks have one prediction. Of a
+ * long array, tasks whose files were not examined are omitted. Pure; evaluates each distinct set of
+ * features once.
  */
 void ft_task_predictions_fill(const struct ft_submission_decision *decision,
-                              const struct ft_submission_knowledge *known,
                               const ft_submission *submission, const char *array,
-                              ft_task_predictions *out);
+                              ft_job_array *out);
 
 /*
  * Reduces the encoded size of OUT. ATTEMPT counts the calls from 1: the first three merge rows that

@@ -20,11 +20,13 @@ static bool model_has_column(const ft_model *model, const char *feature)
   return false;
 }
 
-/* Returns whether MODEL has a column for a feature that differs between the tasks of S. */
-static bool model_distinguishes_tasks(const ft_model *model, const ft_submission *s)
+/* Returns whether MODEL has a column for a feature that differs between the tasks of S, which has
+ * ARRAY (NULL: none). */
+static bool model_distinguishes_tasks(const ft_model *model, const ft_submission *s,
+                                      const ft_job_array *array)
 {
-  for (size_t i = 0; i < s->task_values_count; i++)
-    if (s->task_values[i].index_count && model_has_column(model, s->task_values[i].feature))
+  for (size_t i = 0; array && i < array->values_count; i++)
+    if (array->values[i].index_count && model_has_column(model, array->values[i].feature))
       return true;
   for (size_t i = 0; i < s->features_count; i++)
     if (s->features[i].per_task && model_has_column(model, s->features[i].name))
@@ -32,15 +34,15 @@ static bool model_distinguishes_tasks(const ft_model *model, const ft_submission
   return false;
 }
 
-size_t ft_task_features(const ft_model *model, const ft_submission *s, const uint32_t *index,
-                        ft_feature features[FT_TASK_FEATURES])
+size_t ft_task_features(const ft_model *model, const ft_submission *s, const ft_job_array *array,
+                        const uint32_t *index, ft_feature features[FT_TASK_FEATURES])
 {
   enum { LIMIT = sizeof s->features / sizeof *s->features };
   pb_size_t count = s->features_count;
 
   memcpy(features, s->features, count * sizeof *features);
   if (index)
-    ft_features_of_task(features, &count, LIMIT, s->task_values, s->task_values_count, index);
+    ft_features_of_task(features, &count, LIMIT, array, index);
   return count +
          ft_variant_feature(model, s->script_hash, s->directory_hash, &features[count]);
 }
@@ -66,7 +68,8 @@ static size_t find_largest_task(const struct ft_array_estimates *all)
   return largest;
 }
 
-int ft_estimate_array(const ft_model *model, const ft_submission *s, double failure_price,
+int ft_estimate_array(const ft_model *model, const ft_submission *s,
+                      const struct ft_task_list *tasks, double failure_price,
                       struct ft_array_estimates *out, struct ft_facts *facts, struct ft_error *err)
 {
   ft_feature features[FT_TASK_FEATURES];
@@ -74,23 +77,23 @@ int ft_estimate_array(const ft_model *model, const ft_submission *s, double fail
   struct ft_facts of_task;
   size_t count;
 
-  if (!out->count)
+  if (!tasks->count)
     return ft_error_set(err, "%s: job array without tasks", s->app);
-  if (!model_distinguishes_tasks(model, s))
-    out->count = 1;
+  out->count = model_distinguishes_tasks(model, s, tasks->array) ? tasks->count : 1;
+  memcpy(out->index, tasks->index, out->count * sizeof *out->index);
   for (size_t i = 0; i < out->count; i++) {
-    count = ft_task_features(model, s, &out->index[i], features);
+    count = ft_task_features(model, s, tasks->array, &out->index[i], features);
     ft_task_facts(model, features, count, i ? &of_task : facts);
     if (i)
       ft_facts_combine(facts, &of_task);
   }
   for (size_t i = 0; i < out->count; i++) {
-    count = ft_task_features(model, s, &out->index[i], features);
+    count = ft_task_features(model, s, tasks->array, &out->index[i], features);
     if (ft_estimate_memory(model, features, count, &out->each[i], err) < 0)
       return -1;
   }
   largest = &out->each[find_largest_task(out)];
-  count = ft_task_features(model, s, &out->index[largest - out->each], features);
+  count = ft_task_features(model, s, tasks->array, &out->index[largest - out->each], features);
   return ft_allocate_memory(model, features, count, 0, failure_price, largest,
                             &largest->allocation_bytes, err);
 }

@@ -11,6 +11,13 @@
 /* Maximum number of estimated tasks. Chosen for time: 64 take a quarter of a millisecond. */
 enum { FT_ARRAY_ESTIMATES = 64 };
 
+/* Tasks of a job array that are to be estimated. */
+struct ft_task_list {
+  const ft_job_array *array; /* what differs between them; NULL: nothing */
+  size_t count;              /* 0: no array */
+  uint32_t index[FT_ARRAY_ESTIMATES];
+};
+
 struct ft_array_estimates {
   size_t count;                       /* estimated tasks */
   uint32_t index[FT_ARRAY_ESTIMATES]; /* array index of each */
@@ -18,23 +25,25 @@ struct ft_array_estimates {
 };
 
 /*
- * Estimates the peak memory of tasks of SUBMISSION. The caller sets out->count and out->index. If
- * no column of MODEL differs between tasks, only the first task is estimated and out->count becomes
- * 1. The task with the largest 95 % quantile also gets an allocation at FAILURE_PRICE
- * (ft_allocation), because the array has one --mem. Fills FACTS with the facts of all tasks,
- * combined by ft_facts_combine. Pure; a few microseconds per task. Returns 0; -1 on error and fills
- * ERR.
+ * Estimates the peak memory of TASKS of SUBMISSION's job array. If no column of MODEL differs
+ * between tasks, only the first one is estimated. The task with the largest 95 % quantile also gets
+ * an allocation at FAILURE_PRICE (ft_allocation), because the array has one --mem. Fills FACTS with
+ * the facts of all tasks, combined by ft_facts_combine. Pure; a few microseconds per task. Returns
+ * 0; -1 on error and fills ERR.
  */
-int ft_estimate_array(const ft_model *model, const ft_submission *submission, double failure_price,
+int ft_estimate_array(const ft_model *model, const ft_submission *submission,
+                      const struct ft_task_list *tasks, double failure_price,
                       struct ft_array_estimates *out, struct ft_facts *facts, struct ft_error *err);
 
 /* Capacity of ft_task_features: the features of a submission and its variant. */
 enum { FT_TASK_FEATURES = sizeof((ft_submission *)NULL)->features / sizeof(ft_feature) + 1 };
 
-/* Fills FEATURES with the features of SUBMISSION and its variant in MODEL. INDEX: array index of a
- * task, whose own features are then included; NULL: no array. Returns the number of features. */
+/* Fills FEATURES with the features of SUBMISSION and its variant in MODEL. INDEX: index of a task,
+ * whose own features, also from ARRAY, are then included; NULL: no array. Returns the number of
+ * features. */
 size_t ft_task_features(const ft_model *model, const ft_submission *submission,
-                        const uint32_t *index, ft_feature features[FT_TASK_FEATURES]);
+                        const ft_job_array *array, const uint32_t *index,
+                        ft_feature features[FT_TASK_FEATURES]);
 
 /* Fills OUT with the facts of MODEL's runs for a submission with COUNT FEATURES
  * (estimate/facts.h). */

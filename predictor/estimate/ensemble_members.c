@@ -6,7 +6,7 @@
 #include <string.h>
 
 #include "predictor/estimate/ensemble_members.h"
-#include "predictor/estimate/local_regression.h"
+#include "predictor/learn/series/local_regression.h"
 
 enum { ALL, NEAR, NEARER, NEAREST, RECENT, KERNELS = FT_ENSEMBLE_KERNELS };
 /* Bit mask of the kernels over the covariate. */

@@ -13,137 +13,181 @@
 /* Job names that Slurm or a shell assigns by default; they do not identify an app. */
 static const char *const generic_names[] = { "wrap", "interactive", "bash", "sh", "sbatch", NULL };
 
-bool ft_model_lookup_evaluate(const ft_model *model, const ft_submission *s,
-                              const ft_policy *policy, struct ft_model_lookup *out,
-                              struct ft_facts *facts)
+bool ft_candidate_evaluate(struct ft_candidate *c, const ft_submission *s,
+                           const struct ft_task_list *tasks, const ft_policy *policy)
 {
   ft_feature features[FT_TASK_FEATURES];
   struct ft_error why;
   size_t count;
 
-  if (out->tasks.count) {
-    out->estimate = out->tasks.each;
-    return ft_estimate_array(model, s, policy->failure_price, &out->tasks, facts, &why) == 0;
+  c->has_model = true;
+  if (tasks->count) {
+    c->has_estimate = ft_estimate_array(&c->model, s, tasks, policy->failure_price, &c->tasks,
+                                        &c->facts, &why) == 0;
+    if (!c->has_estimate)
+      c->tasks.count = 0;
+    return c->has_estimate;
   }
-  out->estimate = &out->alone;
-  count = ft_task_features(model, s, NULL, features);
-  ft_task_facts(model, features, count, facts);
-  return ft_allocate_memory(model, features, count, 0, policy->failure_price, &out->alone,
-                            &out->alone.allocation_bytes, &why) == 0;
+  c->tasks.count = 0;
+  count = ft_task_features(&c->model, s, NULL, NULL, features);
+  ft_task_facts(&c->model, features, count, &c->facts);
+  c->has_estimate = ft_allocate_memory(&c->model, features, count, 0, policy->failure_price,
+                                       &c->alone, &c->alone.allocation_bytes, &why) == 0;
+  return c->has_estimate;
 }
 
-/* Evaluates out->model as ft_model_lookup_evaluate, for all selected tasks: an earlier model may
- * have needed only the first. */
-static bool evaluate_all_tasks(const ft_submission *s, const ft_policy *policy,
-                               struct ft_model_lookup *out, struct ft_facts *facts)
+const struct ft_estimate *ft_candidate_estimate(const struct ft_candidate *c)
 {
-  out->tasks.count = out->selected;
-  return ft_model_lookup_evaluate(&out->model, s, policy, out, facts);
+  if (!c->has_estimate)
+    return NULL;
+  return c->tasks.count ? c->tasks.each : &c->alone;
 }
 
-/* Reads the model of APP, of user UID or else the pooled one, and evaluates it. Returns 1; 0 if
- * there is no model or estimate; -1 and fills ERR if the model cannot be read. */
-static int read_and_evaluate(int state_fd, uint32_t uid, const char *app, const ft_submission *s,
-                             const ft_policy *policy, struct ft_model_lookup *out,
-                             struct ft_facts *facts, struct ft_error *err)
+static void clear_candidate(struct ft_candidate *c)
 {
-  if (ft_state_read_evaluator(state_fd, uid, app, &out->model, err) < 0)
-    return errno == ENOENT ? 0 : -1;
-  return evaluate_all_tasks(s, policy, out, facts);
+  c->has_model = c->has_estimate = false;
+  c->tasks.count = 0;
+  c->facts = (struct ft_facts){ .runs = 0 };
 }
 
-/* As read_and_evaluate, for the app of S or, if there is no run of it, for its former names. */
-static int find_own_model(int state_fd, uint32_t uid, const ft_submission *s,
-                          const ft_policy *policy, struct ft_model_lookup *out,
+void ft_model_lookup_clear(struct ft_model_lookup *out)
+{
+  clear_candidate(&out->own);
+  clear_candidate(&out->shared);
+  out->candidate = NULL;
+  out->estimate = NULL;
+  out->facts = NULL;
+  out->pooled = out->imported = false;
+  out->similar = out->site_prior_apps = 0;
+}
+
+void ft_model_lookup_use(struct ft_model_lookup *lookup, const struct ft_candidate *c)
+{
+  lookup->estimate = ft_candidate_estimate(c);
+  lookup->candidate = lookup->estimate ? c : NULL;
+  lookup->facts = c->facts.runs ? &c->facts : NULL;
+}
+
+/* Returns whether C is the model of all users' runs of an app. */
+static bool is_pooled(const struct ft_candidate *c)
+{
+  return c->has_model && c->model.uid == FT_STATE_POOLED;
+}
+
+const ft_model *ft_model_lookup_of_app(const struct ft_model_lookup *lookup)
+{
+  if (lookup->own.has_model)
+    return &lookup->own.model;
+  return is_pooled(&lookup->shared) ? &lookup->shared.model : NULL;
+}
+
+/* What a lookup is for. */
+struct question {
+  int state_fd;
+  uint32_t uid;
+  const ft_submission *submission;
+  const struct ft_task_list *tasks;
+  const ft_policy *policy;
+};
+
+/* Reads the model of APP, of the user or else the pooled one, into C and evaluates it. Returns 0,
+ * also without a model or estimate; -1 and fills ERR if the model cannot be read. */
+static int read_candidate(const struct question *q, const char *app, struct ft_candidate *c,
                           struct ft_error *err)
 {
-  int found = read_and_evaluate(state_fd, uid, s->app, s, policy, out, &out->facts, err);
-
-  for (size_t i = 0; !found && !out->facts.runs && i < s->former_apps_count; i++)
-    found = read_and_evaluate(state_fd, uid, s->former_apps[i], s, policy, out, &out->facts, err);
-  return found;
+  if (ft_state_read_evaluator(q->state_fd, q->uid, app, &c->model, err) < 0)
+    return errno == ENOENT ? 0 : -1;
+  (void)ft_candidate_evaluate(c, q->submission, q->tasks, q->policy);
+  return 0;
 }
 
-/* Evaluates the pooled model of the app or, for an app without a name of its own, the model of the
- * runs imported for the job's name, and fills FACTS. Returns false without an estimate. */
-static bool find_shared_model(int state_fd, uint32_t uid, const char *(*user)(void *), void *data,
-                              const ft_submission *s, const ft_policy *policy,
-                              struct ft_model_lookup *out, struct ft_facts *facts)
+/* Fills C, which is clear, with the model of the app or, if there is no run of it, with that of its
+ * former names. Returns 0; -1 and fills ERR if a model cannot be read. */
+static int read_own(const struct question *q, struct ft_candidate *c, struct ft_error *err)
 {
+  const ft_submission *s = q->submission;
+  int status = read_candidate(q, s->app, c, err);
+
+  for (size_t i = 0; !status && !c->has_estimate && !c->facts.runs && i < s->former_apps_count; i++)
+    status = read_candidate(q, s->former_apps[i], c, err);
+  return status;
+}
+
+/* Fills C, which is clear, with the pooled model of the app or, for an app without a name of its
+ * own, with the model of the runs imported for the job's name of USER(DATA). */
+static void read_shared(const struct question *q, const char *(*user)(void *), void *data,
+                        struct ft_candidate *c)
+{
+  const ft_submission *s = q->submission;
   char app[sizeof s->app];
   struct ft_error why;
 
-  *facts = (struct ft_facts){ .runs = 0 };
-  if (!s->default_app)
-    return ft_state_read_shared(state_fd, s->app, &out->model, &why) == 0 &&
-           evaluate_all_tasks(s, policy, out, facts);
-  if (!s->job_name[0] || ft_string_listed(generic_names, s->job_name))
-    return false;
-  ft_state_imported_app(user(data), uid, s->job_name, app);
-  return read_and_evaluate(state_fd, uid, app, s, policy, out, facts, &why) > 0;
+  if (!s->default_app) {
+    if (ft_state_read_shared(q->state_fd, s->app, &c->model, &why) == 0)
+      (void)ft_candidate_evaluate(c, s, q->tasks, q->policy);
+  } else if (s->job_name[0] && !ft_string_listed(generic_names, s->job_name)) {
+    ft_state_imported_app(user(data), q->uid, s->job_name, app);
+    (void)read_candidate(q, app, c, &why);
+  }
 }
 
 /* Sets OUT's estimate to that of similar apps or, if the app has no run either, to the site-wide
  * prior. Leaves OUT's estimate without these. */
-static void estimate_from_others(int state_fd, uint32_t uid, const ft_submission *s,
-                                 struct ft_model_lookup *out)
+static void estimate_from_others(const struct question *q, struct ft_model_lookup *out)
 {
-  out->own = out->estimate && out->estimate->runs ? out->estimate : NULL;
-  out->similar = ft_similar_apps_estimate(state_fd, uid, s, out->tasks.index, out->selected,
-                                          out->own, &out->model, &out->others);
-  if (!out->similar && !out->own)
-    out->site_prior_apps = ft_similar_apps_estimate_all(state_fd, &out->others);
-  if (out->similar || out->site_prior_apps)
-    out->estimate = &out->others;
+  const struct ft_estimate *own = out->estimate && out->estimate->runs ? out->estimate : NULL;
+
+  out->similar =
+      ft_similar_apps_estimate(q->state_fd, q->uid, q->submission, q->tasks, own, &out->others);
+  if (!out->similar && !own)
+    out->site_prior_apps = ft_similar_apps_estimate_all(q->state_fd, &out->others);
+  if (!out->similar && !out->site_prior_apps)
+    return;
+  out->estimate = &out->others;
+  out->candidate = NULL;
+}
+
+/* Returns whether the shared estimate can replace OWN, the estimate from the app's own runs (NULL:
+ * none). */
+static bool shared_replaces(const struct ft_candidate *shared, const struct ft_estimate *own,
+                            const ft_policy *policy)
+{
+  const struct ft_estimate *e = ft_candidate_estimate(shared);
+
+  return e && e->runs >= policy->min_runs &&
+         (!own || own->max_bytes <= ft_estimate_quantile(e, 0.95));
 }
 
 int ft_model_lookup_read(int state_fd, uint32_t uid, const char *(*user)(void *data), void *data,
-                         const ft_submission *s, const ft_policy *policy,
-                         struct ft_model_lookup *out, struct ft_error *err)
+                         const ft_submission *s, const struct ft_task_list *tasks,
+                         const ft_policy *policy, struct ft_model_lookup *out, struct ft_error *err)
 {
-  const struct ft_estimate *own_estimate;
-  double own_peak = 0;
-  struct ft_facts shared;
-  unsigned runs = 0;
-  int own;
+  const struct question q = { state_fd, uid, s, tasks, policy };
+  const struct ft_estimate *own;
 
-  out->imported = out->pooled = false;
-  out->similar = out->site_prior_apps = 0;
-  out->own = NULL;
-  out->selected = out->tasks.count;
-  out->facts = (struct ft_facts){ .runs = 0 };
-  own = find_own_model(state_fd, uid, s, policy, out, err);
-  if (own < 0)
+  ft_model_lookup_clear(out);
+  if (read_own(&q, &out->own, err) < 0) {
+    ft_model_lookup_clear(out);
     return -1;
-  if (own) {
-    runs = out->estimate->runs;
-    own_peak = out->estimate->max_bytes;
-    out->pooled = out->model.uid == FT_STATE_POOLED;
   }
+  ft_model_lookup_use(out, &out->own);
+  own = out->estimate;
+  out->pooled = own && is_pooled(&out->own);
   /* a limit that killed the app's own run is better evidence than other apps */
-  if (runs >= policy->min_runs || out->pooled || (own && out->estimate->bound_bytes > 0)) {
-    if (!own)
-      out->estimate = NULL;
+  if ((own ? own->runs : 0) >= policy->min_runs || out->pooled || (own && own->bound_bytes > 0))
     return 0;
-  }
-  own_estimate = own ? out->estimate : NULL;
-  out->estimate = NULL;
-  if (find_shared_model(state_fd, uid, user, data, s, policy, out, &shared) &&
-      out->estimate->runs >= policy->min_runs &&
-      own_peak <= ft_estimate_quantile(out->estimate, 0.95)) {
+  read_shared(&q, user, data, &out->shared);
+  if (shared_replaces(&out->shared, own, policy)) {
+    out->candidate = &out->shared;
+    out->estimate = ft_candidate_estimate(&out->shared);
     out->imported = s->default_app;
     out->pooled = !s->default_app;
     return 0;
   }
   /* imported runs may show a bound, but no estimate */
-  if (!out->facts.runs && shared.partial)
-    out->facts = shared;
-  /* back to the app's own model; out->model was overwritten if the other one was evaluated */
-  if (!out->estimate)
-    out->estimate = own_estimate;
-  else if (!own || find_own_model(state_fd, uid, s, policy, out, err) <= 0)
-    out->estimate = NULL;
+  if (!out->facts && out->shared.facts.runs && out->shared.facts.partial)
+    out->facts = &out->shared.facts;
   if (policy->borrow)
-    estimate_from_others(state_fd, uid, s, out);
+    estimate_from_others(&q, out);
   return 0;
 }

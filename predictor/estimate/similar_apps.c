@@ -73,30 +73,21 @@ static int find_newest_app(const ft_similar_apps *similar, const char *except, c
   return best;
 }
 
-/* The submission for which similar apps are evaluated. */
-struct target {
-  const ft_submission *submission;
-  const uint32_t *index; /* of tasks of a job array */
-  size_t count;          /* of these; 0: no array */
-};
-
-/* Estimates the peak of TARGET by MODEL; of a job array, that of the task with the largest 95 %
+/* Estimates the peak of S by MODEL; of a job array, that of the task of TASKS with the largest 95 %
  * quantile. Returns false without an estimate. */
-static bool estimate_target(const ft_model *model, const struct target *target,
-                            struct ft_estimate *out)
+static bool estimate_by_similar(const ft_model *model, const ft_submission *s,
+                                const struct ft_task_list *tasks, struct ft_estimate *out)
 {
-  const ft_submission *s = target->submission;
   enum { LIMIT = sizeof s->features / sizeof *s->features };
   ft_feature features[LIMIT];
   struct ft_estimate e;
 
-  for (size_t i = 0; i < (target->count ? target->count : 1); i++) {
+  for (size_t i = 0; i < (tasks->count ? tasks->count : 1); i++) {
     pb_size_t count = s->features_count;
 
     memcpy(features, s->features, count * sizeof *features);
-    if (target->count)
-      ft_features_of_task(features, &count, LIMIT, s->task_values, s->task_values_count,
-                          &target->index[i]);
+    if (tasks->count)
+      ft_features_of_task(features, &count, LIMIT, tasks->array, &tasks->index[i]);
     if (ft_estimate_memory(model, features, count, &e, NULL) < 0)
       return false;
     if (!i || e.quantile[HIGH] > out->quantile[HIGH])
@@ -106,18 +97,20 @@ static bool estimate_target(const ft_model *model, const struct target *target,
 }
 
 /* Adds the FT_SIMILAR_APPS_MAX most recently updated apps of SIMILAR to POOL. */
-static void gather_similar_apps(int state_fd, uint32_t uid, const struct target *target,
-                                const ft_similar_apps *similar, ft_model *model, struct pool *pool)
+static void gather_similar_apps(int state_fd, uint32_t uid, const ft_submission *s,
+                                const struct ft_task_list *tasks, const ft_similar_apps *similar,
+                                struct pool *pool)
 {
+  ft_model model;
   bool done[sizeof similar->apps / sizeof *similar->apps] = { false };
   struct ft_estimate e;
   int i;
 
-  while (pool->apps < FT_SIMILAR_APPS_MAX &&
-         (i = find_newest_app(similar, target->submission->app, done)) >= 0) {
+  while (pool->apps < FT_SIMILAR_APPS_MAX && (i = find_newest_app(similar, s->app, done)) >= 0) {
     done[i] = true;
-    if (ft_state_read_evaluator(state_fd, uid, similar->apps[i].app, model, NULL) < 0 ||
-        model->uid != uid || model->completed < MIN_RUNS || !estimate_target(model, target, &e))
+    if (ft_state_read_evaluator(state_fd, uid, similar->apps[i].app, &model, NULL) < 0 ||
+        model.uid != uid || model.completed < MIN_RUNS ||
+        !estimate_by_similar(&model, s, tasks, &e))
       continue;
     limit_to_peak(&e);
     add_to_pool(pool, &e, 1);
@@ -166,11 +159,9 @@ static void mix_pool(const struct pool *pool, double within, unsigned own, struc
 }
 
 unsigned ft_similar_apps_estimate(int state_fd, uint32_t uid, const ft_submission *s,
-                                  const uint32_t *index, size_t count,
-                                  const struct ft_estimate *own, ft_model *model,
+                                  const struct ft_task_list *tasks, const struct ft_estimate *own,
                                   struct ft_estimate *out)
 {
-  const struct target target = { s, index, count };
   struct pool pool = { 0 };
   struct ft_estimate mixed;
   char similarity_key[80];
@@ -180,7 +171,7 @@ unsigned ft_similar_apps_estimate(int state_fd, uint32_t uid, const ft_submissio
   for (unsigned k = 0; k < FT_SIMILARITIES && !pool.apps; k++)
     if (ft_state_similarity((enum ft_similarity)k, s->job_name, s->program, similarity_key) &&
         ft_state_read_similar_apps(state_fd, uid, similarity_key, &similar, NULL) == 0)
-      gather_similar_apps(state_fd, uid, &target, &similar, model, &pool);
+      gather_similar_apps(state_fd, uid, s, tasks, &similar, &pool);
   if (!pool.apps)
     return 0;
   within = within_app_deviation(state_fd);

@@ -49,6 +49,33 @@ static bool has_one_sample(const struct ft_graph *graph)
   return false;
 }
 
+/* Trains only the last COUNT layers with parameters. Returns 0; -1 with ERR. */
+static int freeze_layers(struct ft_graph *graph, struct ft_cost *cost, unsigned count,
+                         struct ft_error *err)
+{
+  bool *keep = ft_arena_take(&graph->results, graph->tensor_count * sizeof *keep);
+
+  if (!keep)
+    return ft_error_set(err, "%s: out of memory", graph->file);
+  for (size_t i = cost->layer_count; i-- > 0 && count;) {
+    const struct ft_operator *op = cost->layers[i].op;
+    bool any = false;
+
+    for (uint32_t j = 0; j < op->input_count; j++) {
+      any = any || cost->trainable[op->inputs[j]];
+      keep[op->inputs[j]] = true;
+    }
+    count -= any;
+  }
+  for (uint32_t t = 0; t < graph->tensor_count; t++)
+    if (cost->trainable[t] && !keep[t]) {
+      cost->trainable[t] = false;
+      cost->frozen[t] = true;
+      cost->parameter_bytes -= ft_dim_or(ft_tensor_bytes(&graph->tensors[t]), 0);
+    }
+  return 0;
+}
+
 int ft_graph_analyse(struct ft_graph *graph, const struct ft_graph_sizes *sizes,
                      struct ft_analysis *analysis, struct ft_error *err)
 {
@@ -63,6 +90,7 @@ int ft_graph_analyse(struct ft_graph *graph, const struct ft_graph_sizes *sizes,
   if (analysis->scaled && ft_graph_infer(graph, &one, &second) < 0)
     return inferred ? ft_error_set(err, "%s", second.text) : -1;
   if (ft_graph_cost(graph, &analysis->cost, err) < 0 ||
+      (sizes->trainable && freeze_layers(graph, &analysis->cost, sizes->trainable, err) < 0) ||
       ft_graph_memory(graph, &analysis->cost, &analysis->memory, err) < 0)
     return -1;
   if (analysis->scaled) {

@@ -13,6 +13,7 @@
 #include "predictor/history/import.h"
 #include "predictor/history/sacct_text.h"
 #include "predictor/history/step_overlap.h"
+#include "predictor/record/request_memory.h"
 #include "predictor/record/secret.h"
 #include "predictor/record/state_files.h"
 
@@ -221,8 +222,7 @@ static int read_request(struct reader *r, struct ft_error *err)
 {
   ft_observation *o = &r->job.o;
   const char *text;
-  uint64_t bytes;
-  double limit;
+  uint64_t bytes, limit;
   char unit;
   int found;
 
@@ -244,9 +244,9 @@ static int read_request(struct reader *r, struct ft_error *err)
                                      : unit == 'c' ? FT_MEM_CPU
                                                    : FT_MEM_NODE;
     o->submission.request.mem_bytes = unit ? bytes : bytes / r->job.nodes;
-    limit = (double)o->submission.request.mem_bytes * (unit == 'c' && o->cpus ? o->cpus : 1);
-    o->has_limit_bytes = limit > 0 && limit < 0x1p62;
-    o->limit_bytes = o->has_limit_bytes ? (uint64_t)limit : 0;
+    limit = ft_request_node_bytes(&o->submission.request, o->cpus);
+    o->has_limit_bytes = limit > 0 && limit < UINT64_C(1) << 62;
+    o->limit_bytes = o->has_limit_bytes ? limit : 0;
   }
   found = ft_sacct_tres(column_text(r, ALLOC_TRES), "mem", &bytes);
   if (found < 0)

@@ -127,12 +127,54 @@ static bool have_equal_estimates(const ft_model *model, const ft_run *a, const f
   return true;
 }
 
+/* Maximum number of columns. */
+enum { MAX_COLUMNS = sizeof((ft_model *)NULL)->columns / sizeof(ft_column) };
+
+/* How a column changed between the runs that are compared. */
+struct column_changes {
+  bool rises, falls;     /* with the limit, and against it */
+  double smallest;       /* change together with the limit */
+  double without_effect; /* largest change that left limit and peak as they were */
+};
+
 /* Sums over pairs of runs of the changes l of the log limit and p of the log peak. */
 struct changes {
   unsigned pairs, equal; /* with and without a change of the limit */
   double ll, lp, pp;     /* of l l, l p, p p, over pairs with a change */
   double noise;          /* of p p, over pairs without a change */
+  struct column_changes columns[MAX_COLUMNS];
 };
+
+/* Returns the change of column C of MODEL from A to B; of a categorical one 1. A value that is
+ * absent counts as 0. */
+static double column_change(const ft_model *model, size_t c, const ft_run *a, const ft_run *b)
+{
+  double x = (double)ft_refit_feature(a, c), y = (double)ft_refit_feature(b, c);
+
+  if (model->columns[c].categorical)
+    return x != y && !(isnan(x) && isnan(y));
+  return (isnan(y) ? 0 : y) - (isnan(x) ? 0 : x);
+}
+
+/* Adds the changes of the columns from run A to B, whose log limits differ by L, or not, and whose
+ * log peaks differ by P. */
+static void add_column_changes(const ft_model *model, const ft_run *a, const ft_run *b, double l,
+                               double p, struct changes *sums)
+{
+  for (size_t c = 0; c < model->columns_count; c++) {
+    struct column_changes *column = &sums->columns[c];
+    double change = column_change(model, c, a, b);
+    bool rises = model->columns[c].categorical || l > 0 ? change > 0 : change < 0;
+
+    if (fabs(l) >= CHANGED) {
+      column->rises |= rises;
+      column->falls |= change != 0 && !rises;
+      column->smallest = fmin(column->smallest, fabs(change));
+    } else if (fabs(p) < CHANGED) {
+      column->without_effect = fmax(column->without_effect, fabs(change));
+    }
+  }
+}
 
 /* Returns whether the run LATER may be compared with EARLIER, which completed. A run that failed
  * under a smaller limit is compared, because a program may fail for lack of memory before the
@@ -161,6 +203,8 @@ static void add_changes(const ft_model *model, size_t at, struct changes *sums)
       return;
     if (earlier->censored || isnan(l))
       continue;
+    if (fabs(l) >= CHANGED || nearest)
+      add_column_changes(model, earlier, later, l, p, sums);
     if (fabs(l) >= CHANGED) {
       sums->pairs++;
       sums->ll += l * l;
@@ -176,7 +220,21 @@ static void add_changes(const ft_model *model, size_t at, struct changes *sums)
   }
 }
 
-static ft_limit_effect conclude(const struct changes *sums)
+/* Returns whether a column explains the peaks as well as the limit does: it always changed with the
+ * limit, in one direction, and no such change was seen to leave the peak as it was. Who gives more
+ * memory to more tasks or a larger input makes both change. */
+static bool a_column_explains(const ft_model *model, const struct changes *sums)
+{
+  for (size_t c = 0; c < model->columns_count; c++) {
+    const struct column_changes *column = &sums->columns[c];
+
+    if (column->rises != column->falls && column->smallest > column->without_effect)
+      return true;
+  }
+  return false;
+}
+
+static ft_limit_effect conclude(const ft_model *model, const struct changes *sums)
 {
   double slope, explained, noise;
 
@@ -187,7 +245,7 @@ static ft_limit_effect conclude(const struct changes *sums)
   noise = sums->equal ? sums->noise / sums->equal * sums->pairs : 0;
   explained = sums->lp * slope / (sums->pp + noise);
   if (slope >= FOLLOWED_SLOPE && slope <= 1 / FOLLOWED_SLOPE && explained >= FOLLOWED_VARIANCE)
-    return FT_LIMIT_FOLLOWED;
+    return a_column_explains(model, sums) ? FT_LIMIT_EFFECT_UNKNOWN : FT_LIMIT_FOLLOWED;
   return fabs(slope) <= NO_EFFECT_SLOPE ? FT_LIMIT_WITHOUT_EFFECT : FT_LIMIT_EFFECT_UNKNOWN;
 }
 
@@ -217,10 +275,12 @@ void ft_limit_effect_update(ft_model *model, uint64_t key, const ft_observation 
 {
   struct changes sums = { 0 };
 
+  for (size_t c = 0; c < MAX_COLUMNS; c++)
+    sums.columns[c].smallest = INFINITY;
   if (o->has_limit_bytes)
     store_limit(model, key, o->limit_bytes);
   set_completed_limit(model, key, o);
   for (size_t i = 0; i < model->history_count; i++)
     add_changes(model, i, &sums);
-  model->evaluator.limit_effect = conclude(&sums);
+  model->evaluator.limit_effect = conclude(model, &sums);
 }

@@ -11,7 +11,7 @@
 #include "predictor/estimate/memory.h"
 #include "predictor/estimate/point_prediction.h"
 #include "predictor/estimate/variant.h"
-#include "predictor/online/change_point.h"
+#include "predictor/learn/series/change_point.h"
 #include "predictor/online/facts.h"
 #include "predictor/online/failure_cost.h"
 #include "predictor/online/gpu_model.h"
@@ -413,12 +413,36 @@ void ft_online_drop_oldest(ft_model *model, size_t count)
   ft_interval_calibration_recount_cohorts(model);
 }
 
+/* Returns the number of oldest runs in MODEL's history before its change point; 0: none.
+ * LOG_RESIDUALS: of each run of the history. */
+static size_t count_before_change(const ft_model *model, const double *log_residuals)
+{
+  enum { RUNS = COUNT(model->history) };
+  double log_residual[RUNS];
+  float covariate[RUNS];
+  size_t at[RUNS], count = 0, first;
+
+  if (!model->has_evaluator)
+    return 0;
+  for (size_t i = 0; i < model->history_count; i++) {
+    const ft_run *run = &model->history[i];
+
+    if (run->censored)
+      continue;
+    at[count] = i;
+    log_residual[count] = log_residuals[i];
+    covariate[count++] = ft_refit_primary_covariate(&model->evaluator, run);
+  }
+  first = ft_change_point_find(log_residual, covariate, count);
+  return first ? at[first] : 0;
+}
+
 void ft_online_refit(ft_model *model, struct ft_refit *work)
 {
   size_t before;
 
   ft_refit_model(model, work);
-  before = ft_change_point_find(model, ft_refit_log_residuals(work));
+  before = count_before_change(model, ft_refit_log_residuals(work));
   if (before) {
     ft_online_drop_oldest(model, before);
     ft_refit_model(model, work);

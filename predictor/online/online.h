@@ -32,7 +32,7 @@ int ft_online_update(ft_model *model, const ft_observation *observation, struct 
  */
 void ft_online_clamp_times(ft_model *model, double latest);
 
-/* Fits MODEL's evaluator to its history with WORK. Runs before a change point (change_point.h)
+/* Fits MODEL's evaluator to its history with WORK. Runs before a change point (learn/series/change_point.h)
  * leave the history. */
 void ft_online_refit(ft_model *model, struct ft_refit *work);
 

@@ -7,6 +7,7 @@
 
 #include "predictor/core/text.h"
 #include "predictor/estimate/point_prediction.h"
+#include "predictor/learn/series/drift.h"
 #include "predictor/online/baselines.h"
 #include "predictor/online/refit_work.h"
 
@@ -159,8 +160,8 @@ static bool equation_is_better(const ft_model *model, const struct ft_refit *r)
 
     if (predicted == 0)
       continue;
-    equation += ft_refit_cap_residual(log(r->data.y[i]) - predicted);
-    additive += ft_refit_cap_residual(r->fit.residual[i]);
+    equation += ft_drift_cap_residual(log(r->data.y[i]) - predicted);
+    additive += ft_drift_cap_residual(r->fit.residual[i]);
     count++;
   }
   return count >= MIN_EQUATION_RUNS && 2 * count >= r->rows && equation < EQUATION_GAIN * additive;
@@ -267,7 +268,7 @@ void ft_refit_model(ft_model *model, struct ft_refit *r)
   if (add_censored_rows(model, r))
     fit_point_prediction(model, r);
   memcpy(r->out_of_sample, r->fit.residual, r->rows * sizeof *r->out_of_sample);
-  shift = ft_refit_drift(r);
+  shift = ft_drift_shift(r->out_of_sample, r->rows);
   r->residuals = 0;
   ft_refit_collect_residuals(model, r, shift);
   if (shift != 0)

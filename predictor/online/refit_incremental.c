@@ -5,6 +5,7 @@
 #include <math.h>
 
 #include "predictor/estimate/point_prediction.h"
+#include "predictor/learn/series/drift.h"
 #include "predictor/online/baselines.h"
 #include "predictor/online/refit_work.h"
 
@@ -66,7 +67,7 @@ static bool has_drifted(const struct ft_refit *r, size_t since)
   if (since < MIN_DRIFT_RUNS || since >= r->rows)
     return false;
   for (size_t i = 0; i < r->rows; i++)
-    *(i + since < r->rows ? &before : &after) += ft_refit_cap_residual(r->out_of_sample[i]);
+    *(i + since < r->rows ? &before : &after) += ft_drift_cap_residual(r->out_of_sample[i]);
   before /= (double)(r->rows - since);
   after /= (double)since;
   return after > DRIFT_FACTOR * before + DRIFT_MARGIN;
@@ -106,7 +107,7 @@ bool ft_refit_incremental(ft_model *model, struct ft_refit *r)
   restore_rows(model, exact, r);
   if ((since && since >= r->rows / REFIT_FRACTION) || has_drifted(r, since))
     return false;
-  shift = ft_refit_drift(r);
+  shift = ft_drift_shift(r->out_of_sample, r->rows);
   if (!ft_baselines_add(model, (double)run->residual - shift, before - shift))
     return false;
   reuse_sorted_needs(e, shift, r);

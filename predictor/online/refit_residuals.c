@@ -3,48 +3,15 @@
 #include "config.h"
 
 #include <math.h>
+#include <string.h>
 
 #include "predictor/core/sort.h"
 #include "predictor/learn/residual_quantiles.h"
+#include "predictor/learn/series/drift.h"
 #include "predictor/online/refit_work.h"
 
-/* All constants here were chosen by judgement. */
-/* Number of recent residuals whose mean is the shift. */
-enum { WINDOW = 5 };
-/* Number of residuals before the first that is compared with the mean of its predecessors. */
-enum { FIRST_COMPARED = 2 };
-/* Number of newest runs that the upper quantiles cover after a shift down. */
+/* Number of newest runs that the upper quantiles cover after a shift down. Chosen by judgement. */
 enum { COVERED_RUNS = 40 };
-/* Minimum number of runs to detect drift. */
-enum { MIN_RUNS = 10 };
-/* Maximum ratio of the error with shifts to the error without, to shift. */
-#define DRIFT_GAIN 0.95
-
-/* Returns the mean of the last WINDOW residuals before ROW, or of all if fewer; ROW is at least 1.
- */
-static double recent_mean(const double *residual, size_t row)
-{
-  size_t count = row < WINDOW ? row : WINDOW;
-  double sum = 0;
-
-  for (size_t k = row - count; k < row; k++)
-    sum += residual[k];
-  return sum / (double)count;
-}
-
-double ft_refit_drift(const struct ft_refit *r)
-{
-  const double *residual = r->out_of_sample;
-  double error_without = 0, error_with = 0;
-
-  if (r->rows < MIN_RUNS)
-    return 0;
-  for (size_t i = FIRST_COMPARED; i < r->rows; i++) {
-    error_without += ft_refit_cap_residual(residual[i]);
-    error_with += ft_refit_cap_residual(residual[i] - recent_mean(residual, i));
-  }
-  return error_with < DRIFT_GAIN * error_without ? recent_mean(residual, r->rows) : 0;
-}
 
 /* Shifts E's point prediction by SHIFT log units. */
 static void shift_point_prediction(ft_evaluator *e, double shift)
@@ -90,11 +57,12 @@ void ft_refit_collect_residuals(ft_model *model, struct ft_refit *r, double shif
   ft_evaluator *e = &model->evaluator;
   bool known = shift == 0 && r->residuals == r->rows && r->rows;
 
-  if (!known)
-    r->residuals = 0;
-  for (size_t i = shift != 0 ? FIRST_COMPARED : 0; i < r->rows && !known; i++)
-    r->residual[r->residuals++] =
-        r->out_of_sample[i] - (shift != 0 ? recent_mean(r->out_of_sample, i) : 0);
+  if (!known && shift != 0) {
+    r->residuals = ft_drift_residuals(r->out_of_sample, r->rows, r->residual);
+  } else if (!known) {
+    memcpy(r->residual, r->out_of_sample, r->rows * sizeof *r->residual);
+    r->residuals = r->rows;
+  }
   if (!known)
     ft_sort_doubles(r->residual, r->residuals);
   if (shift != e->followed)

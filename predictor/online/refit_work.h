@@ -3,8 +3,6 @@
 #ifndef FT_ONLINE_REFIT_WORK_H
 #define FT_ONLINE_REFIT_WORK_H
 
-#include <math.h>
-
 #include "predictor/learn/regression/additive.h"
 #include "predictor/online/refit.h"
 
@@ -58,18 +56,6 @@ static inline bool ft_refit_observed(const ft_run *run, size_t exact)
 {
   return !run->censored && (exact < FT_REFIT_EXACT || !run->sampled);
 }
-
-/* Returns |RESIDUAL| limited to 1 (a factor of e), which limits the effect of outliers. */
-static inline double ft_refit_cap_residual(double residual)
-{
-  double size = fabs(residual);
-
-  return size < 1 ? size : 1;
-}
-
-/* Returns the mean of the recent out-of-sample residuals, by which the point prediction is to be
- * shifted, in log units; 0 if such shifts would not have reduced the past error. */
-double ft_refit_drift(const struct ft_refit *r);
 
 /*
  * Shifts the fitted point prediction of MODEL by SHIFT log units and sets R's residuals around it,

@@ -15,6 +15,7 @@
 #include "predictor/core/utf8.h"
 #include "predictor/history/import.h"
 #include "predictor/rebuild/trace.h"
+#include "predictor/record/request_memory.h"
 
 /* Number of bytes read to detect format and separator. Chosen by judgement. */
 enum { HEADER_BYTES = 4096 };
@@ -390,17 +391,10 @@ struct importing {
 /* Returns the memory limit or request of O in bytes; 0: none. */
 static double observed_request_bytes(const ft_observation *o)
 {
-  double cpus = o->cpus ? o->cpus : 1;
-
   if (o->has_limit_bytes && o->limit_bytes > 0)
     return (double)o->limit_bytes;
-  if (!o->submission.has_request)
-    return 0;
-  if (o->submission.request.mem_unit == FT_MEM_NODE)
-    return (double)o->submission.request.mem_bytes;
-  return o->submission.request.mem_unit == FT_MEM_CPU
-             ? cpus * (double)o->submission.request.mem_bytes
-             : 0;
+  return o->submission.has_request ? (double)ft_request_node_bytes(&o->submission.request, o->cpus)
+                                   : 0;
 }
 
 static int put_imported_run(const ft_observation *o, void *data, struct ft_error *err)

@@ -61,7 +61,7 @@ static bool resolve_feature(ft_feature *f, uint32_t index)
 }
 
 void ft_features_of_task(ft_feature *features, pb_size_t *count, size_t limit,
-                         const ft_task_values *values, size_t value_count, const uint32_t *index)
+                         const ft_job_array *array, const uint32_t *index)
 {
   pb_size_t kept = 0;
 
@@ -72,30 +72,29 @@ void ft_features_of_task(ft_feature *features, pb_size_t *count, size_t limit,
       features[kept++] = feature;
   }
   *count = kept;
-  for (size_t k = 0; index && k < value_count; k++)
-    for (size_t i = 0; i < values[k].index_count; i++)
-      if (values[k].index[i] == *index)
-        (void)ft_feature_number(features, count, limit, values[k].feature,
-                                (double)values[k].value[i]);
+  for (size_t k = 0; index && array && k < array->values_count; k++) {
+    const ft_task_values *values = &array->values[k];
+
+    for (size_t i = 0; i < values->index_count; i++)
+      if (values->index[i] == *index)
+        (void)ft_feature_number(features, count, limit, values->feature, (double)values->value[i]);
+  }
 }
 
-void ft_prediction_of_task(ft_submission *s, const uint32_t *index)
+void ft_prediction_of_task(const ft_task_predictions *tasks, uint32_t index, ft_decision *d)
 {
-  ft_task_predictions *tasks = &s->tasks;
-  ft_decision *d = &s->decision;
   pb_size_t i = 0;
+  size_t row;
 
-  if (index && tasks->index_count) {
-    while (i < tasks->index_count && tasks->index[i] != *index)
-      i++;
-    d->has_p05_bytes = d->has_p50_bytes = d->has_p95_bytes = i < tasks->index_count;
-  }
-  if (index && i < tasks->index_count) {
-    size_t row = tasks->row_count ? tasks->row[i] : i;
-
-    d->p05_bytes = (double)tasks->p05_bytes[row];
-    d->p50_bytes = (double)tasks->p50_bytes[row];
-    d->p95_bytes = (double)tasks->p95_bytes[row];
-  }
-  *tasks = (ft_task_predictions){ 0 };
+  if (!tasks->index_count)
+    return;
+  while (i < tasks->index_count && tasks->index[i] != index)
+    i++;
+  d->has_p05_bytes = d->has_p50_bytes = d->has_p95_bytes = i < tasks->index_count;
+  if (i == tasks->index_count)
+    return;
+  row = tasks->row_count ? tasks->row[i] : i;
+  d->p05_bytes = (double)tasks->p05_bytes[row];
+  d->p50_bytes = (double)tasks->p50_bytes[row];
+  d->p95_bytes = (double)tasks->p95_bytes[row];
 }

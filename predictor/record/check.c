@@ -71,8 +71,7 @@ static int check_decision(const ft_decision *d, struct ft_error *err)
   return 0;
 }
 
-/* Whether the lists of T match and its quantiles ascend. Without rows, each task has quantiles of
- * its own. */
+/* Whether the lists of T match (without rows, each task has its own), and its quantiles ascend. */
 static bool are_task_predictions(const ft_task_predictions *t)
 {
   if (t->index_count != (t->row_count ? t->row_count : t->p50_bytes_count) ||
@@ -88,15 +87,14 @@ static bool are_task_predictions(const ft_task_predictions *t)
   return true;
 }
 
-static int check_task_values(const ft_task_values *e, struct ft_error *err)
+static bool are_task_values(const ft_task_values *e)
 {
-  if (e->index_count != e->value_count || !printable(e->feature) ||
-      (e->index_count && !e->feature[0]))
-    return bad(err, "elements");
-  for (size_t i = 0; i < e->index_count; i++)
-    if (!isfinite(e->value[i]) || (i && e->index[i] <= e->index[i - 1]))
-      return bad(err, "elements");
-  return 0;
+  size_t i = 0;
+
+  while (i < e->index_count && isfinite(e->value[i]) && (!i || e->index[i] > e->index[i - 1]))
+    i++;
+  return i == e->index_count && i == e->value_count && printable(e->feature) &&
+         (!i || e->feature[0]);
 }
 
 static int check_submission(const ft_submission *s, struct ft_error *err)
@@ -110,12 +108,16 @@ static int check_submission(const ft_submission *s, struct ft_error *err)
   if (check_features(s->features, s->features_count, err) < 0 ||
       check_request(&s->request, err) < 0)
     return -1;
-  if (!are_task_predictions(&s->tasks))
-    return bad(err, "tasks");
-  for (size_t i = 0; i < s->task_values_count; i++)
-    if (check_task_values(&s->task_values[i], err) < 0)
-      return -1;
   return check_decision(&s->decision, err);
+}
+
+static int check_job_array(const ft_job_array *array, struct ft_error *err)
+{
+  bool good = are_task_predictions(&array->predictions);
+
+  for (size_t i = 0; good && i < array->values_count; i++)
+    good = are_task_values(&array->values[i]);
+  return good ? 0 : bad(err, "array");
 }
 
 static int check_observation(const ft_observation *o, struct ft_error *err)
@@ -195,11 +197,11 @@ static int check_baselines(const ft_evaluator *e, struct ft_error *err)
     if (!isfinite(baseline->intercept) || !isfinite(baseline->slope) ||
         !isfinite(baseline->min_prediction) || baseline->needs_count != baseline->runs.size ||
         !are_distinct(baseline->runs.bytes, baseline->runs.size))
-      return bad(err, "views");
+      return bad(err, "baselines");
     for (size_t i = 0; i < baseline->needs_count; i++)
       if (!isfinite(baseline->needs[i]) || baseline->runs.bytes[i] >= e->seconds_count ||
           (i && baseline->needs[i] < baseline->needs[i - 1]))
-        return bad(err, "views");
+        return bad(err, "baselines");
   }
   for (size_t i = 0; i < e->losses_count; i++)
     if (!(e->losses[i] >= 0 && isfinite(e->losses[i])))
@@ -218,7 +220,7 @@ static int check_facts(const ft_evaluator *e, size_t columns, struct ft_error *e
   if (e->fact_kinds.size != e->fact_bytes_count ||
       e->fact_x_count != (size_t)e->fact_bytes_count * e->fact_columns_count ||
       e->facts_explained > e->fact_columns_count)
-    return bad(err, "facts");
+    return bad(err, "fact_kinds");
   if ((unsigned)e->limit_effect > _ft_limit_effect_MAX ||
       !(e->completed_limit_bytes >= 0 && isfinite(e->completed_limit_bytes)))
     return bad(err, "limit_effect");
@@ -228,7 +230,7 @@ static int check_facts(const ft_evaluator *e, size_t columns, struct ft_error *e
   for (size_t i = 0; i < e->fact_bytes_count; i++)
     if (!(e->fact_bytes[i] >= 0 && isfinite(e->fact_bytes[i])) ||
         e->fact_kinds.bytes[i] > _ft_fact_kind_MAX)
-      return bad(err, "facts");
+      return bad(err, "fact_kinds");
   for (size_t i = 0; i < e->fact_x_count; i++)
     if (isinf(e->fact_x[i]))
       return bad(err, "fact_x");
@@ -291,7 +293,7 @@ static int check_model(const ft_model *m, struct ft_error *err)
   if (!printable(m->app) || (unsigned)m->rule > _ft_rule_MAX || !isfinite(m->updated))
     return bad(err, "app");
   if (m->variant_ids.size != m->variant_hashes_count)
-    return bad(err, "variants");
+    return bad(err, "variant_hashes");
   for (size_t i = 0; i < m->columns_count; i++)
     if (!printable(m->columns[i].name))
       return bad(err, "columns");
@@ -315,7 +317,7 @@ static int check_platform_runs(const ft_platform_runs *p, struct ft_error *err)
   if (!p->platform[0] || !printable(p->platform) || !isfinite(p->last) || !isfinite(p->log_ratio) ||
       !(p->deviation >= 0 && isfinite(p->deviation)) || !isfinite(p->transferred_log_ratio) ||
       !(p->transferred_deviation >= 0 && isfinite(p->transferred_deviation)))
-    return bad(err, "places");
+    return bad(err, "platforms");
   return 0;
 }
 
@@ -394,7 +396,7 @@ static int check_site_record(const ft_site *s, struct ft_error *err)
   if ((unsigned)s->rule > _ft_rule_MAX || !isfinite(s->updated) || !printable(s->cluster) ||
       !printable(s->keep_arguments) || !printable(s->drop_arguments) || !printable(s->socket) ||
       !printable(s->learner_socket))
-    return bad(err, "site");
+    return bad(err, "rule, cluster or socket");
   for (size_t i = 0; i < s->overrides_count; i++)
     if (check_policy(&s->overrides[i].policy, err) < 0)
       return -1;
@@ -469,11 +471,10 @@ static int check_answer(const ft_answer *a, struct ft_error *err)
 {
   if (!a->has_submission || a->submission.schema < 1 || a->submission.schema > FT_SCHEMA)
     return bad(err, "submission");
-  if (!printable(a->error))
-    return bad(err, "error");
-  if (check_submission(&a->submission, err) < 0)
+  if (check_submission(&a->submission, err) < 0 || check_job_array(&a->array, err) < 0 ||
+      (a->has_network && check_network(&a->network, err) < 0))
     return -1;
-  return a->has_network ? check_network(&a->network, err) : 0;
+  return printable(a->error) ? 0 : bad(err, "error");
 }
 
 static int check_gpus(const ft_gpus *g, struct ft_error *err)
@@ -588,6 +589,8 @@ int ft_record_check(enum ft_record record, const void *message, struct ft_error 
     return check_reply(&((const ft_running *)message)->reply, err);
   case FT_RECORD_HOST:
     return isfinite(((const ft_host *)message)->time) ? 0 : bad(err, "time");
+  case FT_RECORD_JOB_ARRAY:
+    return check_job_array(message, err);
   case FT_RECORD_JOBS_QUERY:
   case FT_RECORD_SETTINGS_QUERY:
   case FT_RECORD_HOST_QUERY:

@@ -57,7 +57,8 @@ static const struct record_type {
   [FT_RECORD_RUNNING] = { "running jobs", ft_running_fields, offsetof(ft_running, schema) },
   [FT_RECORD_HOST_QUERY] = { "query of the host", ft_host_query_fields,
                              offsetof(ft_host_query, schema) },
-  [FT_RECORD_HOST] = { "host", ft_host_fields, offsetof(ft_host, schema) }
+  [FT_RECORD_HOST] = { "host", ft_host_fields, offsetof(ft_host, schema) },
+  [FT_RECORD_JOB_ARRAY] = { "job array", ft_job_array_fields, offsetof(ft_job_array, schema) }
 };
 
 static bool write_to_buf(pb_ostream_t *stream, const pb_byte_t *data, size_t length)
@@ -145,7 +146,8 @@ void ft_record_clean(enum ft_record record, void *message)
 static bool has_user_text(enum ft_record record)
 {
   return record == FT_RECORD_SUBMISSION || record == FT_RECORD_OBSERVATION ||
-         record == FT_RECORD_ANNOUNCEMENT || record == FT_RECORD_QUESTION;
+         record == FT_RECORD_ANNOUNCEMENT || record == FT_RECORD_QUESTION ||
+         record == FT_RECORD_JOB_ARRAY;
 }
 
 int ft_record_decode(enum ft_record record, const void *data, size_t length, void *message,
@@ -455,13 +457,18 @@ int ft_record_list_next(enum ft_record record, const struct ft_buf *list, const 
   return 1;
 }
 
-int ft_submission_to_text(const ft_submission *submission, struct ft_buf *out, struct ft_error *err)
+/* Largest encoded submission record. */
+enum { SUBMISSION_SIZE = ft_submission_size + ft_job_array_size };
+
+int ft_submission_to_text(const ft_submission *submission, const ft_job_array *array,
+                          struct ft_buf *out, struct ft_error *err)
 {
-  uint8_t raw[ft_submission_size];
+  uint8_t raw[SUBMISSION_SIZE];
   char text[FT_BASE64_SIZE(sizeof raw)];
   pb_ostream_t stream = pb_ostream_from_buffer(raw, sizeof raw);
 
-  if (!pb_encode(&stream, ft_submission_fields, submission))
+  if (!pb_encode(&stream, ft_submission_fields, submission) ||
+      (array && !pb_encode(&stream, ft_job_array_fields, array)))
     return ft_error_set(err, "submission: cannot be encoded: %s", PB_GET_ERROR(&stream));
   ft_base64_encode(raw, stream.bytes_written, text);
   if (ft_buf_add(out, text, strlen(text)) < 0)
@@ -469,12 +476,21 @@ int ft_submission_to_text(const ft_submission *submission, struct ft_buf *out, s
   return 0;
 }
 
-int ft_submission_from_text(const char *text, ft_submission *submission, struct ft_error *err)
+int ft_submission_decode(const void *data, size_t length, ft_submission *submission,
+                         ft_job_array *array, struct ft_error *err)
 {
-  uint8_t raw[ft_submission_size];
+  if (ft_record_decode(FT_RECORD_SUBMISSION, data, length, submission, err) < 0)
+    return -1;
+  return ft_record_decode(FT_RECORD_JOB_ARRAY, data, length, array, err);
+}
+
+int ft_submission_from_text(const char *text, ft_submission *submission, ft_job_array *array,
+                            struct ft_error *err)
+{
+  uint8_t raw[SUBMISSION_SIZE];
   ssize_t length = ft_base64_decode(text, raw, sizeof raw);
 
   if (length < 0)
     return ft_error_set(err, "submission: not base64, or longer than %zu bytes", sizeof raw);
-  return ft_record_decode(FT_RECORD_SUBMISSION, raw, (size_t)length, submission, err);
+  return ft_submission_decode(raw, (size_t)length, submission, array, err);
 }

@@ -41,7 +41,8 @@ enum ft_record {
   FT_RECORD_SETTINGS,
   FT_RECORD_RUNNING,
   FT_RECORD_HOST_QUERY,
-  FT_RECORD_HOST
+  FT_RECORD_HOST,
+  FT_RECORD_JOB_ARRAY
 };
 
 /* Appends the encoded MESSAGE, a struct of type RECORD, to OUT. Returns 0; -1 over OUT's limit and
@@ -109,13 +110,19 @@ int ft_record_list_open(int dirfd, const char *name, struct ft_buf *list, struct
 int ft_record_list_next(enum ft_record record, const struct ft_buf *list, const char *name,
                         size_t *at, void *message, struct ft_error *err);
 
-/* Appends SUBMISSION as base64, for an environment variable, to OUT. Returns 0; -1 on error and
- * fills ERR. */
-int ft_submission_to_text(const ft_submission *submission, struct ft_buf *out,
-                          struct ft_error *err);
+/* Appends SUBMISSION and ARRAY (NULL: no array) as base64, for an environment variable, to OUT.
+ * Returns 0; -1 on error and fills ERR. */
+int ft_submission_to_text(const ft_submission *submission, const ft_job_array *array,
+                          struct ft_buf *out, struct ft_error *err);
 
-/* Decodes the TEXT of ft_submission_to_text. Returns as ft_record_decode. */
-int ft_submission_from_text(const char *text, ft_submission *submission, struct ft_error *err);
+/* Decodes the LENGTH bytes DATA of a job's submission record into SUBMISSION and ARRAY. Returns as
+ * ft_record_decode. */
+int ft_submission_decode(const void *data, size_t length, ft_submission *submission,
+                         ft_job_array *array, struct ft_error *err);
+
+/* The same for the TEXT of ft_submission_to_text. */
+int ft_submission_from_text(const char *text, ft_submission *submission, ft_job_array *array,
+                            struct ft_error *err);
 
 /* The default policy of foretell.conf(5), with every field set. */
 extern const ft_policy ft_policy_defaults;
@@ -179,12 +186,9 @@ bool ft_feature_number(ft_feature *features, pb_size_t *count, size_t limit, con
 bool ft_feature_category(ft_feature *features, pb_size_t *count, size_t limit, const char *name,
                          const char *category);
 
-/*
- * Sets the quantiles in S's decision to those of the array task *INDEX; a task without a prediction
- * gets none. Leaves them unchanged if INDEX is NULL or S has no predictions per task. Clears the
- * predictions per task.
- */
-void ft_prediction_of_task(ft_submission *s, const uint32_t *index);
+/* Sets the quantiles in DECISION to those of the array task INDEX; a task without a prediction gets
+ * none. Leaves them unchanged if TASKS is empty. */
+void ft_prediction_of_task(const ft_task_predictions *tasks, uint32_t index, ft_decision *decision);
 
 /* Returns the feature NAME of COUNT FEATURES, or NULL. */
 const ft_feature *ft_feature_find(const ft_feature *features, size_t count, const char *name);
@@ -194,9 +198,9 @@ const ft_feature *ft_feature_find(const ft_feature *features, size_t count, cons
 bool ft_feature_parse(const char *value, double *number);
 
 /* Replaces the FEATURES of a job array, *COUNT of at most LIMIT, by the features of its task
- * *INDEX: inserts the index for "%a", and adds the values of the task from VALUES, VALUE_COUNT
- * lists. INDEX NULL (no task) removes the features that differ between tasks. */
+ * *INDEX: inserts the index for "%a", and adds the values of the task from ARRAY (NULL: none).
+ * INDEX NULL (no task) removes the features that differ between tasks. */
 void ft_features_of_task(ft_feature *features, pb_size_t *count, size_t limit,
-                         const ft_task_values *values, size_t value_count, const uint32_t *index);
+                         const ft_job_array *array, const uint32_t *index);
 
 #endif

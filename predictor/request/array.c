@@ -122,20 +122,20 @@ static size_t spread_by_value(const ft_task_values *e, uint32_t *index, size_t l
   return limit;
 }
 
-size_t ft_array_select_tasks(const char *list, const ft_submission *submission, uint32_t *index,
+size_t ft_array_select_tasks(const char *list, const ft_job_array *array, uint32_t *index,
                              size_t limit)
 {
   size_t lists = 0, share, taken;
 
-  for (size_t i = 0; i < submission->task_values_count; i++)
-    lists += submission->task_values[i].index_count > 1;
+  for (size_t i = 0; i < array->values_count; i++)
+    lists += array->values[i].index_count > 1;
   if (!lists || ft_array_count(list) <= limit)
     return ft_array_spread(list, index, limit);
   share = limit / 2 / lists;
   if (share < 2)
     share = 2;
   taken = ft_array_spread(list, index, limit - share * lists);
-  for (size_t i = 0; i < submission->task_values_count; i++)
-    taken += spread_by_value(&submission->task_values[i], index + taken, share);
+  for (size_t i = 0; i < array->values_count; i++)
+    taken += spread_by_value(&array->values[i], index + taken, share);
   return sort_distinct(index, taken);
 }

@@ -25,9 +25,9 @@ uint32_t ft_array_count(const char *list);
 size_t ft_array_spread(const char *list, uint32_t *index, size_t limit);
 
 /* Selects at most LIMIT (16 or more) tasks of LIST to estimate, as ft_array_spread does. If LIST
- * has more tasks, half of the selection depends on the values per task of SUBMISSION: evenly spaced
- * from the smallest to the largest value of each feature. */
-size_t ft_array_select_tasks(const char *list, const ft_submission *submission, uint32_t *index,
+ * has more tasks, half of the selection depends on the values per task of ARRAY: evenly spaced from
+ * the smallest to the largest value of each feature. */
+size_t ft_array_select_tasks(const char *list, const ft_job_array *array, uint32_t *index,
                              size_t limit);
 
 #endif

@@ -234,7 +234,7 @@ static void append_index_feature(ft_submission *out)
   const uint32_t one = 1;
 
   memcpy(first, out->features, sizeof first);
-  ft_features_of_task(first, &count, FT_FEATURES, NULL, 0, &one);
+  ft_features_of_task(first, &count, FT_FEATURES, NULL, &one);
   for (size_t i = 0; i < out->features_count; i++) {
     const ft_feature *f = ft_feature_find(first, count, out->features[i].name);
 

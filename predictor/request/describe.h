@@ -105,7 +105,8 @@ void ft_describe_script(struct ft_text script, const char *directory,
                         struct ft_file_queries *files);
 
 /*
- * Examines FILES and adds their features to OUT. Not for the plugin, because it can wait. Relative
+ * Examines FILES and adds their features to OUT, and those of an array's tasks to TASKS (NULL: no
+ * array). Not for the plugin, because it can wait. Relative
  * paths begin in DIRECTORY (NULL: "/"). Opens only regular files and reads at most 64 MiB of each
  * for "lines" and "key:". The size of a directory is the sum of all files below it (tree.h). Starts
  * no file after DEADLINE, in seconds of ft_io_monotonic, and omits features that are incomplete
@@ -114,6 +115,6 @@ void ft_describe_script(struct ft_text script, const char *directory,
  * a workflow task, and examines the files that it names.
  */
 void ft_describe_files(const struct ft_file_queries *files, const char *directory,
-                       const char *array, double deadline, ft_submission *out);
+                       const char *array, double deadline, ft_submission *out, ft_job_array *tasks);
 
 #endif

@@ -27,7 +27,7 @@ enum {
   MAX_READ = 64 << 20, /* bytes read of one file; chosen by judgement */
   MAX_TABLE = 1 << 20, /* bytes of a table for look-ups by task index; chosen by judgement */
   MAX_TASKS = sizeof((ft_task_values *)NULL)->index / sizeof(uint32_t),
-  MAX_LISTS = sizeof((ft_submission *)NULL)->task_values / sizeof(ft_task_values)
+  MAX_LISTS = sizeof((ft_job_array *)NULL)->values / sizeof(ft_task_values)
 };
 
 /* What a scan of a file looks for, and its result. */
@@ -378,10 +378,10 @@ static void remove_index_feature(ft_submission *out)
   out->features_count = kept;
 }
 
-/* Adds FEATURE to OUT: per task if its files depend on the task index, else one sum. Omits it if
+/* Adds FEATURE to OUT or, if its files depend on the task index, per task to TASKS. Omits it if
  * unknown. */
 static void add_file_feature(struct examination *l, const char *feature, const char *array,
-                             ft_submission *out)
+                             ft_submission *out, ft_job_array *tasks)
 {
   enum { LIMIT = sizeof out->features / sizeof *out->features };
   double sum = 0;
@@ -389,12 +389,12 @@ static void add_file_feature(struct examination *l, const char *feature, const c
 
   if (status < 0)
     return;
-  if (array && out->task_values_count < MAX_LISTS && is_indexed_feature(l->files, feature)) {
-    ft_task_values *values = &out->task_values[out->task_values_count];
+  if (array && tasks->values_count < MAX_LISTS && is_indexed_feature(l->files, feature)) {
+    ft_task_values *values = &tasks->values[tasks->values_count];
 
     add_task_values(l, feature, array, sum, values);
     if (values->index_count) {
-      out->task_values_count++;
+      tasks->values_count++;
       remove_index_feature(out);
       return;
     }
@@ -472,7 +472,8 @@ static void examine_task_script(const struct examination *l, const char *directo
 }
 
 /* Adds the features of all files of L that OUT does not have. */
-static void examine_all(struct examination *l, const char *array, ft_submission *out)
+static void examine_all(struct examination *l, const char *array, ft_submission *out,
+                        ft_job_array *tasks)
 {
   l->indexed = count_indexed_features(l->files);
   for (size_t i = 0; i < l->files->count; i++) {
@@ -480,7 +481,7 @@ static void examine_all(struct examination *l, const char *array, ft_submission 
 
     if (first_of_feature(l->files, i) == i && ft_io_monotonic() < l->deadline &&
         !ft_feature_find(out->features, out->features_count, feature))
-      add_file_feature(l, feature, array, out);
+      add_file_feature(l, feature, array, out, tasks);
   }
 }
 
@@ -519,7 +520,7 @@ void ft_describe_commands(const struct ft_description *what, const ft_request *r
 }
 
 void ft_describe_files(const struct ft_file_queries *files, const char *directory,
-                       const char *array, double deadline, ft_submission *out)
+                       const char *array, double deadline, ft_submission *out, ft_job_array *tasks)
 {
   struct examination l = { .files = files,
                            .directory = open(directory && *directory ? directory : "/",
@@ -534,7 +535,7 @@ void ft_describe_files(const struct ft_file_queries *files, const char *director
       l.files = all;
       examine_task_script(&l, directory, out, all);
     }
-    examine_all(&l, array, out);
+    examine_all(&l, array, out, tasks);
   }
   if (l.directory >= 0)
     close(l.directory);

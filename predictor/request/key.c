@@ -290,7 +290,8 @@ static bool is_program_name(const char *name)
 
   for (const char *p = name; *p; p++)
     if (is_alphabetic(*p) || (unsigned char)*p >= 0x80)
-      return name[0] != '{' && !strpbrk(name, "*?\n") && !(percent && is_alphabetic(percent[1]));
+      return name[0] != '{' && name[0] != '+' && !strpbrk(name, "*?<>\n") &&
+             !(percent && is_alphabetic(percent[1]));
   return false;
 }
 
@@ -456,6 +457,14 @@ static bool serves_session(const struct ft_key_program *p)
           ft_string_listed(subs, p->sub));
 }
 
+/* Returns the word AT of C as written in the script, where it may be a part of a longer word. */
+static struct ft_text written_as(const struct ft_command *c, size_t at)
+{
+  while (at && !ft_text_left(&c->word[at].raw))
+    at--;
+  return c->word[at].raw;
+}
+
 /* Adds the program of the command C to KEY, unless it is a shell function. */
 static void add_command_program(struct ft_key *key, const struct ft_command *c,
                                 const struct ft_command_parts *parts)
@@ -478,7 +487,7 @@ static void add_command_program(struct ft_key *key, const struct ft_command *c,
   key->current = p.weight;
   key->serves |= serves_session(&p);
   if (key->report)
-    key->report(&p, c->word[p.name[0] ? parts->script : parts->program].raw, key->data);
+    key->report(&p, written_as(c, p.name[0] ? parts->script : parts->program), key->data);
   if ((!kind && !parts->whole) || p.script[0] || !c->document)
     add_program(key, &p);
   else if (ft_statements_hash(&key->document, false))

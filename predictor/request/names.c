@@ -47,7 +47,7 @@ static void add_file_name(struct names *n, const char *name)
 /* Appends COMPONENT, LENGTH bytes, to PATH, USED bytes. Returns the new length; 0 if too long. */
 static size_t append_component(char path[PATH], size_t used, const char *component, size_t length)
 {
-  if (used + length + 1 >= PATH)
+  if (used + length >= PATH)
     return 0;
   memcpy(path + used, component, length);
   path[used + length] = '\0';

@@ -428,7 +428,7 @@ static bool read_one_command(struct ft_script_reading *r)
   bool runs = ft_command_find_parts(&r->shell, &r->command, &r->written, &parts, &directory);
   bool reads = runs && runs_document(r, &parts, document), works;
 
-  if (!runs || !runs_workflow_task(r, &parts))
+  if (!runs || (!parts.again && !runs_workflow_task(r, &parts)))
     ft_memory_use_add_command(&r->memory, &r->command,
                               find_step_options_end(r, runs ? &parts : NULL));
   ft_hide_words(&r->hidden, &r->command, runs ? &parts : NULL);
@@ -450,7 +450,8 @@ static bool read_one_command(struct ft_script_reading *r)
     return true;
   keep_image(r, &parts);
   match_apps(r, &parts);
-  read_arguments(r, &parts);
+  if (!parts.again)
+    read_arguments(r, &parts);
   works = r->key.current > FT_KEY_LOOK;
   if (!ft_text_left(&parts.inner) || r->depth == INNER_DEPTH)
     return works;

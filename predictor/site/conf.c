@@ -24,6 +24,7 @@ static _Thread_local struct parse {
   struct ft_text text; /* contents of the file */
   struct ft_error *err;
   bool failed;
+  int agent_users_line, learner_users_line; /* 0: not set */
 } parse;
 
 /* A key: type and range of its value. The bounds are in the unit of the key; of a KEY_NAME or
@@ -212,6 +213,10 @@ static int check_value(cfg_t *cfg, cfg_opt_t *opt)
 
   if (!key || key->type == KEY_BOOL)
     return 0;
+  if (strcmp(key->name, "agent_users") == 0)
+    parse.agent_users_line = cfg->line;
+  else if (strcmp(key->name, "learner_users") == 0)
+    parse.learner_users_line = cfg->line;
   if (key->type != KEY_NUMBER && key->type != KEY_INTEGER)
     return check_text(cfg, key, cfg_opt_getnstr(opt, 0));
   value = key->type == KEY_INTEGER ? (double)cfg_opt_getnint(opt, 0) : cfg_opt_getnfloat(opt, 0);
@@ -220,6 +225,16 @@ static int check_value(cfg_t *cfg, cfg_opt_t *opt)
   cfg_error(cfg, "%s: expected a number from %g to %g, not %g", key->name, key->low, key->high,
             value);
   return -1;
+}
+
+/* Sets the line of the section that was read last to its first one; libconfuse leaves its last. */
+static int note_first_line(cfg_t *cfg, cfg_opt_t *opt)
+{
+  cfg_t *section = cfg_opt_getnsec(opt, cfg_opt_size(opt) - 1);
+
+  (void)cfg;
+  section->line = ft_conf_brace_line(parse.text, section->line);
+  return 0;
 }
 
 static uint64_t get_bytes(cfg_t *cfg, const char *key)
@@ -358,8 +373,10 @@ static cfg_t *parse_config_file(const char *path, cfg_opt_t *options, bool site,
   if (site) {
     validate_policy_section(cfg, "");
     ft_conf_platforms_watch(cfg);
-    for (size_t i = 0; i < COUNT(override_sections); i++)
+    for (size_t i = 0; i < COUNT(override_sections); i++) {
       validate_policy_section(cfg, override_sections[i]);
+      cfg_set_validate_func(cfg, override_sections[i], note_first_line);
+    }
     for (size_t i = 0; i < COUNT(site_keys); i++)
       cfg_set_validate_func(cfg, site_keys[i].name, check_value);
   }
@@ -433,6 +450,8 @@ static void convert_names(cfg_t *cfg, struct ft_config *config)
 
       (void)ft_string_copy(text ? text : unset, names[i].to, names[i].size);
     }
+  n->agent_users_line = parse.agent_users_line;
+  n->learner_users_line = parse.learner_users_line;
   if (SET(cfg, "auth"))
     n->auth = strcmp(cfg_getstr(cfg, "auth"), "tls") == 0 ? FT_AUTH_TLS : FT_AUTH_MUNGE;
 }
@@ -490,7 +509,7 @@ static int convert_overrides(cfg_t *cfg, const char *path, struct ft_config *con
         return ft_error_set(err, "%s: line %d: %s: expected a name of 1 to %zu bytes", path,
                             section->line, override_sections[s], sizeof o->partition - 1);
       convert_policy(section, &o->policy);
-      config->override_count++;
+      config->override_lines[config->override_count++] = section->line;
     }
   return 0;
 }

@@ -33,7 +33,8 @@ struct ft_config_network {
   /* comma-separated names and uids of users who may send, besides root and SlurmUser; and of those
      who may reply, besides root and the agent's own */
   char agent_users[256], learner_users[256];
-  char munge_socket[108]; /* empty: libmunge's default */
+  int agent_users_line, learner_users_line; /* 0: not set */
+  char munge_socket[108];                   /* empty: libmunge's default */
   char tls_certificate[PATH_MAX], tls_key[PATH_MAX], tls_ca[PATH_MAX];
 };
 
@@ -63,6 +64,7 @@ struct ft_config {
   ft_policy policy;             /* every field is set */
   pb_size_t override_count;
   ft_override overrides[64];
+  int override_lines[64];
   pb_size_t app_count;
   ft_declared_app apps[32];
   pb_size_t platform_count;

@@ -25,6 +25,18 @@ int ft_conf_line(struct ft_text text, const char *at)
   return 1 + lines_between(text.at, at < text.end ? at : text.end - (text.at < text.end));
 }
 
+int ft_conf_brace_line(struct ft_text text, int line)
+{
+  int at = 1, found = line;
+
+  for (const char *p = text.at; p < text.end && at <= line; p++) {
+    if (*p == '{')
+      found = at;
+    at += *p == '\n';
+  }
+  return found;
+}
+
 static bool has_pair(struct ft_text text, const char *p, char first, char second)
 {
   return p + 1 < text.end && p[0] == first && p[1] == second;

@@ -15,6 +15,9 @@ void ft_conf_blank_comments(char *text, size_t length);
 /* Returns the line of the position AT. */
 int ft_conf_line(struct ft_text text, const char *at);
 
+/* Returns the line of the last "{" that is not after LINE; LINE if there is none. */
+int ft_conf_brace_line(struct ft_text text, int line);
+
 /* Returns the first line of the string or comment without end; the last line if there is none. */
 int ft_conf_unterminated_line(struct ft_text text);
 

@@ -34,11 +34,7 @@ has_model_runs() {
   [ "$(model_runs "$1" "$2")" = "$3" ]
 }
 stored() {
-  python3 - "$state/store.db" "$1" <<'END'
-import sqlite3, sys
-db = sqlite3.connect("file:%s?mode=ro" % sys.argv[1], uri=True)
-print(db.execute("SELECT COUNT(*) FROM observation WHERE app = ?", (sys.argv[2],)).fetchone()[0])
-END
+  rows "$state/store.db" "SELECT COUNT(*) FROM observation WHERE app = '$1'"
 }
 # apps UID: the user's apps that have a model
 apps() {

@@ -34,11 +34,7 @@ job() {
   "$announce" "$socket" job="$1" uid="$2" app="$3" feature="$3:1" -- true
 }
 stored() {
-  python3 - "$state/store.db" "$1" <<'END'
-import sqlite3, sys
-db = sqlite3.connect("file:%s?mode=ro" % sys.argv[1], uri=True)
-print(db.execute("SELECT COUNT(*) FROM observation WHERE " + sys.argv[2]).fetchone()[0])
-END
+  rows "$state/store.db" "SELECT COUNT(*) FROM observation WHERE $1"
 }
 is_stored() {
   [ "$(stored "$1")" = "$2" ]
@@ -103,11 +99,7 @@ ok $? "the other app keeps its model"
 # ---- jobs without a stored run
 
 tombstones() {
-  python3 - "$state/store.db" "$1" <<'END'
-import sqlite3, sys
-db = sqlite3.connect("file:%s?mode=ro" % sys.argv[1], uri=True)
-print(db.execute("SELECT COUNT(*) FROM forgotten WHERE " + sys.argv[2]).fetchone()[0])
-END
+  rows "$state/store.db" "SELECT COUNT(*) FROM forgotten WHERE $1"
 }
 echo "JobId=500 JobName=test UserId=ada(1001) GroupId=x(0) JobState=RUNNING SubmitTime=2026-01-02T03:04:05" >"$FT_SCONTROL/job_500"
 echo "slurm_load_jobs error: Invalid job id specified" >"$FT_SCONTROL/job_502"
@@ -244,11 +236,7 @@ db.commit()
 END
 is "$(as 1001 LARGE)" "forgot 1 run of 1 app (1 model removed)" "runs are removed from a large store"
 scrubbed() {
-  python3 - "$state/store.db" <<'END'
-import sqlite3, sys
-db = sqlite3.connect("file:%s?mode=ro" % sys.argv[1], uri=True)
-sys.exit(db.execute("SELECT COUNT(*) FROM meta WHERE key = 'scrub'").fetchone()[0])
-END
+  [ "$(rows "$state/store.db" "SELECT COUNT(*) FROM meta WHERE key = 'scrub'")" = 0 ]
 }
 wait_until 60 scrubbed
 ok $? "another process rewrites the store"

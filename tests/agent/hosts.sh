@@ -47,14 +47,7 @@ job() {
 }
 # stored NAME: prints the jobs in the store of NAME
 stored() {
-  python3 - "$scratch/$1/store.db" <<'END'
-import sqlite3, sys
-try:
-    db = sqlite3.connect("file:%s?mode=ro" % sys.argv[1], uri=True, timeout=20)
-    print(" ".join(str(row[0]) for row in db.execute("SELECT job_id FROM observation ORDER BY job_id")))
-except sqlite3.Error:
-    print("none")
-END
+  stored_jobs "$scratch/$1/store.db"
 }
 # has_stored NAME ID...
 has_stored() {

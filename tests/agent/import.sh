@@ -57,12 +57,7 @@ models() {
 
 # counts RULE: the quiet agent has scanned its store under this memory rule
 counts() {
-  python3 - "$quiet/store.db" "$1" <<'END'
-import sqlite3, sys
-db = sqlite3.connect("file:%s?mode=ro" % sys.argv[1], uri=True)
-rule = db.execute("SELECT value FROM meta WHERE key = 'rule'").fetchone()
-sys.exit(rule is None or rule[0] != sys.argv[2])
-END
+  [ "$(rows "$quiet/store.db" "SELECT value FROM meta WHERE key = 'rule'" 2>/dev/null)" = "$1" ]
 }
 
 # ---- a learner of its own, which gets no run and no signal until the end

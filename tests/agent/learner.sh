@@ -11,14 +11,7 @@ job() {
   "$announce" "$socket" job="$1" app=steps -- true
 }
 stored() {
-  python3 - "$state/store.db" <<'END'
-import sqlite3, sys
-try:
-    db = sqlite3.connect("file:%s?mode=ro" % sys.argv[1], uri=True, timeout=20)
-    print(" ".join(str(row[0]) for row in db.execute("SELECT job_id FROM observation ORDER BY job_id")))
-except sqlite3.Error:
-    print("none")
-END
+  stored_jobs "$state/store.db"
 }
 has_stored() {
   [ "$(stored)" = "$*" ]

@@ -5,21 +5,17 @@
 . "$FT_TOP_SRCDIR/tests/slurm/tap.sh"
 . "$FT_TOP_SRCDIR/tests/agent/scratch.sh"
 
-# rows JOB: its rows in the store, "restart_count outcome", in order
-rows() {
-  python3 - "$state/store.db" "$1" <<'END'
-import sqlite3, sys
-db = sqlite3.connect("file:%s?mode=ro" % sys.argv[1], uri=True)
-print(*["%s %s" % row for row in db.execute(
-    "SELECT restart_count, outcome FROM observation WHERE job_id = ? ORDER BY restart_count", (sys.argv[2],))], sep="; ")
-END
+# attempts JOB: its attempts in the store, "restart_count outcome; ...", in order
+attempts() {
+  rows "$state/store.db" "SELECT restart_count || ' ' || outcome FROM observation WHERE job_id = $1 ORDER BY restart_count" |
+    paste -s -d ';' | sed 's/;/; /g'
 }
 record() {
   echo "JobId=$1 JobName=test UserId=x($(id -u)) GroupId=x(0) JobState=$2 Restarts=$3" \
     "SubmitTime=2026-01-02T03:0$3:05" >"$FT_SCONTROL/job_$1"
 }
 known() {
-  [ -n "$(rows "$1")" ]
+  [ -n "$(attempts "$1")" ]
 }
 
 config
@@ -33,18 +29,18 @@ wait_until 60 known 7
 "$announce" "$socket" job=8 app=next -- true
 wait_until 60 known 8
 sleep 1.5
-is "$(rows 7)" "0 completed" "ten restarts that a job claims are one run"
+is "$(attempts 7)" "0 completed" "ten restarts that a job claims are one run"
 record 9 RUNNING 1
 "$announce" "$socket" job=9 restart=5 app=forged -- true
 wait_until 60 known 9
-is "$(rows 9)" "1 completed" "a restart has Slurm's number"
+is "$(attempts 9)" "1 completed" "a restart has Slurm's number"
 record 9 RUNNING 2
 "$announce" "$socket" job=9 restart=2 app=forged -- true
 wait_until 60 log_has 'job 9: not stored, because it is forgotten or has already completed'
-is "$(rows 9)" "1 completed" "a completed job does not complete again"
+is "$(attempts 9)" "1 completed" "a completed job does not complete again"
 record 9 RUNNING 3
 "$announce" "$socket" job=9 restart=3 app=forged oom=1 status=9 -- true
 wait_until 60 log_has 'job 9: forged, out_of_memory'
-is "$(rows 9)" "1 completed; 3 out_of_memory" "a job that Slurm has restarted can run out of memory again"
+is "$(attempts 9)" "1 completed; 3 out_of_memory" "a job that Slurm has restarted can run out of memory again"
 stop
 tap_done

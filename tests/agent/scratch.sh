@@ -2,7 +2,7 @@
 # A foretelld and a foretell-learnd in a scratch directory, without a Slurm; sourced after tap.sh.
 # Functions: config [LINE]..., start, stop [SIGNAL], start_learner, stop_learner [SIGNAL],
 # start_agent, stop_agent [SIGNAL], reload, log_has PATTERN, model APP [UID], spooled COUNT,
-# array_task JOB ARRAY TASK.
+# array_task JOB ARRAY TASK, rows STORE SQL, stored_jobs STORE.
 # Variables: agent, learner, announce and foretell (programs), state, socket, scratch, pid and learner_pid (of those
 # started last).
 . "$FT_TOP_SRCDIR/tests/slurm/wait.sh"
@@ -101,6 +101,24 @@ log_has() {
 
 model() {
   find "$state/models/${2:-$(id -u)}" -name "$1-*.model" 2>/dev/null | grep .
+}
+
+# rows STORE SQL: prints the rows that a query of the store STORE gives, a line each, with blanks between the columns;
+# fails without the store
+rows() {
+  python3 - "$@" <<'END'
+import sqlite3, sys
+try:
+    for row in sqlite3.connect("file:%s?mode=ro" % sys.argv[1], uri=True, timeout=20).execute(sys.argv[2]):
+        print(*row)
+except sqlite3.Error as error:
+    sys.exit("%s: %s" % (sys.argv[1], error))
+END
+}
+
+# stored_jobs STORE: prints the jobs in the store, in one line
+stored_jobs() {
+  rows "$1" "SELECT job_id FROM observation ORDER BY job_id" | paste -s -d ' '
 }
 
 spooled() {

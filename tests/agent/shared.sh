@@ -125,5 +125,38 @@ sleep 2
 near "$median" "$(needs p50)" && near "$high" "$(needs p95)"
 ok $? "104 runs of one user change another user's prediction by at most 5 %"
 diag "$median $high, then $(needs p50) $(needs p95)"
+
+# ---- foretell.conf names the platforms of nodes that have runs already
+
+# runtime USER PARTITION: the recorded run time on a partition
+runtime() {
+  "$foretell" predict --json --perf --state="$state" --mem=1G --app=blast --user="$1" -p "$2" |
+    python3 -c 'import json, sys; print(json.load(sys.stdin)["runtime_seconds"] is not None)'
+}
+runtimes() { echo "$(runtime 1001 big)" "$(runtime 1003 big)" "$(runtime 1001 free)"; }
+runtimes_known() { [ "$(runtimes)" = "True True True" ]; }
+named() { grep -qa "$1" "$state"/models/1001/blast-*.perf && ! grep -qa 'Chip' "$state"/models/*/blast-*.perf; }
+chip='Chip(R) 8480+; 2 packages, 112 cores, 2 threads a core; L3 105 MiB; 512 GiB'
+cut=$(cut -c -63 <<<"$chip")
+{
+  echo "app,job_id,peak_mib,runtime,end,uid,node,platform,fingerprint"
+  for i in $(seq 30); do
+    echo "blast,$((2000 + i)),310,60,$((1700002000 + i)),$((1001 + i % 3)),one,\"$cut\",\"$chip\""
+    echo "blast,$((3000 + i)),310,30,$((1700002000 + i)),$((1001 + i % 3)),three,\"$cut\",\"$chip\""
+  done
+} >"$scratch/nodes.csv"
+stop
+"$foretell" import --state="$state" "$scratch/nodes.csv" >/dev/null 2>&1
+start
+wait_until 20 runtimes_known
+ok $? "runs on nodes without a section have run times by the nodes' hardware"
+diag "$(runtimes)"
+config "$declared" 'platform "milan" { nodes = "one*,tw*" }' 'platform "rome" { nodes = "th*" }'
+reload
+wait_until 20 named milan
+ok $? "the runs get the names that sections give to their nodes"
+runtimes_known
+ok $? "the run times of users, and the pooled ones, stay"
+diag "$(runtimes)"
 stop
 tap_done

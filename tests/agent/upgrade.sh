@@ -11,15 +11,7 @@ config
 
 # stored SQL: queries the store
 stored() {
-  python3 - "$state/store.db" "$1" <<'END'
-import sqlite3, sys
-try:
-    db = sqlite3.connect("file:%s?mode=ro" % sys.argv[1], uri=True, timeout=20)
-    for row in db.execute(sys.argv[2]):
-        print(*row)
-except sqlite3.Error:
-    print("none")
-END
+  rows "$state/store.db" "$1"
 }
 # send PATH: sends the recorded request to the learner; prints HTTP's status and the length of the reply
 send() {

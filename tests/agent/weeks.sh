@@ -56,14 +56,7 @@ counted() {
 }
 # stored SQL: queries the learner's store
 stored() {
-  python3 - "$scratch/learner/store.db" "$1" <<'END'
-import sqlite3, sys
-try:
-    db = sqlite3.connect("file:%s?mode=ro" % sys.argv[1], uri=True, timeout=20)
-    print(*(value for row in db.execute(sys.argv[2]) for value in row))
-except sqlite3.Error:
-    print("none")
-END
+  rows "$scratch/learner/store.db" "$1" | paste -s -d ' '
 }
 small() { # small KIB NAME
   if grep -q __asan_init "$agent"; then

@@ -114,6 +114,7 @@ static int write_site(int fd)
     .nodes = { { .count = 4, .cpus = 64, .mem_bytes = 256 * FT_GIB, .threads_per_core = 2 } }
   };
   char name[FT_STATE_NAME_SIZE];
+  int folder, status;
 
   ft_config_defaults(&config);
   config.policy.reject_probability = 0.9;
@@ -133,7 +134,13 @@ static int write_site(int fd)
   ft_state_partition_name("main", name);
   if (ft_record_write(FT_RECORD_SITE, &site, fd, FT_STATE_SITE, 0644, &err) < 0)
     return -1;
-  return write_below(FT_RECORD_PARTITION, &partition, fd, FT_STATE_PARTITIONS, name);
+  if (write_below(FT_RECORD_PARTITION, &partition, fd, FT_STATE_PARTITIONS, name) < 0)
+    return -1;
+  folder = openat(fd, FT_STATE_PARTITIONS, O_RDONLY | O_DIRECTORY);
+  status = ft_record_write_list(FT_RECORD_PARTITION, &partition, sizeof partition, 1, folder,
+                                FT_STATE_PARTITION_LIST, 0644, &err);
+  close(folder);
+  return status;
 }
 
 int main(int argc, char **argv)

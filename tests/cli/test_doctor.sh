@@ -228,6 +228,51 @@ else
   skip "one that the agent's user cannot read is a failure" "not root"
 fi
 
+# Names in foretell.conf that nothing has.
+cat >"$root/names.conf" <<END
+state_dir = $root/state
+# two lines of
+# comment
+agent_users = "root, 4711,rooot"
+partition "main" { mode = check }
+partition "mian" { mode = check }
+partition "elsewhere" { mode = check } user "root" { quiet = yes }
+user root2 {
+  mode = check
+}
+account "bio" { mode = check }
+account "bio-chem" { mode = check }
+END
+names() { sed -n "s,^[a-zA-Z]* *foretell.conf: $root/names.conf: ,,p" <<<"$out"; }
+# doctor_here: runs foretell doctor on this host with names.conf
+doctor_here() { out=$("$foretell" doctor --config="$root/names.conf" 2>&1); }
+printf '#!/bin/sh\nexit 1\n' >"$root/bin/sacctmgr"
+chmod 0755 "$root/bin/sacctmgr"
+echo "slurm_bin = $root/bin" >>"$root/names.conf"
+doctor_here
+is "$(names)" 'line 4: there is no user "rooot" on this host; did you mean "root"?
+line 8: there is no user "root2" on this host; did you mean "root"?
+line 6: there is no partition "mian" in Slurm; did you mean "main"?
+line 7: there is no partition "elsewhere" in Slurm' "names that nothing has are found, with line and the nearest name"
+like "$out" '^warn foretell.conf: .* line 6: ' "they are warnings"
+printf '#!/bin/sh\nprintf "%%s\\n" root bio physics\n' >"$root/bin/sacctmgr"
+doctor_here
+if [ "$(id -u)" = 0 ]; then
+  like "$(names)" 'line 12: there is no account "bio-chem" in Slurm.s database$' "so are accounts, where Slurm has a database"
+  is "$(names | wc -l)" 5 "an account that is there is none of them"
+else
+  skip "so are accounts, where Slurm has a database" "not root"
+  skip "an account that is there is none of them" "not root"
+fi
+for i in $(seq 20); do
+  echo "partition \"none$i\" { mode = check }"
+done >>"$root/names.conf"
+doctor_here
+like "$out" '^warn foretell.conf: .*names.conf: 1[67] more names are unknown$' "of many, some are named"
+rm "$root/state/partitions/.all"
+doctor_here
+unlike "$out" 'there is no partition' "partitions that are not known yet are no finding"
+
 run --json
 printf '%s' "$out" | python3 -c 'import json, sys
 checks = json.load(sys.stdin)["checks"]

@@ -407,26 +407,20 @@ held() {
     echo $((${EPOCHREALTIME/./} - begun)) >>"$scratch/$2"
   done
 }
-median() {
-  sort -n "$scratch/$1" | sed -n 10p
+# fast FILE: the fifth of 20 times. Other load only adds to some of them, a delay of foretell to each.
+fast() {
+  sort -n "$scratch/$1" | sed -n 5p
 }
-# submission_is_unchanged: the median of 20 submissions grows by a fifth at most; both kinds alternate
-submission_is_unchanged() {
-  rm -f "$scratch"/{peace,trouble}
-  for _ in 1 2; do
-    held 10 peace
-    host_kill ctl foretell-learnd KILL
-    host_cut n1
-    held 10 trouble
-    host_join n1
-    start_learner
-  done
-  diag "a submission takes $(median peace) us; $(median trouble) us without the learner and one of the nodes"
-  [ $((5 * $(median trouble))) -le $((6 * $(median peace))) ]
-}
-# Other load may begin between the two; a delay of foretell would be there each time.
-submission_is_unchanged || submission_is_unchanged || submission_is_unchanged
-ok $? "a submission takes at most 1.2 times as long"
+for _ in 1 2; do
+  held 10 peace
+  host_kill ctl foretell-learnd KILL
+  host_cut n1
+  held 10 trouble
+  host_join n1
+  start_learner
+done
+between $((100 * $(fast trouble) / $(fast peace))) 0 120 "a submission takes at most 1.2 times as long" ||
+  diag "$(fast peace) us; $(fast trouble) us without the learner and one of the nodes"
 model_has_all() {
   [ "$(store "select count(*) from observation where app = 'grow' and outcome = 'completed'")" = \
     "$("$foretell" predict --json --state="$FT_STATE" --app=grow 2>/dev/null | sed -nE 's/.*"runs": ?([0-9]+).*/\1/p')" ]

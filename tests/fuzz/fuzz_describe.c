@@ -47,13 +47,14 @@ static void must_not_hold(const ft_submission *submission)
 static void check(const ft_submission *submission)
 {
   static ft_submission again;
+  static ft_job_array array;
   struct ft_error err;
   struct ft_buf buf;
 
   must(submission->app[0] != '\0');
   ft_buf_init(&buf, FT_LIMIT_ENVIRONMENT);
-  must(ft_submission_to_text(submission, &buf, &err) == 0);
-  must(ft_submission_from_text(ft_buf_text(&buf), &again, &err) == 0);
+  must(ft_submission_to_text(submission, NULL, &buf, &err) == 0);
+  must(ft_submission_from_text(ft_buf_text(&buf), &again, &array, &err) == 0);
   ft_buf_free(&buf);
 }
 

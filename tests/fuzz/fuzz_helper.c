@@ -15,6 +15,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
   static struct ft_helper_message message;
   static ft_submission submission, again;
+  static ft_job_array array;
   static struct ft_file_queries files;
   struct ft_error err = { "" };
   struct ft_buf out;
@@ -25,8 +26,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
   }
   (void)ft_describe(&message.description, &message.request, &submission, &files, &err);
   ft_buf_init(&out, FT_LIMIT_ENVIRONMENT);
-  if (ft_submission_to_text(&submission, &out, &err) == 0)
-    fuzz_must(ft_submission_from_text(ft_buf_text(&out), &again, &err) == 0);
+  if (ft_submission_to_text(&submission, NULL, &out, &err) == 0)
+    fuzz_must(ft_submission_from_text(ft_buf_text(&out), &again, &array, &err) == 0);
   ft_buf_free(&out);
   return 0;
 }

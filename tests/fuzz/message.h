@@ -7,6 +7,7 @@
 
 union fuzz_message {
   ft_submission submission;
+  ft_job_array array;
   ft_observation observation;
   ft_model model;
   ft_site site;

@@ -44,7 +44,7 @@ wait_until 15 sort_learned
 ok $? "five runs are learned as one app"
 
 submit sbatch --predict-mem sort.sh words-32
-like "$err" '^sbatch: foretell: .* needs .*\(5 runs\); --mem set to [0-9]+[MG]( \(floor\))?$' "the next request is predicted, and the message states it"
+like "$err" '^sbatch: foretell: .* needs .*\(5 runs\); --mem set to [0-9]+[MG](, because a comparable run [a-z ]+ [0-9.]+ [MG]iB)?$' "the next request is predicted, and the message states it"
 is "$(message_lines)" 1 "the message is one line"
 between "$(mib "$(requested_mem "$id")")" 83 160 "its memory is set from its input's size"
 diag "$err"

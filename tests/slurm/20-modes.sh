@@ -42,8 +42,8 @@ is "$status $(requested_mem "$id")" "0 10M per cpu" "check leaves the request un
 is "$(message_lines)" 1 "check prints one line"
 try --predict-mem=set
 between "$(mib "$(requested_mem "$id")")" 100 400 "set sets a request that the user did not give"
-like "$err" 'sbatch: foretell: steady needs .*\(6 runs\); --mem set to [0-9]+M( \(floor\))?$' "set reports the new request"
-reported_mem=$(sed -nE 's/.*--mem set to ([0-9]+M)( \(floor\))?$/\1/p' <<<"$err")
+like "$err" 'sbatch: foretell: steady needs .*\(6 runs\); --mem set to [0-9]+M(, because a comparable run [a-z ]+ [0-9.]+ [MG]iB)?$' "set reports the new request"
+reported_mem=$(sed -nE 's/.*--mem set to ([0-9]+M)(, because a comparable run [a-z ]+ [0-9.]+ [MG]iB)?$/\1/p' <<<"$err")
 is "$(requested_mem "$id")" "$reported_mem" "the reported amount is the one that Slurm has"
 try --predict-mem
 is "$(requested_mem "$id")" "$reported_mem" "--predict-mem without a mode means set"

@@ -22,7 +22,13 @@ run() {
   submit sbatch --parsable --output=/dev/null --mem=500M --predict-app=steady --wrap "$hog --mib 100 --seconds ${1:-0.4}"
 }
 
+# steady_runs: prints the jobs of its runs in the store
+steady_runs() {
+  store "select job_id from observation where app = 'steady' order by job_id" | tr '\n' ' '
+}
+
 # ---- killed in the middle of a job
+learned=$(steady_runs)
 run 3
 wait_until 10 job_running "$id"
 wait_until 5 pgrep -f "$hog --mib 100 --seconds 3"
@@ -32,17 +38,19 @@ like "$(job_field "$id" ExitCode)" '0:0' "its exit code is its own"
 killed=$id
 run
 is "$(job_wait "$id")" COMPLETED "without an agent a job completes"
-submit sbatch --parsable --output=/dev/null --predict-mem --predict-app=steady --wrap true
+submit_held --predict-mem --predict-app=steady --wrap true
 between "$(mib "$(requested_mem "$id")")" 100 400 "without an agent submissions are still predicted"
+scancel "$id"
 cluster_start_agent
 ok $? "the agent starts again"
 is "$(store 'pragma integrity_check')" ok "its store passes the integrity check"
-between "$(runs_of steady)" 4 9 "the store has lost no run"
-before=$(runs_of steady)
+wait_until 30 test_observed "$killed"
+is "$(steady_runs)" "$learned$killed " "the store has the runs from before, and the one that ended without an agent"
 run
 is "$(job_wait "$id")" COMPLETED "a job completes under the new agent"
 wait_observed "$id"
-is "$(observed "$id" outcome)" "$(store 'select outcome from observation limit 1')" "the new agent observes it"
+is "$(observed "$id" outcome)" completed "the new agent observes it"
+is "$(steady_runs)" "$learned$killed $id " "no run is lost or doubled"
 
 # ---- killed and started again while the job runs
 run 4
@@ -50,8 +58,10 @@ wait_until 5 pgrep -f "$hog --mib 100 --seconds 4"
 cluster_stop_agent KILL
 cluster_start_agent
 is "$(job_wait "$id")" COMPLETED "an agent that restarts during a job does not disturb it"
-wait_until 8 test_observed "$id"
-diag "its observation: rss $(observed "$id" rss_bytes), outcome $(observed "$id" outcome), bound $(observed "$id" peak_is_bound)"
+wait_observed "$id"
+is "$(observed "$id" outcome)" completed "its run is stored"
+between "$(observed "$id" 'rss_bytes >> 20')" 95 130 "with the peak that the new agent has measured"
+diag "lower bound: $(observed "$id" peak_is_bound)"
 
 # ---- suspended
 run 3

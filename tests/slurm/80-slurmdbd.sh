@@ -94,6 +94,9 @@ ok $? "the user becomes an operator"
 wait_until 60 shows_job "$held"
 ok $? "an operator sees the job"
 like "$(doctor)" "^ok   private data: PrivateData=jobs, and foretell-learnd's user daemon may read all" "foretell doctor reports that, too"
+echo 'account "root" { mode = check } account "roto" { mode = check }' >>"$FT_AGENT_CONF"
+is "$(doctor | grep -o 'there is no account .*')" "there is no account \"roto\" in Slurm's database; did you mean \"root\"?" \
+  "foretell doctor finds accounts in Slurm's database"
 scancel "$held"
 cluster_kill foretell-learnd
 cancel_job

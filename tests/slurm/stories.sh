@@ -83,7 +83,7 @@ story_need() { # USER MODE
   script "need-$mode-$user.sh" "exec PROGRAM --mib 230 --seconds 0.3"
   for i in 1 2 3 4 5 6 7 8 9 10; do
     attempt "$user" $(mode_options "$mode") -J "need_${#mode}" "need-$mode-$user.sh"
-    [ "$previous" != out_of_memory ] || grep -q 'was killed at .*(floor)$' <<<"$err" || missed=1
+    [ "$previous" != out_of_memory ] || grep -q 'was killed at .*; --mem .*, because a comparable run ran out of memory at ' <<<"$err" || missed=1
     case $outcome in
     out_of_memory) deaths=$((deaths + 1)) ;;
     completed) least=1 ;;
@@ -95,10 +95,10 @@ story_need() { # USER MODE
   app=$(observed "$id" app)
   between "$deaths" 0 2 "$who: 230 MiB are found after at most two kills"
   is "$late" 0 "$who: no submission is killed after one has completed"
-  is "$missed" 0 "$who: the request after a kill is set by the rule floor, and reported"
+  is "$missed" 0 "$who: the request after a kill is above the limit that killed it, and says so"
   between "$most" 231 690 "$who: no request exceeds three times the need"
   between "$mem" 231 460 "$who: the tenth request is less than twice the need"
-  like "$err" "$app needs 23[0-9] MiB, 95 % below .* \\([0-9]+ runs\\); --mem (set|raised from 150M) to ${mem}M( \\(floor\\))?\$" \
+  like "$err" "$app needs 23[0-9] MiB, 95 % below .* \\([0-9]+ runs\\); --mem (set|raised from 150M) to ${mem}M(, because a comparable run [a-z ]+ [0-9.]+ [MG]iB)?\$" \
     "$who: the message has the evidence"
   is "$(app_runs "$user" "$app" completed) $(app_runs "$user" "$app" out_of_memory)" "$((10 - deaths)) $deaths" \
     "$who: all ten runs are stored with their outcome"
@@ -177,7 +177,7 @@ story_leak() { # USER MODE
   is "$reported" 7 "$who: from the third kill on the message warns of a leak"
   is "$grown" 0 "$who: the request does not grow further"
   between "$tried" 200 1000 "$who: three growing limits were tried"
-  like "$err" "was killed at 3 increasing limits, the last .*--mem set to ${mem}M .*\\(leak\\)" "$who: the message has the rule's name"
+  like "$err" "was killed at 3 increasing limits, the last .*--mem set to ${mem}M and not more; to allow more" "$who: the message says that it is not more"
   attempt_held "$user" --predict-mem=check "leak-$mode-$user.sh"
   unlike "$err" '; use --' "$who: check suggests no request"
   attempt "$user" --predict-mem=raise --mem=$((tried + 20))M "leak-$mode-$user.sh"

@@ -197,6 +197,7 @@ spank_err_t spank_job_control_setenv(spank_t spank, const char *name, const char
                                      int overwrite)
 {
   static ft_submission s;
+  static ft_job_array array;
 
   (void)spank;
   (void)overwrite;
@@ -205,7 +206,7 @@ spank_err_t spank_job_control_setenv(spank_t spank, const char *name, const char
   if (getenv("FAKE_RAW"))
     printf("raw %s\n", value);
   printf("carried %s", name);
-  if (ft_submission_from_text(value, &s, NULL) < 0)
+  if (ft_submission_from_text(value, &s, &array, NULL) < 0)
     printf(" broken");
   printf(": %s het=%u", s.app, (unsigned)s.het_offset);
   for (size_t i = 0; i < s.features_count; i++)

@@ -4,6 +4,7 @@
 
 #include "tests/unit/decided.h"
 #include "tests/unit/scratch.h"
+#include "tests/unit/submission.h"
 
 #include <locale.h>
 #include <math.h>
@@ -32,6 +33,7 @@
 
 static struct ft_file_queries files;
 static ft_submission out;
+static ft_job_array job_array;
 static struct ft_error err;
 
 static void lists_are_counted_and_spread(void **state)
@@ -90,28 +92,19 @@ static void describe(const char *script, const char *array)
                                  .app_count = 1 };
   ft_request request = { 0 };
 
+  memset(&job_array, 0, sizeof job_array);
   assert_int_equal(ft_describe(&what, &request, &out, &files, &err), 0);
 }
 
 /* Returns the features of the task INDEX as "name=value ...". */
 static const char *element(const uint32_t *index)
 {
-  static char text[1024];
   ft_feature features[COUNT_OF(out.features)];
   pb_size_t count = out.features_count;
-  size_t used = 0;
 
-  text[0] = '\0';
   memcpy(features, out.features, sizeof features);
-  ft_features_of_task(features, &count, COUNT_OF(features), out.task_values, out.task_values_count,
-                      index);
-  for (size_t i = 0; i < count; i++)
-    used += (size_t)(features[i].has_number
-                         ? snprintf(text + used, sizeof text - used, "%s%s=%.12g", i ? " " : "",
-                                    features[i].name, features[i].number)
-                         : snprintf(text + used, sizeof text - used, "%s%s=%s", i ? " " : "",
-                                    features[i].name, features[i].category));
-  return text;
+  ft_features_of_task(features, &count, COUNT_OF(features), &job_array, index);
+  return features_text(features, count);
 }
 
 static void arguments_with_the_index_are_features_of_each_task(void **state)
@@ -157,25 +150,28 @@ static void arguments_with_the_index_are_features_of_each_task(void **state)
 static void a_record_is_encoded_and_decoded_unchanged(void **state)
 {
   static ft_submission again;
+  static ft_job_array array;
   struct ft_buf text;
 
   (void)state;
   describe("./x --n $SLURM_ARRAY_TASK_ID\n", "1-9");
-  out.task_values_count = 1;
-  (void)ft_string_copy("input_bytes", out.task_values[0].feature,
-                       sizeof out.task_values[0].feature);
-  for (uint32_t i = 0; i < COUNT_OF(out.task_values[0].index); i++) {
-    out.task_values[0].index[out.task_values[0].index_count++] = 3900000 + i;
-    out.task_values[0].value[out.task_values[0].value_count++] = 1e9F * (float)i;
+  job_array.values_count = 1;
+  (void)ft_string_copy("input_bytes", job_array.values[0].feature,
+                       sizeof job_array.values[0].feature);
+  for (uint32_t i = 0; i < COUNT_OF(job_array.values[0].index); i++) {
+    job_array.values[0].index[job_array.values[0].index_count++] = 3900000 + i;
+    job_array.values[0].value[job_array.values[0].value_count++] = 1e9F * (float)i;
   }
   ft_buf_init(&text, FT_LIMIT_ENVIRONMENT);
-  assert_int_equal(ft_submission_to_text(&out, &text, &err), 0);
-  assert_int_equal(ft_submission_from_text(ft_buf_text(&text), &again, &err), 0);
+  assert_int_equal(ft_submission_to_text(&out, &job_array, &text, &err), 0);
+  assert_int_equal(ft_submission_from_text(ft_buf_text(&text), &again, &array, &err), 0);
   assert_memory_equal(&again, &out, sizeof out);
+  job_array.schema = FT_SCHEMA;
+  assert_memory_equal(&array, &job_array, sizeof array);
   ft_buf_free(&text);
-  out.task_values[0].index[5] = 1;
-  assert_int_equal(ft_submission_to_text(&out, &text, &err), 0);
-  assert_int_equal(ft_submission_from_text(ft_buf_text(&text), &again, &err), -1);
+  job_array.values[0].index[5] = 1;
+  assert_int_equal(ft_submission_to_text(&out, &job_array, &text, &err), 0);
+  assert_int_equal(ft_submission_from_text(ft_buf_text(&text), &again, &array, &err), -1);
   ft_buf_free(&text);
 }
 
@@ -184,12 +180,11 @@ static void the_fullest_record_fits_its_packet(void **state)
 {
   struct ft_buf buf;
   ft_submission *s = &out;
+  ft_job_array *array = &job_array;
 
   (void)state;
-  *s = (ft_submission){ .schema = FT_SCHEMA,
-                        .has_request = true,
-                        .has_decision = true,
-                        .task_values_count = COUNT_OF(s->task_values) };
+  *s = (ft_submission){ .schema = FT_SCHEMA, .has_request = true, .has_decision = true };
+  *array = (ft_job_array){ .values_count = COUNT_OF(array->values) };
 #define FILL(field) memset(field, 'x', sizeof field - 1)
   FILL(s->app);
   FILL(s->job_name);
@@ -202,8 +197,8 @@ static void the_fullest_record_fits_its_packet(void **state)
   FILL(s->request.container);
   FILL(s->decision.reason);
   FILL(s->decision.method);
-  for (size_t i = 0; i < COUNT_OF(s->task_values); i++)
-    FILL(s->task_values[i].feature);
+  for (size_t i = 0; i < COUNT_OF(array->values); i++)
+    FILL(array->values[i].feature);
   for (s->features_count = 0; s->features_count < COUNT_OF(s->features); s->features_count++) {
     ft_feature *f = &s->features[s->features_count];
 
@@ -212,14 +207,15 @@ static void the_fullest_record_fits_its_packet(void **state)
     FILL(f->category);
   }
 #undef FILL
-  for (uint32_t i = 0; i < COUNT_OF(s->task_values[0].index); i++) {
-    ft_task_values *e = &s->task_values[i % COUNT_OF(s->task_values)];
+  for (uint32_t i = 0; i < COUNT_OF(array->values[0].index); i++) {
+    ft_task_values *e = &array->values[i % COUNT_OF(array->values)];
 
     e->index[e->index_count++] = 4000001 - 384 + i;
     e->value[e->value_count++] = 1;
   }
   ft_buf_init(&buf, FT_LIMIT_RECORD);
   assert_int_equal(ft_record_encode(FT_RECORD_SUBMISSION, s, &buf, &err), 0);
+  assert_int_equal(ft_record_encode(FT_RECORD_JOB_ARRAY, array, &buf, &err), 0);
   if (buf.length > sizeof((ft_task_start *)NULL)->submission.bytes)
     fail_msg("%zu bytes", buf.length);
   print_message("# %zu of %zu bytes\n", buf.length,
@@ -250,15 +246,15 @@ static void files_named_by_the_index_are_examined(void **state)
   }
   write_zeros(fd, "all.txt", 7);
   describe("./x all.txt in_${SLURM_ARRAY_TASK_ID}.txt --out=r$SLURM_ARRAY_TASK_ID.txt\n", "1-9");
-  ft_describe_files(&files, folder, "1-9", ft_io_monotonic() + 10, &out);
+  ft_describe_files(&files, folder, "1-9", ft_io_monotonic() + 10, &out, &job_array);
   assert_string_equal(element(&two), "input_bytes=207");
   assert_string_equal(element(&nine), ""); /* the file does not exist yet */
   /* many tasks: the examined ones are spread over the list */
   describe("./x in_${SLURM_ARRAY_TASK_ID}.txt\n", "0-3999999");
-  ft_describe_files(&files, folder, "0-3999999", ft_io_monotonic() + 10, &out);
+  ft_describe_files(&files, folder, "0-3999999", ft_io_monotonic() + 10, &out, &job_array);
   assert_string_equal(element(&hundred), "array_task_id=100"); /* no file existed */
   describe("./x in_${SLURM_ARRAY_TASK_ID}.txt\n", "1-9");
-  ft_describe_files(&files, folder, "1-9", 0, &out);
+  ft_describe_files(&files, folder, "1-9", 0, &out, &job_array);
   assert_string_equal(element(&two), "array_task_id=2"); /* after the deadline */
   (void)scratch_close(folder, fd);
 }
@@ -317,7 +313,7 @@ static void lookups_by_index_in_files_and_lists_are_read(void **state)
                      0);
   for (size_t i = 0; i < COUNT_OF(cases); i++) {
     describe(cases[i].script, "1-3");
-    ft_describe_files(&files, folder, "1-3", ft_io_monotonic() + 10, &out);
+    ft_describe_files(&files, folder, "1-3", ft_io_monotonic() + 10, &out, &job_array);
     if (strcmp(element(&two), cases[i].of_two) != 0)
       fail_msg("%s: %s", cases[i].script, element(&two));
   }
@@ -421,13 +417,13 @@ static void lists_of_file_names_and_file_contents_are_read(void **state)
   assert_int_equal(ft_io_write_file(fd, "sizes.txt", "5 6\n8\n7\n", 8, 0600, &err), 0);
   for (size_t i = 0; i < COUNT_OF(cases); i++) {
     describe(cases[i].script, "1-3");
-    ft_describe_files(&files, folder, "1-3", ft_io_monotonic() + 10, &out);
+    ft_describe_files(&files, folder, "1-3", ft_io_monotonic() + 10, &out, &job_array);
     if (strcmp(element(&two), cases[i].of_two) != 0)
       fail_msg("%s: %s", cases[i].script, element(&two));
   }
   /* nor after the deadline */
   describe("F=(data/*.csv)\n./x ${F[" ID "]}\n", "1-3");
-  ft_describe_files(&files, folder, "1-3", 0, &out);
+  ft_describe_files(&files, folder, "1-3", 0, &out, &job_array);
   assert_string_equal(element(&two), "array_task_id=2");
   (void)scratch_close(folder, fd);
 #undef ID
@@ -516,13 +512,13 @@ static void each_feature_from_a_tasks_files_is_recorded(void **state)
   for (size_t i = 0; i < COUNT_OF(names); i++)
     assert_int_equal(ft_io_write_file(fd, names[i], texts[i], strlen(texts[i]), 0600, &err), 0);
   assert_int_equal(ft_describe(&what, &request, &out, &files, &err), 0);
-  ft_describe_files(&files, folder, "1-2", ft_io_monotonic() + 10, &out);
-  assert_int_equal(out.task_values_count, 3);
+  ft_describe_files(&files, folder, "1-2", ft_io_monotonic() + 10, &out, &job_array);
+  assert_int_equal(job_array.values_count, 3);
   assert_string_equal(element(&one), "input_bytes=5 input_lines=2 genomes=7");
   assert_string_equal(element(&two), "input_bytes=9 input_lines=1 genomes=9");
   /* in a long list the examined tasks are divided between the features, to fit the record */
   assert_int_equal(ft_describe(&what, &request, &out, &files, &err), 0);
-  ft_describe_files(&files, folder, "1-2,3-4000000", ft_io_monotonic() + 10, &out);
+  ft_describe_files(&files, folder, "1-2,3-4000000", ft_io_monotonic() + 10, &out, &job_array);
   assert_string_equal(element(&one), "input_bytes=5 input_lines=2 genomes=7");
   (void)scratch_close(folder, fd);
 }
@@ -534,14 +530,14 @@ static void the_largest_files_are_among_those_estimated(void **state)
   bool smallest = false, largest = false;
 
   (void)state;
-  out = (ft_submission){ .task_values_count = 1 };
+  job_array = (ft_job_array){ .values_count = 1 };
   for (uint32_t i = 0; i < 300; i++) {
-    out.task_values[0].index[out.task_values[0].index_count++] = i;
-    out.task_values[0].value[out.task_values[0].value_count++] = i == 117   ? 1e9F
-                                                                 : i == 204 ? 1
-                                                                            : 1000;
+    job_array.values[0].index[job_array.values[0].index_count++] = i;
+    job_array.values[0].value[job_array.values[0].value_count++] = i == 117   ? 1e9F
+                                                                   : i == 204 ? 1
+                                                                              : 1000;
   }
-  count = ft_array_select_tasks("0-299", &out, index, COUNT_OF(index));
+  count = ft_array_select_tasks("0-299", &job_array, index, COUNT_OF(index));
   assert_true(count > 8 && count <= COUNT_OF(index));
   for (size_t i = 0; i < count; i++) {
     smallest |= index[i] == 204;
@@ -549,13 +545,13 @@ static void the_largest_files_are_among_those_estimated(void **state)
     assert_true(!i || index[i] > index[i - 1]);
   }
   assert_true(smallest && largest);
-  assert_int_equal(ft_array_select_tasks("0-9", &out, index, COUNT_OF(index)), 10);
+  assert_int_equal(ft_array_select_tasks("0-9", &job_array, index, COUNT_OF(index)), 10);
   /* of two features the largest of each */
-  out.task_values[1] = out.task_values[0];
-  out.task_values[1].value[117] = 1000;
-  out.task_values[1].value[42] = 1e9F;
-  out.task_values_count = 2;
-  count = ft_array_select_tasks("0-299", &out, index, COUNT_OF(index));
+  job_array.values[1] = job_array.values[0];
+  job_array.values[1].value[117] = 1000;
+  job_array.values[1].value[42] = 1e9F;
+  job_array.values_count = 2;
+  count = ft_array_select_tasks("0-299", &job_array, index, COUNT_OF(index));
   assert_true(count > 8 && count <= COUNT_OF(index));
   largest = smallest = false;
   for (size_t i = 0; i < count; i++) {
@@ -614,6 +610,7 @@ static void the_request_of_an_array_fits_its_largest_task(void **state)
                                           .nodes = { { .cpus = 8,
                                                        .mem_bytes = UINT64_C(8) << 30 } } };
   static struct ft_array_estimates elements;
+  static struct ft_task_list selected = { .array = &job_array };
   struct ft_facts facts = { .runs = 0 };
   ft_model model = by_index();
   struct ft_explanation said;
@@ -634,8 +631,8 @@ static void the_request_of_an_array_fits_its_largest_task(void **state)
   describe("./x --n $SLURM_ARRAY_TASK_ID\n", "1-10");
   ft_policy_resolve(NULL, NULL, NULL, NULL, &policy);
   policy.round_bytes = 1 << 20;
-  elements.count = ft_array_select_tasks("1-10", &out, elements.index, FT_ARRAY_ESTIMATES);
-  assert_int_equal(ft_estimate_array(&model, &out, 1, &elements, &facts, &err), 0);
+  selected.count = ft_array_select_tasks("1-10", &job_array, selected.index, FT_ARRAY_ESTIMATES);
+  assert_int_equal(ft_estimate_array(&model, &out, &selected, 1, &elements, &facts, &err), 0);
   assert_int_equal(elements.count, 10);
   largest = ft_decide_largest(&elements, &policy);
   assert_int_equal(elements.index[largest], 10);
@@ -670,17 +667,19 @@ static void the_request_of_an_array_fits_its_largest_task(void **state)
 static void equal_tasks_are_estimated_once(void **state)
 {
   static struct ft_array_estimates elements;
+  static struct ft_task_list selected = { .array = &job_array };
   struct ft_facts facts = { .runs = 0 };
   ft_model model = by_index();
 
   (void)state;
   describe("./x --n 3\n", NULL);
-  elements.count = ft_array_select_tasks("0-3999999", &out, elements.index, FT_ARRAY_ESTIMATES);
-  assert_int_equal(elements.count, FT_ARRAY_ESTIMATES);
-  assert_int_equal(ft_estimate_array(&model, &out, 1, &elements, &facts, &err), 0);
+  selected.count =
+      ft_array_select_tasks("0-3999999", &job_array, selected.index, FT_ARRAY_ESTIMATES);
+  assert_int_equal(selected.count, FT_ARRAY_ESTIMATES);
+  assert_int_equal(ft_estimate_array(&model, &out, &selected, 1, &elements, &facts, &err), 0);
   assert_int_equal(elements.count, 1);
-  elements.count = 0;
-  assert_int_equal(ft_estimate_array(&model, &out, 1, &elements, &facts, &err), -1);
+  selected.count = 0;
+  assert_int_equal(ft_estimate_array(&model, &out, &selected, 1, &elements, &facts, &err), -1);
 }
 
 /* ---- predictions per task ---- */
@@ -693,7 +692,7 @@ static void learn(int runs)
 {
   memset(&known, 0, sizeof known);
   known.policy = ft_policy_defaults;
-  ft_online_init(&known.evidence.model, "x", 1000, FT_RULE_RSS);
+  ft_online_init(&known.evidence.own.model, "x", 1000, FT_RULE_RSS);
   for (int i = 0; i < runs; i++) {
     double n = 1 + i * 37 % 1000;
     ft_observation o = { .schema = FT_SCHEMA,
@@ -707,8 +706,18 @@ static void learn(int runs)
                          .rss_bytes = (uint64_t)((20 * n + i % 5) * 0x1p20) };
 
     assert_true(ft_feature_number(o.submission.features, &o.submission.features_count, 24, "n", n));
-    assert_true(ft_online_update(&known.evidence.model, &o, &err) >= 0);
+    assert_true(ft_online_update(&known.evidence.own.model, &o, &err) >= 0);
   }
+}
+
+/* Evaluates the app's model for tasks of ARRAY. */
+static void evaluate_array(const char *array)
+{
+  struct ft_task_list tasks = { .array = &job_array };
+
+  tasks.count = ft_array_select_tasks(array, &job_array, tasks.index, FT_ARRAY_ESTIMATES);
+  assert_true(ft_candidate_evaluate(&known.evidence.own, &out, &tasks, &known.policy));
+  ft_model_lookup_use(&known.evidence, &known.evidence.own);
 }
 
 /* Decides about SCRIPT as ARRAY. Returns the CPU seconds that the tasks' predictions took. */
@@ -717,20 +726,20 @@ static double decide_array(const char *script, const char *array)
   static const ft_site site = { .schema = FT_SCHEMA,
                                 .rule = FT_RULE_RSS,
                                 .memory_is_consumable = true };
-  const struct ft_submission_query question = {
-    .site = &site, .submission = &out, .known = &known, .mode = FT_MODE_CHECK, .dry_run = true
-  };
+  const struct ft_submission_query question = { .site = &site,
+                                                .submission = &out,
+                                                .array = &job_array,
+                                                .known = &known,
+                                                .mode = FT_MODE_CHECK,
+                                                .dry_run = true };
   clock_t begun;
 
   describe(script, array);
   out.request.array_tasks = ft_array_count(array);
-  known.evidence.tasks.count =
-      ft_array_select_tasks(array, &out, known.evidence.tasks.index, FT_ARRAY_ESTIMATES);
-  assert_true(ft_model_lookup_evaluate(&known.evidence.model, &out, &known.policy, &known.evidence,
-                                       &known.evidence.facts));
+  evaluate_array(array);
   ft_submission_decide(&question, &decided);
   begun = clock();
-  ft_task_predictions_fill(&decided, &known, &out, array, &out.tasks);
+  ft_task_predictions_fill(&decided, &out, array, &job_array);
   return (double)(clock() - begun) / CLOCKS_PER_SEC;
 }
 
@@ -738,13 +747,14 @@ static double decide_array(const char *script, const char *array)
 static double median_of(uint32_t index)
 {
   static ft_submission carried;
+  static ft_job_array array;
   struct ft_buf text;
 
   ft_buf_init(&text, FT_LIMIT_ENVIRONMENT);
-  assert_int_equal(ft_submission_to_text(&out, &text, &err), 0);
-  assert_int_equal(ft_submission_from_text(ft_buf_text(&text), &carried, &err), 0);
+  assert_int_equal(ft_submission_to_text(&out, &job_array, &text, &err), 0);
+  assert_int_equal(ft_submission_from_text(ft_buf_text(&text), &carried, &array, &err), 0);
   ft_buf_free(&text);
-  ft_prediction_of_task(&carried, &index);
+  ft_prediction_of_task(&array.predictions, index, &carried.decision);
   return carried.decision.has_p50_bytes ? carried.decision.p50_bytes : 0;
 }
 
@@ -756,8 +766,8 @@ static void each_task_of_a_long_array_has_its_own_prediction(void **state)
   learn(200);
   took = decide_array("./x --n $SLURM_ARRAY_TASK_ID\n", "1-1000");
   print_message("# 1000 tasks: %.0f us, %u predictions\n", 1e6 * took,
-                (unsigned)out.tasks.p50_bytes_count);
-  assert_int_equal(out.tasks.index_count, 1000);
+                (unsigned)job_array.predictions.p50_bytes_count);
+  assert_int_equal(job_array.predictions.index_count, 1000);
   for (uint32_t index = 10; index <= 1000; index += 33) {
     double expected = 20.0 * index * 0x1p20, median = median_of(index);
 
@@ -768,11 +778,11 @@ static void each_task_of_a_long_array_has_its_own_prediction(void **state)
   assert_true(median_of(1001) == 0);
   /* a few tasks have exact predictions */
   (void)decide_array("./x --n $SLURM_ARRAY_TASK_ID\n", "100-160");
-  assert_int_equal(out.tasks.index_count, 61);
-  assert_int_equal(out.tasks.p50_bytes_count, 61);
+  assert_int_equal(job_array.predictions.index_count, 61);
+  assert_int_equal(job_array.predictions.p50_bytes_count, 61);
   for (size_t i = 0; i < 61; i++)
-    assert_true(out.tasks.p50_bytes[out.tasks.row[i]] ==
-                (float)ft_estimate_quantile(&known.evidence.tasks.each[i], 0.5));
+    assert_true(job_array.predictions.p50_bytes[job_array.predictions.row[i]] ==
+                (float)ft_estimate_quantile(&known.evidence.own.tasks.each[i], 0.5));
 }
 
 static void tasks_of_the_same_features_share_a_prediction(void **state)
@@ -783,33 +793,30 @@ static void tasks_of_the_same_features_share_a_prediction(void **state)
   learn(200);
   /* equal tasks: each has the prediction of the job */
   took = decide_array("./x --n 40\n", "0-4000000");
-  assert_int_equal(out.tasks.index_count, 0);
+  assert_int_equal(job_array.predictions.index_count, 0);
   print_message("# 4000001 equal tasks: %.0f us\n", 1e6 * took);
   /* a thousand tasks share two predictions */
   (void)decide_array("./x --n 40\n", "0-299");
-  out.task_values_count = 1;
-  (void)ft_string_copy("n", out.task_values[0].feature, sizeof out.task_values[0].feature);
+  job_array.values_count = 1;
+  (void)ft_string_copy("n", job_array.values[0].feature, sizeof job_array.values[0].feature);
   out.features_count = 0;
   for (uint32_t i = 0; i < 300; i++) {
-    out.task_values[0].index[out.task_values[0].index_count++] = i;
-    out.task_values[0].value[out.task_values[0].value_count++] = i % 2 ? 100 : 900;
+    job_array.values[0].index[job_array.values[0].index_count++] = i;
+    job_array.values[0].value[job_array.values[0].value_count++] = i % 2 ? 100 : 900;
   }
-  known.evidence.tasks.count =
-      ft_array_select_tasks("0-299", &out, known.evidence.tasks.index, FT_ARRAY_ESTIMATES);
-  assert_true(ft_model_lookup_evaluate(&known.evidence.model, &out, &known.policy, &known.evidence,
-                                       &known.evidence.facts));
-  decided.input.tasks = &known.evidence.tasks;
-  ft_task_predictions_fill(&decided, &known, &out, "0-299", &out.tasks);
-  assert_int_equal(out.tasks.index_count, 300);
-  assert_int_equal(out.tasks.p50_bytes_count, 2);
+  evaluate_array("0-299");
+  decided.input.tasks = &known.evidence.own.tasks;
+  ft_task_predictions_fill(&decided, &out, "0-299", &job_array);
+  assert_int_equal(job_array.predictions.index_count, 300);
+  assert_int_equal(job_array.predictions.p50_bytes_count, 2);
   assert_true(median_of(7) < 0.2 * median_of(8));
   /* a task without an examined file has no prediction, also in a very long array */
-  out.task_values[0].index_count = out.task_values[0].value_count = 200;
-  ft_task_predictions_fill(&decided, &known, &out, "0-299", &out.tasks);
-  assert_int_equal(out.tasks.index_count, 200);
+  job_array.values[0].index_count = job_array.values[0].value_count = 200;
+  ft_task_predictions_fill(&decided, &out, "0-299", &job_array);
+  assert_int_equal(job_array.predictions.index_count, 200);
   assert_true(median_of(250) == 0);
-  ft_task_predictions_fill(&decided, &known, &out, "0-99999", &out.tasks);
-  assert_int_equal(out.tasks.index_count, 200);
+  ft_task_predictions_fill(&decided, &out, "0-99999", &job_array);
+  assert_int_equal(job_array.predictions.index_count, 200);
 }
 
 static void predictions_shrink_until_they_fit(void **state)
@@ -824,16 +831,17 @@ static void predictions_shrink_until_they_fit(void **state)
   ft_buf_init(&text, FT_LIMIT_ENVIRONMENT);
   do {
     text.length = 0;
-    assert_int_equal(ft_submission_to_text(&out, &text, &err), 0);
+    assert_int_equal(ft_submission_to_text(&out, &job_array, &text, &err), 0);
     assert_true(text.length <= before);
-    assert_true(out.tasks.index_count && out.tasks.index_count <= fewest);
-    assert_true(attempt < 4 ? out.tasks.index_count == 1024 : out.tasks.index_count < fewest);
+    assert_true(job_array.predictions.index_count && job_array.predictions.index_count <= fewest);
+    assert_true(attempt < 4 ? job_array.predictions.index_count == 1024
+                            : job_array.predictions.index_count < fewest);
     before = text.length;
-    fewest = out.tasks.index_count;
+    fewest = job_array.predictions.index_count;
     if (!attempt)
       print_message("# %zu bytes in the environment\n", text.length);
-  } while (ft_task_predictions_shrink(&out.tasks, ++attempt));
-  assert_int_equal(out.tasks.index_count, 1);
+  } while (ft_task_predictions_shrink(&job_array.predictions, ++attempt));
+  assert_int_equal(job_array.predictions.index_count, 1);
   assert_true(attempt < 20);
   ft_buf_free(&text);
 }

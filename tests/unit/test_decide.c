@@ -394,16 +394,16 @@ static const struct scene scenes[] = {
   { .name = "MaxMemPerCPU is never crossed", .mode = FT_MODE_RAISE, .partition = &at_most_per_cpu,
     .runs = 42, .request = { .mem_unit = FT_MEM_CPU, .mem_bytes = 1 * GB, .cpus_per_task = 5 },
     .action = FT_ACTION_RAISE, .mem_bytes = 2 * GB,
-    .line = { NEEDS "; --mem-per-cpu raised from 1G to 2G, the most that partition main allows "
-              "(maximum); probability of running out of memory: 94.4 %" } },
+    .line = { NEEDS "; --mem-per-cpu raised from 1G to 2G, the most that partition main allows; "
+              "probability of running out of memory: 94.4 %" } },
   { .name = "nor MaxMemPerNode", .mode = FT_MODE_SET, .partition = &at_most, .runs = 42,
     .action = FT_ACTION_SET, .mem_bytes = 8 * GB,
-    .line = { NEEDS "; --mem set to 8G, the most that partition main allows (maximum); "
+    .line = { NEEDS "; --mem set to 8G, the most that partition main allows; "
               "probability of running out of memory: over 99.9 %" } },
   { .name = "no node is large enough", .mode = FT_MODE_SET, .partition = &tiny, .runs = 42,
     .action = FT_ACTION_SET, .mem_bytes = 8 * GB,
-    .line = { NEEDS "; --mem set to 8G, but no node of partition main has more than 8 GiB "
-              "(maximum); probability of running out of memory: over 99.9 %" } },
+    .line = { NEEDS "; --mem set to 8G, but no node of partition main has more than 8 GiB; "
+              "probability of running out of memory: over 99.9 %" } },
   { .name = "and that is refused", .mode = FT_MODE_SET, .partition = &tiny, .runs = 42,
     .reject = 0.9,
     .action = FT_ACTION_REJECT,
@@ -468,21 +468,23 @@ static const struct scene scenes[] = {
     .mem_bytes = 5400 * MB,
     .line = { "unet3d may need 11.2 GiB, 95 % below 12.6 GiB (19 runs, extrapolated); --mem set to "
               "5400M, less than the uncertain estimate, capped at 1.3 times the largest need so "
-              "far, 4 GiB, until more runs complete (ceiling); probability of running out of "
+              "far, 4 GiB, until more runs complete; probability of running out of "
               "memory: over 99.9 %" } },
   { .name = "what it was killed at is known at once", .mode = FT_MODE_SET, .partition = &per_node,
     .died_at = 2, .action = FT_ACTION_SET, .mem_bytes = 5000 * MB,
-    .line = { "unet3d was killed at 2 GiB (1 run, none completed); --mem set to 5000M (floor)" } },
+    .line = { "unet3d was killed at 2 GiB (1 run, none completed); --mem set to 5000M, because a "
+              "comparable run ran out of memory at 2 GiB" } },
   { .name = "and may be passed by what was asked", .mode = FT_MODE_RAISE, .partition = &per_node,
     .died_at = 2, .request = NODE(4 * GB), .action = FT_ACTION_LEAVE,
-    .line = { "unet3d was killed at 2 GiB (1 run, none completed); --mem=4G is unchanged (request)" } },
+    .line = { "unet3d was killed at 2 GiB (1 run, none completed); --mem=4G is unchanged: no "
+              "evidence that the limit is too small" } },
   { .name = "or not", .mode = FT_MODE_SET, .partition = &per_node, .died_at = 2,
     .reject = 0.01, .request = NODE(2 * GB), .action = FT_ACTION_WARN,
     .line = { "unet3d was killed at 2 GiB (1 run, none completed); with --mem=2G it would run out "
               "of memory; use --mem=5000M" } },
   { .name = "an amount passes what it lately died at", .mode = FT_MODE_SET, .partition = &per_node,
     .runs = 42, .died_at = 20, .action = FT_ACTION_SET, .mem_bytes = 32000 * MB,
-    .line = { NEEDS "; --mem set to 32000M (floor)" } },
+    .line = { NEEDS "; --mem set to 32000M, because a comparable run ran out of memory at 20 GiB" } },
   { .name = "nothing kills, but memory is allocated", .mode = FT_MODE_SET, .partition = &per_node,
     .runs = 42, .no_kill = true, .reject = 0.1, .action = FT_ACTION_SET, .mem_bytes = 12900 * MB,
     .line = { NEEDS "; --mem set to 12900M" } },
@@ -1071,6 +1073,13 @@ static void each_rule_holds_at_its_boundaries(void **state)
                                          .def_mem_bytes = 1 * GB,
                                          .nodes_count = 1,
                                          .nodes = { { .cpus = 8, .mem_bytes = 100 * GB } } };
+  /* what the message says when a rule other than the estimate determined the amount */
+  static const char *const reasons[_ft_decision_rule_ARRAYSIZE] = {
+    [FT_DECIDED_BY_FLOOR] = ", because a",
+    [FT_DECIDED_BY_CEILING] = ", capped at ",
+    [FT_DECIDED_BY_LEAK] = " and not more; to allow more, ",
+    [FT_DECIDED_BY_MAXIMUM] = ", the most that "
+  };
 
   (void)state;
   for (size_t i = 0; i < COUNT_OF(rule_cases); i++) {
@@ -1091,6 +1100,7 @@ static void each_rule_holds_at_its_boundaries(void **state)
                              .rule = FT_RULE_CGROUP };
     struct ft_explanation said;
     ft_decision d;
+    char name[32];
 
     facts.fewest_runs = facts.comparable_runs;
     facts.fewest_completed = facts.comparable_completed;
@@ -1103,9 +1113,11 @@ static void each_rule_holds_at_its_boundaries(void **state)
       fail_msg("%s: %s by %s, %llu MiB: %s", c->name, ft_action_name(d.action),
                ft_decision_rule_name(d.rule), (unsigned long long)(d.mem_bytes / MB),
                said.count ? said.line[0] : d.reason);
-    if (d.action == FT_ACTION_SET && d.rule != FT_DECIDED_BY_ESTIMATE &&
-        !strstr(said.line[0], ft_decision_rule_name(d.rule)))
-      fail_msg("%s: the rule is not named: %s", c->name, said.line[0]);
+    if (d.action == FT_ACTION_SET && reasons[d.rule] && !strstr(said.line[0], reasons[d.rule]))
+      fail_msg("%s: '%s' is missing: %s", c->name, reasons[d.rule], said.line[0]);
+    (void)snprintf(name, sizeof name, "(%s)", ft_decision_rule_name(d.rule));
+    if (said.count && strstr(said.line[0], name))
+      fail_msg("%s: the message has the rule's name: %s", c->name, said.line[0]);
   }
 }
 

@@ -69,7 +69,7 @@ static void killed(double limit_mib)
 static void collect_facts(void)
 {
   ft_feature features[FT_TASK_FEATURES];
-  size_t count = ft_task_features(&model, &asked, NULL, features);
+  size_t count = ft_task_features(&model, &asked, NULL, NULL, features);
 
   ft_task_facts(&model, features, count, &facts);
 }

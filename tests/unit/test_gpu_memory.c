@@ -202,9 +202,13 @@ static void the_optimizer_step_is_independent_of_accumulation(void **state)
     enum ft_optimizer optimizer;
     bool fused;
     int64_t times; /* multiples of the parameters */
-  } table[] = { { FT_OPTIMIZER_SGD, false, 3 },  { FT_OPTIMIZER_MOMENTUM, false, 4 },
-                { FT_OPTIMIZER_ADAM, false, 5 }, { FT_OPTIMIZER_ADAMW, false, 5 },
-                { FT_OPTIMIZER_ADAMW, true, 4 }, { FT_OPTIMIZER_MOMENTUM, true, 3 } };
+  } table[] = { { FT_OPTIMIZER_SGD, false, 3 },     { FT_OPTIMIZER_MOMENTUM, false, 4 },
+                { FT_OPTIMIZER_ADAM, false, 5 },    { FT_OPTIMIZER_ADAMW, false, 5 },
+                { FT_OPTIMIZER_ADAMW, true, 4 },    { FT_OPTIMIZER_MOMENTUM, true, 3 },
+                { FT_OPTIMIZER_ADAGRAD, false, 5 }, { FT_OPTIMIZER_ADAGRAD, true, 3 },
+                { FT_OPTIMIZER_RMSPROP, false, 4 }, { FT_OPTIMIZER_ADADELTA, false, 6 },
+                { FT_OPTIMIZER_NADAM, false, 5 },   { FT_OPTIMIZER_RADAM, false, 5 },
+                { FT_OPTIMIZER_ADAMAX, false, 5 } };
 
   (void)state;
   for (size_t i = 0; i < COUNT_OF(table); i++)
@@ -220,6 +224,25 @@ static void the_optimizer_step_is_independent_of_accumulation(void **state)
       assert_true(memory.live_bytes >= table[i].times * memory.parameter_bytes);
       assert_true(memory.live_bytes < table[i].times * memory.parameter_bytes * 11 / 10);
     }
+}
+
+/* Two matrices of 96 x 32 and 32 x 32 with a bias each: a mean of each row and column, and of each
+ * element of a bias. One parameter at a time, a step holds a copy of the largest one only. */
+static void an_optimizer_may_factor_its_state_or_step_one_by_one(void **state)
+{
+  struct ft_gpu_memory list, one;
+  struct ft_gpu_run run;
+
+  (void)state;
+  ft_gpu_run_init(&run);
+  run.optimizer = FT_OPTIMIZER_ADAFACTOR;
+  list = estimate_memory("pt2/saved-written-out.pt2", NULL, &run);
+  assert_int_equal(list.optimizer_bytes, 4 * (96 + 32 + 96 + 32 + 32 + 32));
+  run.sizes.batch = 1;
+  list = estimate_memory("hf/bert.json", "sequence=2", &run);
+  run.sequential = true;
+  one = estimate_memory("hf/bert.json", "sequence=2", &run);
+  assert_true(one.live_bytes < list.live_bytes);
 }
 
 /* In multiples of the parameters: DistributedDataParallel has the gradients twice unless they
@@ -619,6 +642,7 @@ int main(void)
     cmocka_unit_test(mixed_precision_copies_widened_tensors),
     cmocka_unit_test(larger_inputs_and_batches_need_more_memory),
     cmocka_unit_test(the_optimizer_step_is_independent_of_accumulation),
+    cmocka_unit_test(an_optimizer_may_factor_its_state_or_step_one_by_one),
     cmocka_unit_test(gpus_shard_by_the_chosen_strategy),
     cmocka_unit_test(settings_of_a_run_are_checked),
     cmocka_unit_test(tensors_in_python_variables_live_until_the_function_returns),

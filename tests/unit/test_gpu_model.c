@@ -21,11 +21,10 @@ static const ft_partition partition = {
 /* An app's runs, and the decision about its next submission. */
 struct story {
   ft_model model;
-  struct ft_model_lookup known;
+  struct ft_candidate known;
   ft_policy policy;
   ft_network said;
   uint32_t jobs;
-  bool has_estimate;
 };
 
 static int make_story(void **state)
@@ -94,6 +93,7 @@ static void run_batch(struct story *s, double batch, double mib_used, const char
 /* Decides about a submission with --gres=GRES ("": none) and, above 0, BATCH. */
 static void decide_slice_of_batch(struct story *s, const char *gres, ft_mode mode, double batch)
 {
+  static const struct ft_task_list no_array;
   ft_submission submission = { .schema = FT_SCHEMA, .app = "unet" };
   struct ft_mig_query q = { .mode = mode,
                             .choose = true,
@@ -113,13 +113,11 @@ static void decide_slice_of_batch(struct story *s, const char *gres, ft_mode mod
     assert_true(
         ft_feature_number(submission.features, &submission.features_count, 24, "batch", batch));
   s->known.model = s->model;
-  s->known.tasks.count = 0;
   assert_true(ft_gpu_model_convert(&s->known.model, &q.held_bytes, &err) > 0);
-  s->has_estimate = ft_model_lookup_evaluate(&s->known.model, &submission, &s->policy, &s->known,
-                                             &s->known.facts);
+  (void)ft_candidate_evaluate(&s->known, &submission, &no_array, &s->policy);
   ft_mig_request_find(&q, &place);
   s->said = (ft_network){ .error = "" };
-  (void)ft_mig_decide(&q, &place, s->has_estimate ? s->known.estimate : NULL, &s->said);
+  (void)ft_mig_decide(&q, &place, ft_candidate_estimate(&s->known), &s->said);
 }
 
 static void decide_slice(struct story *s, const char *gres, ft_mode mode)
@@ -246,7 +244,7 @@ static void a_leak_does_not_raise_the_slice_forever(void **state)
   learn_run(s, 9500, "2g.10gb", FT_OUTCOME_FAILED);
   decide_slice(s, "", FT_MODE_UNSET);
   SETS("2g.10gb");
-  SAYS("and not more (leak)");
+  SAYS(" and not more; to allow more");
   decide_slice(s, "gpu:2g.10gb:1", FT_MODE_RAISE);
   assert_int_equal(s->said.action, FT_ACTION_RAISE);
   assert_string_equal(s->said.value, "gpu:3g.20gb:1");
@@ -263,7 +261,7 @@ static void few_runs_choose_no_large_slice(void **state)
   SETS("1g.5gb");
   decide_slice_of_batch(s, "", FT_MODE_UNSET, 1000);
   SETS("2g.10gb");
-  SAYS("(ceiling)");
+  SAYS(", capped at 2 times the largest need so far");
 }
 
 /* TensorFlow uses all available memory. */
@@ -275,7 +273,7 @@ static void an_app_that_fills_any_gpu_stays_where_it_completed(void **state)
     learn_run(s, 4750, "1g.5gb", FT_OUTCOME_COMPLETED);
     decide_slice(s, "", FT_MODE_UNSET);
     SETS("1g.5gb");
-    SAYS("(floor)");
+    SAYS(", in which comparable runs completed");
   }
   learn_run(s, 19500, "3g.20gb", FT_OUTCOME_COMPLETED);
   decide_slice(s, "gpu:1g.5gb:1", FT_MODE_UNSET);
@@ -332,7 +330,7 @@ static void the_largest_slice_is_enough_where_runs_completed_in_it(void **state)
   learn_run(s, 19000, "", FT_OUTCOME_COMPLETED);
   decide_slice(s, "", FT_MODE_UNSET);
   SETS("3g.20gb");
-  SAYS("(maximum)");
+  SAYS(", the largest slice");
   learn_run(s, 19500, "3g.20gb", FT_OUTCOME_FAILED);
   decide_slice(s, "", FT_MODE_UNSET);
   assert_int_equal(s->said.action, FT_ACTION_WARN);

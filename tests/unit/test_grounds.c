@@ -24,7 +24,7 @@ static void learn(int runs, bool by_input)
 
   memset(&known, 0, sizeof known);
   known.policy = ft_policy_defaults;
-  ft_online_init(&known.evidence.model, "fold", 1000, FT_RULE_RSS);
+  ft_online_init(&known.evidence.own.model, "fold", 1000, FT_RULE_RSS);
   for (int i = 0; i < runs; i++) {
     double input = (1 + i % 7) * (double)FT_GIB;
     ft_observation o = { .schema = FT_SCHEMA,
@@ -40,17 +40,25 @@ static void learn(int runs, bool by_input)
 
     assert_true(ft_feature_number(o.submission.features, &o.submission.features_count, 24,
                                   "input_bytes", input));
-    assert_true(ft_online_update(&known.evidence.model, &o, &err) >= 0);
+    assert_true(ft_online_update(&known.evidence.own.model, &o, &err) >= 0);
   }
 }
 
-static void find_grounds(const char *app, double input, uint64_t mem)
+static void explain_evidence(ft_mode mode)
 {
   struct ft_submission_query question = { .site = &site,
                                           .submission = &submission,
                                           .known = &known,
-                                          .mode = FT_MODE_CHECK,
+                                          .mode = mode,
                                           .dry_run = true };
+
+  ft_submission_decide(&question, &decided);
+  ft_grounds_find(&question, &decided, &grounds);
+}
+
+static void find_grounds(const char *app, double input, uint64_t mem)
+{
+  static const struct ft_task_list no_array;
 
   submission = (ft_submission){ .has_request = true };
   strcpy(submission.app, app);
@@ -59,11 +67,9 @@ static void find_grounds(const char *app, double input, uint64_t mem)
   if (input > 0)
     assert_true(ft_feature_number(submission.features, &submission.features_count, 24,
                                   "input_bytes", input));
-  if (!ft_model_lookup_evaluate(&known.evidence.model, &submission, &known.policy, &known.evidence,
-                                &known.evidence.facts))
-    known.evidence.estimate = NULL;
-  ft_submission_decide(&question, &decided);
-  ft_grounds_find(&question, &decided, &grounds);
+  (void)ft_candidate_evaluate(&known.evidence.own, &submission, &no_array, &known.policy);
+  ft_model_lookup_use(&known.evidence, &known.evidence.own);
+  explain_evidence(FT_MODE_CHECK);
 }
 
 /* Asserts that a line starts with HEAD and, unless NULL, contains PART. */
@@ -94,7 +100,7 @@ static void a_features_effect_is_the_change_without_it(void **state)
   assert_said("comparable runs: ", " of 42; ");
   assert_said("probability of running out of memory: over 99.9 % with 4 GiB, as requested; ",
               " with --mem=");
-  assert_said("rule: request, the request is unchanged", NULL);
+  assert_said("reason: as requested", NULL);
 }
 
 static void values_outside_all_runs_are_reported(void **state)
@@ -139,9 +145,13 @@ static void few_runs_are_listed_without_an_explanation(void **state)
 static void a_feature_that_differs_between_tasks_is_named_once(void **state)
 {
   ft_submission *s = &submission;
-  const struct ft_submission_query question = {
-    .site = &site, .submission = s, .known = &known, .mode = FT_MODE_CHECK, .dry_run = true
-  };
+  static ft_job_array array = { .values_count = 1, .values = { { .feature = "input_bytes" } } };
+  const struct ft_submission_query question = { .site = &site,
+                                                .submission = s,
+                                                .array = &array,
+                                                .known = &known,
+                                                .mode = FT_MODE_CHECK,
+                                                .dry_run = true };
 
   (void)state;
   learn(2, true);
@@ -149,8 +159,6 @@ static void a_feature_that_differs_between_tasks_is_named_once(void **state)
   s->features[s->features_count++] =
       (ft_feature){ .name = "n", .category = "%a", .per_task = true };
   assert_true(ft_feature_category(s->features, &s->features_count, 24, "arch", "resnet"));
-  s->task_values_count = 1;
-  strcpy(s->task_values[0].feature, "input_bytes");
   ft_grounds_find(&question, &decided, &grounds);
   assert_said("features of this job: n (of each task), arch=resnet, input_bytes (of each task)",
               NULL);
@@ -158,11 +166,21 @@ static void a_feature_that_differs_between_tasks_is_named_once(void **state)
     assert_null(strstr(grounds.line[i], "missing"));
 }
 
-static void a_model_of_another_app_is_not_used(void **state)
+static void an_estimate_from_other_apps_is_not_explained_by_the_own_model(void **state)
 {
   (void)state;
   learn(RUNS, true);
-  find_grounds("another", 2.0 * (double)FT_GIB, 4 * FT_GIB);
+  find_grounds("fold", 2.0 * (double)FT_GIB, 4 * FT_GIB);
+  assert_int_equal(grounds.effect_count, 1);
+  known.evidence.others = *known.evidence.estimate;
+  known.evidence.estimate = &known.evidence.others;
+  known.evidence.candidate = NULL;
+  known.evidence.similar = 1;
+  /* the app's own runs count */
+  explain_evidence(FT_MODE_CHECK);
+  assert_int_equal(grounds.effect_count, 1);
+  submission.request.mem_unit = FT_MEM_NONE;
+  explain_evidence(FT_MODE_SET);
   assert_int_equal(grounds.effect_count, 0);
 }
 
@@ -181,7 +199,7 @@ int main(void)
     cmocka_unit_test(without_a_relevant_feature_the_peaks_are_reported),
     cmocka_unit_test(few_runs_are_listed_without_an_explanation),
     cmocka_unit_test(a_feature_that_differs_between_tasks_is_named_once),
-    cmocka_unit_test(a_model_of_another_app_is_not_used),
+    cmocka_unit_test(an_estimate_from_other_apps_is_not_explained_by_the_own_model),
     cmocka_unit_test(every_accounting_rule_has_a_description)
   };
 

@@ -2,7 +2,7 @@
 /* Batch scripts that are not for sh. */
 #include "config.h"
 
-#include "tests/unit/unit.h"
+#include "tests/unit/submission.h"
 
 #include <time.h>
 
@@ -28,38 +28,6 @@ static void describe(const char *script, const char *name)
                                        .argument_count = 3 };
 
   assert_int_equal(ft_describe(&what, &no_request, &out, &files, NULL), 0);
-}
-
-/* Returns the features as "name=value ...", in their order. */
-static const char *features(void)
-{
-  static char text[2048];
-  size_t used = 0;
-
-  text[0] = '\0';
-  for (size_t i = 0; i < out.features_count; i++) {
-    const ft_feature *f = &out.features[i];
-
-    used += (size_t)(f->has_number ? snprintf(text + used, sizeof text - used, "%s%s=%.12g",
-                                              i ? " " : "", f->name, f->number)
-                                   : snprintf(text + used, sizeof text - used, "%s%s=%s",
-                                              i ? " " : "", f->name, f->category));
-    assert_true(used < sizeof text);
-  }
-  return text;
-}
-
-/* Whether TEXT is anywhere in the record. */
-static bool holds(const char *text)
-{
-  struct ft_buf raw;
-  bool found;
-
-  ft_buf_init(&raw, FT_LIMIT_ENVIRONMENT);
-  assert_int_equal(ft_record_encode(FT_RECORD_SUBMISSION, &out, &raw, NULL), 0);
-  found = memmem(raw.data, raw.length, text, strlen(text));
-  ft_buf_free(&raw);
-  return found;
 }
 
 #define PYTHON "import numpy as np\nn = 300\nrun --deep 9 x.dat\nif n:\n  main(n, 4)\n"
@@ -109,10 +77,10 @@ static void an_interpreters_script_is_the_app(void **state)
 
     (void)snprintf(script, sizeof script, "%s\n#SBATCH -n 4\n" PYTHON, cases[i].first_line);
     describe(script, cases[i].name);
-    if (strcmp(features(), strstr(script, "img.sif") ? "arg1=10 epochs=5 container=img.sif"
+    if (strcmp(features_of(&out), strstr(script, "img.sif") ? "arg1=10 epochs=5 container=img.sif"
                                                      : "arg1=10 epochs=5") != 0 ||
         strcmp(out.program, base) != 0 || strncmp(out.app, base, strlen(base)) != 0)
-      fail_msg("%s: app %s, program %s, %s", script, out.app, out.program, features());
+      fail_msg("%s: app %s, program %s, %s", script, out.app, out.program, features_of(&out));
     /* the same as from a script for sh */
     memcpy(app, out.app, sizeof app);
     (void)snprintf(wrapper, sizeof wrapper, "#!/bin/sh\npython3 x/%s $1\n", base);
@@ -134,7 +102,7 @@ static void a_script_from_standard_input_is_known_by_its_names(void **state)
   (void)state;
   describe("#!/usr/bin/env python3\n" PYTHON, NULL);
   memcpy(app, out.app, sizeof app);
-  assert_string_equal(features(), "arg1=10 epochs=5");
+  assert_string_equal(features_of(&out), "arg1=10 epochs=5");
   describe("#!/usr/bin/env python3\nimport numpy as np\nmain(3)\n", NULL);
   assert_string_equal(app, out.app);
   describe("#!/bin/sh\npython3 - 3 <<E\nimport numpy as np\nmain(3)\nE\n", "job.sh");
@@ -218,8 +186,8 @@ static void no_record_holds_a_secret_of_a_script(void **state)
   for (size_t i = 0; i < COUNT_OF(scripts); i++)
     for (size_t named = 0; named < 2; named++) {
       describe(scripts[i], named ? "hunterpass.py" : NULL);
-      if (holds("hunterpass"))
-        fail_msg("%s: app %s, program %s, %s", scripts[i], out.app, out.program, features());
+      if (is_in_record(&out, "hunterpass"))
+        fail_msg("%s: app %s, program %s, %s", scripts[i], out.app, out.program, features_of(&out));
     }
   /* the value of a variable may be a name */
   describe(a_name, "training.py");
@@ -251,8 +219,8 @@ static void shells_are_recognised(void **state)
   for (size_t i = 0; i < COUNT_OF(lines); i++) {
     (void)snprintf(script, sizeof script, "%s\nsrun ./sim --n $1 --m 4\n", lines[i]);
     describe(script, "job.py");
-    if (strcmp(features(), "n=10 m=4 epochs=5") != 0 || strncmp(out.app, "sim-", 4) != 0)
-      fail_msg("%s: app %s, %s", script, out.app, features());
+    if (strcmp(features_of(&out), "n=10 m=4 epochs=5") != 0 || strncmp(out.app, "sim-", 4) != 0)
+      fail_msg("%s: app %s, %s", script, out.app, features_of(&out));
   }
 }
 
@@ -267,7 +235,7 @@ static void a_binary_file_gives_no_features(void **state)
 
   (void)state;
   assert_int_equal(ft_describe(&what, &(ft_request){ 0 }, &out, &files, NULL), 0);
-  assert_string_equal(features(), "");
+  assert_string_equal(features_of(&out), "");
   assert_int_equal(strncmp(out.app, "a.out-", 6), 0);
 }
 
@@ -374,8 +342,8 @@ static void programs_are_found(void **state)
   for (size_t i = 0; i < COUNT_OF(cases); i++) {
     describe(cases[i].script, "job.csh");
     if (strncmp(out.app, cases[i].app, strlen(cases[i].app)) != 0 ||
-        strcmp(features(), cases[i].features) != 0)
-      fail_msg("%s: app %s, %s", cases[i].script, out.app, features());
+        strcmp(features_of(&out), cases[i].features) != 0)
+      fail_msg("%s: app %s, %s", cases[i].script, out.app, features_of(&out));
   }
 }
 

@@ -2,11 +2,14 @@
 /* Texts one byte below, at and above the size of each fixed buffer of a submission. */
 #include "config.h"
 
-#include "tests/unit/unit.h"
+#include "tests/unit/scratch.h"
+#include "tests/unit/submission.h"
 
 #include <stdlib.h>
 
+#include "predictor/core/io.h"
 #include "predictor/request/describe.h"
+#include "predictor/request/names.h"
 #include "predictor/request/script_hash.h"
 #include "predictor/request/shell/shell.h"
 
@@ -58,13 +61,8 @@ static void describe(const char *script)
 /* Whether the encoded submission or the path of a file to examine has TEXT. */
 static bool is_kept(const char *text)
 {
-  struct ft_buf raw;
-  bool found;
+  bool found = is_in_record(&out, text);
 
-  ft_buf_init(&raw, FT_LIMIT_ENVIRONMENT);
-  assert_int_equal(ft_record_encode(FT_RECORD_SUBMISSION, &out, &raw, &err), 0);
-  found = memmem(raw.data, raw.length, text, strlen(text));
-  ft_buf_free(&raw);
   for (size_t i = 0; i < files.count; i++)
     found |= strstr(files.query[i].path, text) != NULL;
   return found;
@@ -135,11 +133,13 @@ static void texts_are_kept_up_to_the_size_of_their_buffers(void **state)
     { "./sim '/@*'\n", "/@*", FT_SCRIPT_PATH - 2 },
     { "cd /@\n./sim x.bin\n", "/@/x.bin", FT_FILE_PATH - 2 - sizeof "x.bin" },
     { "cd /d\n./sim @.bin\n", "/d/@.bin", FT_SCRIPT_PATH - 4 },
-    { "A=/@\n./sim $A\n", "/@", FT_SHELL_VALUE - 2 },
-    { "A=/\nA+=@\n./sim $A\n", "/@", FT_SHELL_VALUE - 2 },
-    { "A=(/@)\n./sim ${A[*]}\n", "/@", FT_SHELL_VALUE - 2 },
-    { "./sim ${A:-/@}\n", "/@", FT_SHELL_VALUE - 2 },
-    { "./sim0 ${A:=/@}\n./sim $A\n", "/@", FT_SHELL_VALUE - 2 },
+    { "A='/y @'\n./sim $A\n", "/y", FT_SHELL_VALUE - 4 },
+    { "A='/y '\nA+=@\n./sim $A\n", "/y", FT_SHELL_VALUE - 4 },
+    { "A=\"/y @$U\"\n./sim $A\n", "/y", FT_SHELL_VALUE - 5 },
+    { "A=(/y @)\n./sim ${A[*]}\n", "/y", FT_SHELL_VALUE - 4 },
+    { "A=(/y @$U)\n./sim ${A[*]}\n", "/y", FT_SHELL_VALUE - 5 },
+    { "A=\"${A:-/y @}\"\n./sim $A\n", "/y", FT_SHELL_VALUE - 4 },
+    { "./sim0 ${A:=/y @}\n./sim $A\n", "/y", FT_SHELL_VALUE - 4 },
     { "@=/x.bin\n./sim $@\n", "/x.bin", sizeof((struct ft_shell *)NULL)->variable[0].name - 1 },
     { "./@\n", "@", sizeof out.program - 1 },
     { "python3 @.py\n", "@.py", sizeof out.program - sizeof ".py" },
@@ -188,10 +188,60 @@ static void names_of_a_submission_have_limits(void **state)
   }
 }
 
+/* The limit of a word of ls or of a pattern, and of a path that a pattern matches. */
+static void names_of_files_have_limits(void **state)
+{
+  enum { LIMIT = 1024, COMPONENT = 250 }; /* names.c, PATH; bytes of a directory's name */
+  char scratch[SCRATCH_SIZE], *directory = fill("@", COMPONENT);
+  struct ft_buf parents;
+  int top = scratch_open(scratch), fd = top;
+
+  (void)state;
+  assert_true(top >= 0);
+  ft_buf_init(&parents, FT_LIMIT_PROC);
+  for (int depth = 0; depth < 4; depth++) {
+    int parent = fd;
+
+    assert_int_equal(mkdirat(parent, directory, 0700), 0);
+    fd = openat(parent, directory, O_PATH | O_DIRECTORY | O_CLOEXEC);
+    assert_true(fd >= 0);
+    if (parent != top)
+      close(parent);
+    assert_int_equal(ft_buf_printf(&parents, "%s/", directory), 0);
+  }
+  for (size_t n = LIMIT - 2; n <= LIMIT; n++) {
+    char *name = fill("@", n - parents.length), *word = fill("@", n), pattern[LIMIT + 8];
+    double deadline = ft_io_monotonic() + 60;
+    struct ft_buf names;
+
+    close(openat(fd, name, O_CREAT | O_WRONLY | O_CLOEXEC, 0600));
+    (void)snprintf(pattern, sizeof pattern, "%.*sw*", (int)parents.length, parents.data);
+    for (int listing = 0; listing < 2; listing++) {
+      ft_buf_init(&names, FT_LIMIT_ANALYSED);
+      assert_int_equal(
+          ft_names_list(top, ft_text_from(pattern), listing, true, deadline, &names) == 0, n < LIMIT);
+      assert_int_equal(names.length, n < LIMIT ? n + 1 : 0);
+      ft_buf_free(&names);
+    }
+    ft_buf_init(&names, FT_LIMIT_ANALYSED);
+    assert_int_equal(ft_names_list(top, ft_text_from(word), false, true, deadline, &names) == 0,
+                     n < LIMIT);
+    ft_buf_free(&names);
+    assert_int_equal(unlinkat(fd, name, 0), 0);
+    free(name);
+    free(word);
+  }
+  close(fd);
+  ft_buf_free(&parents);
+  free(directory);
+  (void)scratch_close(scratch, top);
+}
+
 /* Only a sanitizer sees what these do around the sizes of all buffers in predictor/request. */
 static void no_text_exceeds_its_buffer(void **state)
 {
-  static const size_t sizes[] = { 24, 48, 64, 80, 96, 128, 256, 512, 1024, FT_SHELL_TEXT };
+  static const size_t sizes[] = { 24,           48, 64, 80, 96, 128, 256, 512, 1024, FT_SHELL_VALUE,
+                                  FT_SHELL_TEXT };
   static const char *const scripts[] = {
     "./sim $(sed -n \"${SLURM_ARRAY_TASK_ID}p\" /@)\n",
     "./sim --x $(awk -F@ -v n=$SLURM_ARRAY_TASK_ID 'NR==n{print $2}' @)\n",
@@ -199,6 +249,7 @@ static void no_text_exceeds_its_buffer(void **state)
     "F=($(ls @))\n./sim ${F[$SLURM_ARRAY_TASK_ID]}\n",
     "mapfile -t F <@\n./sim ${F[$((SLURM_ARRAY_TASK_ID - 1))]} x$SLURM_ARRAY_TASK_ID@\n",
     "bash -c './sim @ --n 3'\n",
+    "A=\"@ $U\"\nA+=\" @\"\nB=\"$A @$U\"\n./sim $A @ $B >$A\n",
     "bash -c \"./sim @ \\\"--n\\\" 3\"\n",
     "# NEXTFLOW TASK: @\n# @\n./@ --x @\n",
     ("# properties = {\"rule\": \"@\", \"params\": {\"@\": 3, \"y\": \"@\"}}\n"
@@ -239,6 +290,7 @@ int main(void)
     cmocka_unit_test(no_text_follows_a_full_buffer),
     cmocka_unit_test(texts_are_kept_up_to_the_size_of_their_buffers),
     cmocka_unit_test(names_of_a_submission_have_limits),
+    cmocka_unit_test(names_of_files_have_limits),
     cmocka_unit_test(no_text_exceeds_its_buffer),
   };
 

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "config.h"
 
+#include <sys/inotify.h>
+
 #include "tests/unit/scratch.h"
 
 #include "predictor/core/text.h"
@@ -13,6 +15,8 @@ static char folder[SCRATCH_SIZE];
 static int state_fd, models_fd;
 static const ft_policy policy = { .min_runs = MIN_RUNS, .failure_price = 1 };
 static struct ft_model_lookup evidence;
+static struct ft_task_list tasks;
+static ft_job_array job_array;
 static ft_model model;
 
 /* A model of APP with RUNS of MIB each; DIED: only one OOM kill at MIB. */
@@ -88,9 +92,9 @@ static void jobs_of_the_same_name_are_used_until_the_app_has_enough_runs(void **
       publish("train-1234", cases[i].own, cases[i].own_mib, cases[i].own_died);
     if (cases[i].imported)
       publish("ada/train", cases[i].imported, 300, false);
-    evidence.tasks.count = 0;
-    assert_int_equal(ft_model_lookup_read(state_fd, UID, ada, NULL, &s, &policy, &evidence, &err),
-                     0);
+    tasks.count = 0;
+    assert_int_equal(
+        ft_model_lookup_read(state_fd, UID, ada, NULL, &s, &tasks, &policy, &evidence, &err), 0);
     mib = evidence.estimate ? ft_estimate_quantile(evidence.estimate, 0.5) / 0x1p20 : 0;
     if (fabs(mib - cases[i].mib) > 0.02 * cases[i].mib || evidence.imported != cases[i].borrowed)
       fail_msg("%s: %g MiB, borrowed %d", cases[i].what, mib, evidence.imported);
@@ -101,16 +105,16 @@ static void jobs_of_the_same_name_are_used_until_the_app_has_enough_runs(void **
 static void the_tasks_of_an_array_outlast_another_model(void **state)
 {
   static ft_submission s;
-  ft_task_values *values = &s.task_values[0];
+  ft_task_values *values = &job_array.values[0];
   char name[FT_STATE_NAME_SIZE];
   struct ft_error err;
 
   (void)state;
-  s = (ft_submission){ .schema = FT_SCHEMA,
-                       .app = "train-1234",
-                       .job_name = "train",
-                       .default_app = true,
-                       .task_values_count = 1 };
+  s = (ft_submission){
+    .schema = FT_SCHEMA, .app = "train-1234", .job_name = "train", .default_app = true
+  };
+  job_array.values_count = 1;
+  tasks.array = &job_array;
   (void)ft_string_copy("size", values->feature, sizeof values->feature);
   for (uint32_t i = 0; i < 3; i++) {
     values->index[values->index_count++] = i;
@@ -122,14 +126,56 @@ static void the_tasks_of_an_array_outlast_another_model(void **state)
   (void)ft_string_copy("size", model.columns[0].name, sizeof model.columns[0].name);
   ft_state_model_name("train-1234", name);
   assert_int_equal(ft_record_write(FT_RECORD_MODEL, &model, models_fd, name, 0600, &err), 0);
-  evidence.tasks.count = 3;
+  tasks.count = 3;
   for (uint32_t i = 0; i < 3; i++)
-    evidence.tasks.index[i] = i;
-  assert_int_equal(ft_model_lookup_read(state_fd, UID, ada, NULL, &s, &policy, &evidence, &err),
-                   0);
+    tasks.index[i] = i;
+  assert_int_equal(
+      ft_model_lookup_read(state_fd, UID, ada, NULL, &s, &tasks, &policy, &evidence, &err), 0);
   assert_non_null(evidence.estimate);
   assert_false(evidence.imported);
-  assert_int_equal(evidence.tasks.count, 3);
+  assert_int_equal(evidence.candidate->tasks.count, 3);
+  forget("ada/train");
+  forget("train-1234");
+}
+
+/* Returns how often files of the user's models were opened since the last call. */
+static int count_opened(int watch)
+{
+  char events[4096] __attribute__((aligned(__alignof__(struct inotify_event))));
+  ssize_t length = read(watch, events, sizeof events);
+  int opened = 0;
+
+  for (ssize_t at = 0; at < length;) {
+    const struct inotify_event *e = (const struct inotify_event *)(events + at);
+
+    opened += e->len > 0;
+    at += (ssize_t)(sizeof *e + e->len);
+  }
+  return opened;
+}
+
+/* Each model has a place of its own: none is read again because another one took its place. */
+static void each_model_is_read_once(void **state)
+{
+  static ft_submission s = {
+    .schema = FT_SCHEMA, .app = "train-1234", .job_name = "train", .default_app = true
+  };
+  int watch = inotify_init1(IN_NONBLOCK | IN_CLOEXEC);
+  char path[SCRATCH_SIZE + 32];
+  struct ft_error err;
+
+  (void)state;
+  publish("ada/train", 4, 300, false); /* too few runs */
+  publish("train-1234", 2, 100, false);
+  (void)snprintf(path, sizeof path, "%s/models/1000", folder);
+  assert_true(inotify_add_watch(watch, path, IN_OPEN) >= 0);
+  assert_int_equal(
+      ft_model_lookup_read(state_fd, UID, ada, NULL, &s, &tasks, &policy, &evidence, &err), 0);
+  assert_true(evidence.candidate == &evidence.own);
+  assert_string_equal(evidence.own.model.app, "train-1234");
+  assert_string_equal(evidence.shared.model.app, "ada/train");
+  assert_int_equal(count_opened(watch), 2);
+  close(watch);
   forget("ada/train");
   forget("train-1234");
 }
@@ -146,17 +192,19 @@ static void a_broken_own_model_is_an_error_but_not_one_of_a_similar_app(void **s
   publish("ada/b", 12, 300, false);
   ft_state_model_name("ada/b", name);
   assert_int_equal(ftruncate(openat(models_fd, name, O_WRONLY), 40), 0);
-  evidence.tasks.count = 0;
-  assert_int_equal(ft_model_lookup_read(state_fd, UID, ada, NULL, &s, &policy, &evidence, &err), 0);
+  tasks.count = 0;
+  assert_int_equal(
+      ft_model_lookup_read(state_fd, UID, ada, NULL, &s, &tasks, &policy, &evidence, &err), 0);
   assert_null(evidence.estimate);
   publish("a", 3, 100, false);
-  assert_int_equal(ft_model_lookup_read(state_fd, UID, ada, NULL, &s, &policy, &evidence, &err), 0);
+  assert_int_equal(
+      ft_model_lookup_read(state_fd, UID, ada, NULL, &s, &tasks, &policy, &evidence, &err), 0);
   assert_non_null(evidence.estimate);
   assert_int_equal(evidence.estimate->runs, 3);
   ft_state_model_name("a", name);
   assert_int_equal(ftruncate(openat(models_fd, name, O_WRONLY), 40), 0);
-  assert_int_equal(ft_model_lookup_read(state_fd, UID, ada, NULL, &s, &policy, &evidence, &err),
-                   -1);
+  assert_int_equal(
+      ft_model_lookup_read(state_fd, UID, ada, NULL, &s, &tasks, &policy, &evidence, &err), -1);
 }
 
 static void long_names_stay_distinct(void **state)
@@ -224,6 +272,7 @@ int main(void)
   const struct CMUnitTest tests[] = {
     cmocka_unit_test(jobs_of_the_same_name_are_used_until_the_app_has_enough_runs),
     cmocka_unit_test(the_tasks_of_an_array_outlast_another_model),
+    cmocka_unit_test(each_model_is_read_once),
     cmocka_unit_test(a_broken_own_model_is_an_error_but_not_one_of_a_similar_app),
     cmocka_unit_test(long_names_stay_distinct),
     cmocka_unit_test(jobs_of_a_workflow_are_imported_by_task)

@@ -345,7 +345,7 @@ static void messages_are_about_the_partition_with_the_smallest_default(void **st
     { "near", FT_MODE_CHECK, 0, FT_ACTION_WARN,
       "; use --mem=60M, the most that partition near allows" },
     { "near,near2", FT_MODE_SET, 0, FT_ACTION_SET,
-      "60M, the most that partitions near,near2 allow (maximum);" },
+      "60M, the most that partitions near,near2 allow;" },
   };
 
   (void)state;

@@ -114,6 +114,17 @@ static void the_same_network_costs_the_same_from_every_framework(void **state)
   }
 }
 
+static void a_value_that_is_not_traced_has_the_name_of_its_operator(void **state)
+{
+  struct ft_analysis analysis;
+  struct ft_graph *graph = analyse("torchscript/named.pt", 1, "8", &analysis);
+
+  (void)state;
+  assert_int_equal(analysis.cost.unknown, 1);
+  assert_non_null(strstr(analysis.cost.unknowns[0].type, "rotate"));
+  ft_graph_free(graph);
+}
+
 /* Quantised, optimised and fused by ONNX Runtime: each weight counts once, whatever its bits.
  * MORE is the number of constants that folding adds, or of padding. */
 static void networks_optimised_by_onnx_runtime_cost_the_same(void **state)
@@ -700,6 +711,7 @@ int main(void)
 {
   const struct CMUnitTest tests[] = {
     cmocka_unit_test(the_same_network_costs_the_same_from_every_framework),
+    cmocka_unit_test(a_value_that_is_not_traced_has_the_name_of_its_operator),
     cmocka_unit_test(networks_optimised_by_onnx_runtime_cost_the_same),
     cmocka_unit_test(networks_quantised_by_pytorch_cost_the_same),
     cmocka_unit_test(an_untraced_operator_keeps_its_weights),

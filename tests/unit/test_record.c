@@ -8,6 +8,7 @@
 #include <pb_common.h>
 
 #include "predictor/core/io.h"
+#include "predictor/record/request_memory.h"
 #include "predictor/record/state_files.h"
 
 static ft_model *sample_model(void)
@@ -33,6 +34,7 @@ static ft_model *sample_model(void)
 
 static void every_record_goes_both_ways(void **state)
 {
+  static ft_job_array array;
   ft_submission in = { .schema = FT_SCHEMA }, out;
   struct ft_error err;
   struct ft_buf buf;
@@ -47,8 +49,9 @@ static void every_record_goes_both_ways(void **state)
   in.request.mem_unit = FT_MEM_CPU;
   in.request.mem_bytes = 1 << 30;
   ft_buf_init(&buf, FT_LIMIT_ENVIRONMENT);
-  assert_int_equal(ft_submission_to_text(&in, &buf, &err), 0);
-  assert_int_equal(ft_submission_from_text(ft_buf_text(&buf), &out, &err), 0);
+  assert_int_equal(ft_submission_to_text(&in, NULL, &buf, &err), 0);
+  assert_int_equal(ft_submission_from_text(ft_buf_text(&buf), &out, &array, &err), 0);
+  assert_int_equal(array.values_count, 0);
   assert_string_equal(out.app, "sort-1234");
   assert_true(ft_feature_find(out.features, out.features_count, "batch")->number == 64);
   assert_null(ft_feature_find(out.features, out.features_count, "batches"));
@@ -143,6 +146,7 @@ static void an_observation_without_an_app_keeps_the_rest(void **state)
 
 static void hostile_bytes_are_rejected(void **state)
 {
+  static ft_job_array array;
   ft_submission in = { .schema = FT_SCHEMA }, out;
   struct ft_error err;
   struct ft_buf buf;
@@ -165,7 +169,7 @@ static void hostile_bytes_are_rejected(void **state)
   assert_int_equal(ft_record_encode(FT_RECORD_SUBMISSION, &in, &buf, &err), 0);
   assert_int_equal(ft_record_decode(FT_RECORD_SUBMISSION, buf.data, buf.length, &out, &err), -1);
   ft_buf_free(&buf);
-  assert_int_equal(ft_submission_from_text("not base64!", &out, &err), -1);
+  assert_int_equal(ft_submission_from_text("not base64!", &out, &array, &err), -1);
 }
 
 /* Encodes and decodes without changes. */
@@ -206,6 +210,28 @@ static void a_forged_decision_is_rejected(void **state)
     if (through(FT_RECORD_SUBMISSION, &s, &out) != cases[i].status)
       fail_msg("case %zu", i);
   }
+}
+
+static void a_request_is_for_one_node(void **state)
+{
+  static const struct {
+    ft_request request;
+    uint64_t cpus, bytes;
+  } cases[] = {
+    { { .mem_unit = FT_MEM_NONE, .mem_bytes = 7 }, 4, 0 },
+    { { .mem_unit = FT_MEM_ALL, .mem_bytes = 7 }, 4, 0 },
+    { { .mem_unit = FT_MEM_NODE, .mem_bytes = 7, .gpus_per_node = 2 }, 4, 7 },
+    { { .mem_unit = FT_MEM_CPU, .mem_bytes = 7, .gpus_per_node = 2 }, 4, 28 },
+    { { .mem_unit = FT_MEM_CPU, .mem_bytes = 7 }, 0, 7 },
+    { { .mem_unit = FT_MEM_GPU, .mem_bytes = 7, .gpus_per_node = 2 }, 4, 14 },
+    { { .mem_unit = FT_MEM_GPU, .mem_bytes = 7 }, 4, 7 },
+    { { .mem_unit = FT_MEM_CPU, .mem_bytes = UINT64_MAX / 2 }, 4, UINT64_MAX },
+  };
+
+  (void)state;
+  for (size_t i = 0; i < COUNT_OF(cases); i++)
+    if (ft_request_node_bytes(&cases[i].request, cases[i].cpus) != cases[i].bytes)
+      fail_msg("case %zu", i);
 }
 
 static void names_of_users_are_clean(void **state)
@@ -450,65 +476,115 @@ static void names_of_files_have_limits(void **state)
     }
 }
 
-/* A string of a record as long as its array, without place for the NUL, is rejected. */
+/* The fields from a record down to one of its strings. */
+struct string_field {
+  pb_size_t tags[8]; /* the string's is the last */
+  size_t depth;
+};
+
+/* Puts the tag and length of a field of LENGTH bytes before FRONT. Returns the new front. */
+static unsigned char *prepend_field(unsigned char *front, pb_size_t tag, size_t length)
+{
+  const size_t numbers[] = { (size_t)tag << 3 | 2, length };
+  unsigned char text[20];
+  size_t used = 0;
+
+  for (size_t i = 0; i < COUNT_OF(numbers); i++) {
+    size_t rest = numbers[i];
+
+    for (; rest >= 0x80; rest >>= 7)
+      text[used++] = (unsigned char)(rest | 0x80);
+    text[used++] = (unsigned char)rest;
+  }
+  front -= used;
+  memcpy(front, text, used);
+  return front;
+}
+
+/* Decodes a record whose only field is the string FIELD, of LENGTH bytes. */
+static int decode_string(enum ft_record record, const struct string_field *field, size_t length,
+                         void *message, struct ft_error *err)
+{
+  static unsigned char raw[2048];
+  unsigned char *end = raw + sizeof raw, *front = end - length;
+
+  memset(front, 'w', length);
+  for (size_t i = field->depth; i > 0; i--)
+    front = prepend_field(front, field->tags[i - 1], (size_t)(end - front));
+  *--front = FT_SCHEMA;
+  *--front = 0x08; /* the schema's version, field 1 */
+  return ft_record_decode(record, (const char *)front, (size_t)(end - front), message, err);
+}
+
+/* Decodes every string below FIELDS, whose parents are PARENT. Returns their number. */
+static unsigned check_strings(enum ft_record record, const pb_msgdesc_t *fields,
+                              struct string_field parent, void *message)
+{
+  struct string_field field = parent;
+  unsigned strings = 0;
+  pb_field_iter_t at;
+
+  assert_true(parent.depth < COUNT_OF(parent.tags));
+  field.depth++;
+  if (!pb_field_iter_begin(&at, fields, message))
+    return 0;
+  do {
+    field.tags[parent.depth] = at.tag;
+    if (PB_LTYPE_IS_SUBMSG(at.type))
+      strings += check_strings(record, at.submsg_desc, field, message);
+    if (PB_LTYPE(at.type) != PB_LTYPE_STRING)
+      continue;
+    strings++;
+    for (size_t n = at.data_size - 2; n <= at.data_size; n++) {
+      struct ft_error err = { "" };
+      int status = decode_string(record, &field, n, message, &err);
+
+      if (n < at.data_size ? status < 0 && strstr(err.text, "overflow")
+                           : status == 0 || !strstr(err.text, "overflow"))
+        fail_msg("record %d, field %u at depth %zu, %zu bytes: %s", (int)record, (unsigned)at.tag,
+                 field.depth, n, err.text);
+    }
+  } while (pb_field_iter_next(&at));
+  return strings;
+}
+
+/* A string as long as its array, without place for the NUL, is rejected, also one of a list and one
+ * of a message in the record. */
 static void every_string_of_a_record_has_a_limit(void **state)
 {
-  static const struct {
-    enum ft_record record;
-    const pb_msgdesc_t *fields;
-  } types[] = { { FT_RECORD_SUBMISSION, ft_submission_fields },
-                { FT_RECORD_OBSERVATION, ft_observation_fields },
-                { FT_RECORD_MODEL, ft_model_fields },
-                { FT_RECORD_SITE, ft_site_fields },
-                { FT_RECORD_PARTITION, ft_partition_fields },
-                { FT_RECORD_ANNOUNCEMENT, ft_announcement_fields },
-                { FT_RECORD_ANSWER, ft_answer_fields },
-                { FT_RECORD_PERFORMANCE, ft_performance_fields },
-                { FT_RECORD_PLATFORMS, ft_platforms_fields },
-                { FT_RECORD_REPLY, ft_reply_fields } };
-  static union {
-    ft_submission submission;
-    ft_observation observation;
-    ft_model model;
-    ft_site site;
-    ft_partition partition;
-    ft_announcement announcement;
-    ft_answer answer;
-    ft_performance performance;
-    ft_platforms platforms;
-    ft_reply reply;
-  } message;
+  static const pb_msgdesc_t *const types[] = {
+    [FT_RECORD_SUBMISSION] = ft_submission_fields,
+    [FT_RECORD_JOB_ARRAY] = ft_job_array_fields,
+    [FT_RECORD_OBSERVATION] = ft_observation_fields,
+    [FT_RECORD_MODEL] = ft_model_fields,
+    [FT_RECORD_SITE] = ft_site_fields,
+    [FT_RECORD_PARTITION] = ft_partition_fields,
+    [FT_RECORD_APPS] = ft_apps_fields,
+    [FT_RECORD_ANNOUNCEMENT] = ft_announcement_fields,
+    [FT_RECORD_ANSWER] = ft_answer_fields,
+    [FT_RECORD_PERFORMANCE] = ft_performance_fields,
+    [FT_RECORD_PLATFORMS] = ft_platforms_fields,
+    [FT_RECORD_SIMILAR_APPS] = ft_similar_apps_fields,
+    [FT_RECORD_PRIOR] = ft_prior_fields,
+    [FT_RECORD_GPUS] = ft_gpus_fields,
+    [FT_RECORD_QUESTION] = ft_question_fields,
+    [FT_RECORD_REPLY] = ft_reply_fields,
+    [FT_RECORD_VERDICTS] = ft_verdicts_fields,
+    [FT_RECORD_JOBS_QUERY] = ft_jobs_query_fields,
+    [FT_RECORD_JOBS_REPLY] = ft_jobs_reply_fields,
+    [FT_RECORD_SETTINGS_QUERY] = ft_settings_query_fields,
+    [FT_RECORD_SETTINGS] = ft_settings_fields,
+    [FT_RECORD_RUNNING] = ft_running_fields,
+    [FT_RECORD_HOST_QUERY] = ft_host_query_fields,
+    [FT_RECORD_HOST] = ft_host_fields
+  };
+  static max_align_t message[(64 << 10) / sizeof(max_align_t)]; /* the largest struct of a record */
   unsigned strings = 0;
 
   (void)state;
-  for (size_t i = 0; i < COUNT_OF(types); i++) {
-    pb_field_iter_t at;
-
-    assert_true(pb_field_iter_begin(&at, types[i].fields, &message));
-    do {
-      if (PB_LTYPE(at.type) != PB_LTYPE_STRING || PB_HTYPE(at.type) == PB_HTYPE_REPEATED)
-        continue;
-      strings++;
-      for (size_t n = at.data_size - 2; n <= at.data_size; n++) {
-        unsigned char raw[1024] = { 0x08, FT_SCHEMA };
-        struct ft_error err = { "" };
-        size_t used = 2, key = (size_t)at.tag << 3 | 2;
-        int status;
-
-        for (size_t number[] = { key, n }, k = 0; k < 2; k++) {
-          for (; number[k] >= 0x80; number[k] >>= 7)
-            raw[used++] = (unsigned char)(number[k] | 0x80);
-          raw[used++] = (unsigned char)number[k];
-        }
-        memset(raw + used, 'w', n);
-        status = ft_record_decode(types[i].record, (const char *)raw, used + n, &message, &err);
-        if (n < at.data_size ? status < 0 && strstr(err.text, "overflow")
-                             : status == 0 || !strstr(err.text, "overflow"))
-          fail_msg("record %zu, field %u, %zu bytes: %s", i, (unsigned)at.tag, n, err.text);
-      }
-    } while (pb_field_iter_next(&at));
-  }
-  assert_true(strings > 30);
+  for (size_t i = 0; i < COUNT_OF(types); i++)
+    strings += check_strings((enum ft_record)i, types[i], (struct string_field){ 0 }, message);
+  assert_true(strings > 100);
 }
 
 static void a_users_own_model_comes_before_the_sites(void **state)
@@ -555,6 +631,7 @@ int main(void)
     cmocka_unit_test(an_observation_without_an_app_keeps_the_rest),
     cmocka_unit_test(hostile_bytes_are_rejected),
     cmocka_unit_test(a_forged_decision_is_rejected),
+    cmocka_unit_test(a_request_is_for_one_node),
     cmocka_unit_test(names_of_users_are_clean),
     cmocka_unit_test(the_uid_of_no_user_is_rejected),
     cmocka_unit_test(inconsistent_peaks_are_rejected),

@@ -7,6 +7,7 @@
 #include <unistd.h>
 
 #include "learner/recorder.h"
+#include "predictor/core/text.h"
 #include "predictor/record/state_files.h"
 #include "tests/unit/fixture.h"
 
@@ -311,6 +312,30 @@ static void an_app_is_renamed_within_a_transaction(void **state)
   assert_int_equal(published("old"), 0);
 }
 
+/* Jobs that rename a run back and forth make the learner rebuild a long model once a minute. */
+static void a_name_takes_renamed_runs_once_a_minute(void **state)
+{
+  struct ft_error err;
+  bool rebuild;
+
+  (void)state;
+  for (unsigned i = 0; i < 8; i++) {
+    ft_observation o = run_of(i % 2 ? "a" : "b");
+
+    o.submission.former_apps_count = 1;
+    (void)strcpy(o.submission.former_apps[0], i % 2 ? "b" : "a");
+    assert_int_equal(ft_recorder_add(recorder, &o, &rebuild, &err), 0);
+    /* the runs of b become those of a, at first and after a minute; never back */
+    assert_int_equal(rebuild, i == 1 || i == 7);
+    maintain();
+    now += i == 5 ? 60 : 1;
+  }
+  while (isfinite(ft_recorder_publish(recorder, &rebuild)))
+    now += 1;
+  assert_int_equal(published("a"), 8);
+  assert_int_equal(published("b"), 0);
+}
+
 static void a_forgotten_run_does_not_return_from_memory(void **state)
 {
   struct ft_forget_report reports[2];
@@ -390,6 +415,79 @@ static void a_pooled_model_follows_each_users_runs(void **state)
   assert_int_equal(published_of(FT_STATE_POOLED, "a"), 0);
 }
 
+/* Returns the number of runs on PLATFORM in the run times of UID's APP. */
+static unsigned runs_on(uint32_t uid, const char *app, const char *platform)
+{
+  ft_performance *performance = malloc(sizeof *performance);
+  unsigned runs = 0;
+
+  assert_non_null(performance);
+  if (ft_state_read_own_performance(state_fd, uid, app, performance, NULL) == 0)
+    for (size_t i = 0; i < performance->platforms_count; i++)
+      if (strcmp(performance->platforms[i].platform, platform) == 0)
+        runs = performance->platforms[i].runs;
+  free(performance);
+  return runs;
+}
+
+/* foretell.conf names the platform of a node that has runs already; those of other nodes, and those
+ * that were measured under another name, stay. */
+static void a_new_name_of_a_platform_takes_the_runs_along(void **state)
+{
+  const struct ft_config_platform section = { .name = "milan", .nodes = "c*" };
+  const ft_declared_app declared = { .name = "a" };
+#define LONG_CHIP                                                                                  \
+  "Intel(R) Xeon(R) Platinum 8480+; 2 packages, 112 cores, 2 threads a core; L3 105 MiB"
+  static const struct {
+    const char *node, *platform, *fingerprint;
+    bool named;
+  } cases[] = {
+    { "c1", "chip", "chip", true },       { "c2", "chip", "chip", true },
+    { "d1", "chip", "chip", false },      { "c1", "rome", "chip", false },
+    { "c2", "milan", "chip", true },      { "", "chip", "chip", false },
+    { "c1", LONG_CHIP, LONG_CHIP, true }, { "c1", "Intel(R) Xeon(R)", LONG_CHIP, false }
+  };
+#undef LONG_CHIP
+  struct ft_platform_map *map = ft_platform_map_open();
+  uint32_t uid = (uint32_t)geteuid();
+  struct ft_error err;
+  unsigned named = 0; /* of one user */
+  bool rebuild;
+
+  (void)state;
+  assert_non_null(map);
+  ft_recorder_set_shared(recorder, &declared, 1);
+  for (size_t i = 0; i < 3 * COUNT_OF(cases); i++) {
+    ft_observation o = run_of("a");
+
+    o.has_command_ran = o.command_ran = true;
+    o.uid += (uint32_t)i % 3;
+    (void)strcpy(o.node, cases[i / 3].node);
+    (void)ft_string_copy(cases[i / 3].platform, o.platform, sizeof o.platform);
+    (void)strcpy(o.fingerprint, cases[i / 3].fingerprint);
+    named += i % 3 == 0 && cases[i / 3].named;
+    assert_int_equal(ft_recorder_add(recorder, &o, &rebuild, &err), 0);
+  }
+  while (isfinite(ft_recorder_publish(recorder, &rebuild)))
+    now += 1;
+  maintain();
+  assert_int_equal(runs_on(uid, "a", "milan"), 1);
+  ft_platform_map_set(map, &section, 1);
+  for (int i = 1; i <= 2; i++)
+    ft_platform_map_assign(map, ft_text_from(i == 1 ? "c1" : "c2"), ft_text_from(""));
+  publications = 0;
+  for (int times = 0; times < 2; times++) {
+    ft_recorder_name_platforms(recorder, map);
+    maintain();
+    assert_int_equal(runs_on(uid, "a", "milan"), named);
+    assert_int_equal(runs_on(uid, "a", "chip"), 2);
+    assert_int_equal(runs_on(uid, "a", "rome"), 1);
+    assert_int_equal(runs_on(FT_STATE_POOLED, "a", "milan"), 3 * named);
+  }
+  assert_int_equal(publications, 4); /* three users' models and the pooled one, once */
+  ft_platform_map_close(map);
+}
+
 /* The memory for models holds about a thousand apps. */
 static void apps_beyond_the_memory_are_published_first(void **state)
 {
@@ -436,9 +534,11 @@ int main(void)
     TEST(a_closed_recorder_has_published_all),
     TEST(a_refused_run_does_not_lose_the_others),
     TEST(an_app_is_renamed_within_a_transaction),
+    TEST(a_name_takes_renamed_runs_once_a_minute),
     TEST(a_forgotten_run_does_not_return_from_memory),
     TEST(a_model_that_cannot_be_published_is_published_later),
     TEST(a_pooled_model_follows_each_users_runs),
+    TEST(a_new_name_of_a_platform_takes_the_runs_along),
     TEST(apps_beyond_the_memory_are_published_first),
   };
 

@@ -395,9 +395,11 @@ static void a_bad_trace_is_rejected_with_its_position(void **state)
 
 static void other_tables_give_completed_runs(void **state)
 {
-  static const char csv[] = "app,user,peak_bytes,runtime_seconds,state,batch\n"
-                            "a,u,1000,60,COMPLETED,4\n"
-                            "a,u,500,60,FAILED,4\n";
+  static const char csv[] =
+      "app,user,peak_bytes,runtime_seconds,state,batch,request_mem_bytes,request_mem_unit,"
+      "request_gpus_per_node\n"
+      "a,u,1000,60,COMPLETED,4,4096,gpu,2\n"
+      "a,u,500,60,FAILED,4,4096,gpu,2\n";
   static const char sacct[] =
       "JobID|JobName|User|State|Submit|End|Elapsed|NNodes|NodeList|ReqMem|MaxRSS|AllocCPUS\n"
       "7|train|nobody-here|COMPLETED|2026-07-20T10:00:00|2026-07-20T10:10:05|00:10:00|1|n|4G||4\n"
@@ -413,6 +415,7 @@ static void other_tables_give_completed_runs(void **state)
   assert_int_equal(trace.skipped, 1);
   assert_int_equal(trace.process[0].count, 1);
   assert_string_equal(trace.process[0].run[0].features[0].name, "batch");
+  assert_near(trace.process[0].run[0].request_bytes, 2 * 4096, 0);
   assert_string_equal(trace.process[1].name, "nobody-here/train");
   assert_near(trace.process[1].run[0].bytes, 1 << 20, 0);
   assert_near(trace.process[1].run[0].request_bytes, 4.0 * (1 << 30), 0);

@@ -2,6 +2,7 @@
 #include "config.h"
 
 #include "tests/unit/scratch.h"
+#include "tests/unit/submission.h"
 
 #include <limits.h>
 
@@ -29,25 +30,6 @@ static int describe(const char *script, const char *argument)
                                  .argument_count = argument != NULL };
 
   return ft_describe(&what, &no_request, &out, &files, &err);
-}
-
-/* Returns the features as "name=value ...", in their order. */
-static const char *features(void)
-{
-  static char text[2048];
-  size_t used = 0;
-
-  text[0] = '\0';
-  for (size_t i = 0; i < out.features_count; i++) {
-    const ft_feature *f = &out.features[i];
-
-    used += (size_t)(f->has_number ? snprintf(text + used, sizeof text - used, "%s%s=%.12g",
-                                              i ? " " : "", f->name, f->number)
-                                   : snprintf(text + used, sizeof text - used, "%s%s=%s",
-                                              i ? " " : "", f->name, f->category));
-    assert_true(used < sizeof text);
-  }
-  return text;
 }
 
 static const char *asked_files(void)
@@ -125,6 +107,13 @@ static void arguments_become_features(void **state)
     { "A='--n 3'\n./train \"$A\" --m 4\n", NULL, "m=4", "" },
     { "A='  '\nC=\"python train.py --n 3\"\nsrun -n 2 $C $A --m 4\n", NULL, "n=3 m=4", "" },
     { "./train $1\n", "--n 3", "n=3", "" },
+    /* and parts of them are unknown words */
+    { "A=\"--n 3 --m $X --in $DATA/a.dat b.dat\"\n./train $A --k 4 >$A\n", NULL, "n=3 k=4",
+      "b.dat" },
+    { "A=\"--n 3 --o $X\"\nA+=' --m 4'\n./train ${A}\n", NULL, "n=3 m=4", "" },
+    { "A=\"$(x) --n 3\"\n./train \"$A\" --m 4\n", NULL, "m=4", "" },
+    { "A=\"./train --n 3 $X | ./plot --m 4 >$Y\"\neval $A\n", NULL, "n=3 m=4", "" },
+    { "A=\"./train --n 3\"\neval $A 5\n", NULL, "n=3 arg1=5", "" },
     /* lists */
     { "A=(--n 3 \\\n --title 'x y' # no\n --in a.dat)\n./train \"${A[@]}\" --m 4\n", NULL,
       "n=3 m=4", "a.dat" },
@@ -154,8 +143,8 @@ static void arguments_become_features(void **state)
   (void)state;
   for (size_t i = 0; i < COUNT_OF(cases); i++) {
     assert_int_equal(describe(cases[i].script, cases[i].argument), 0);
-    if (strcmp(features(), cases[i].features) != 0 || strcmp(asked_files(), cases[i].files) != 0)
-      fail_msg("%s: \"%s\" and files \"%s\"", cases[i].script, features(), asked_files());
+    if (strcmp(features_of(&out), cases[i].features) != 0 || strcmp(asked_files(), cases[i].files) != 0)
+      fail_msg("%s: \"%s\" and files \"%s\"", cases[i].script, features_of(&out), asked_files());
   }
 }
 
@@ -199,9 +188,9 @@ static void variables_come_from_the_environment(void **state)
                                          .exported = { cases[i].list, environment } };
 
     assert_int_equal(ft_describe(&what, &no_request, &out, &files, &err), 0);
-    if (strcmp(features(), cases[i].features) != 0 || strcmp(asked_files(), cases[i].files) != 0)
+    if (strcmp(features_of(&out), cases[i].features) != 0 || strcmp(asked_files(), cases[i].files) != 0)
       fail_msg("%s: %s: \"%s\" and files \"%s\"", cases[i].list ? cases[i].list : "-",
-               cases[i].script, features(), asked_files());
+               cases[i].script, features_of(&out), asked_files());
   }
 }
 
@@ -265,8 +254,8 @@ static void exported_variables_are_features(void **state)
                                          .exported = { cases[i].list, environment } };
 
     assert_int_equal(ft_describe(&what, &no_request, &out, &files, &err), 0);
-    if (strcmp(features(), cases[i].features) != 0)
-      fail_msg("%s: %s: \"%s\"", cases[i].list ? cases[i].list : "-", cases[i].script, features());
+    if (strcmp(features_of(&out), cases[i].features) != 0)
+      fail_msg("%s: %s: \"%s\"", cases[i].list ? cases[i].list : "-", cases[i].script, features_of(&out));
     /* a variable does not change the app */
     if (!i)
       memcpy(app, out.app, sizeof app);
@@ -452,8 +441,8 @@ static void operators_in_double_brackets_end_no_command(void **state)
   (void)state;
   for (size_t i = 0; i < COUNT_OF(scripts); i++) {
     assert_int_equal(describe(scripts[i], NULL), 0);
-    if (strncmp(out.app, "sim-", 4) != 0 || strcmp(features(), "arg1=10") != 0)
-      fail_msg("%s: %s, %s", scripts[i], out.app, features());
+    if (strncmp(out.app, "sim-", 4) != 0 || strcmp(features_of(&out), "arg1=10") != 0)
+      fail_msg("%s: %s, %s", scripts[i], out.app, features_of(&out));
   }
 }
 
@@ -468,8 +457,9 @@ static void describe_app(const char *script, char app[sizeof out.app])
  * options. */
 static void launchers_do_not_change_the_app(void **state)
 {
-  static const char *const programs[][20] = {
-    { "python3 train.py 10", "srun --cpus-per-task=$SLURM_CPUS_PER_TASK python3 train.py 10",
+  static const char *const programs[][24] = {
+    { "python3 train.py 10",
+      "srun --cpus-per-task=$SLURM_CPUS_PER_TASK python3 train.py 10",
       "srun --cpus-per-task $SLURM_CPUS_PER_TASK python3 train.py 10",
       "srun -c $SLURM_CPUS_PER_TASK -n\"$SLURM_NTASKS\" python3 train.py 10",
       "srun \"--output=$PWD/run.out\" --error=$LOGS/x.err python3 train.py 10",
@@ -478,20 +468,44 @@ static void launchers_do_not_change_the_app(void **state)
       "srun torchrun --nnodes=$SLURM_JOB_NUM_NODES --rdzv_id=$SLURM_JOB_ID train.py 10",
       "accelerate launch --new_option $X --other y train.py 10",
       "python -m torch.distributed.run --nproc_per_node=$N train.py 10",
-      "$MPIRUN python3 train.py 10", "MPIRUN=\n$MPIRUN python3 train.py 10",
+      "$MPIRUN python3 train.py 10",
+      "MPIRUN=\n$MPIRUN python3 train.py 10",
       "singularity run --nv x/torch.sif python3 train.py 10",
       "apptainer --quiet -c my.conf exec -c --bind $PWD:/d x.sif python3 train.py 10",
       "docker --context x run --rm -v $PWD:/d image python3 train.py 10",
-      "uv --quiet run --with numpy train.py 10", "ch-run -b $PWD:/d img -- python3 train.py 10",
-      "shifter --image=x:y python3 train.py 10", NULL },
-    { "./sim 5", "ibrun -np $N ./sim 5", "ibrun -n $SLURM_NTASKS -o 0 task_affinity ./sim 5",
+      "uv --quiet run --with numpy train.py 10",
+      "ch-run -b $PWD:/d img -- python3 train.py 10",
+      "shifter --image=x:y python3 train.py 10",
+      "A=(--nnodes 2 --rdzv_id=$SLURM_JOB_ID --name \"$X\")\ntorchrun \"${A[@]}\" train.py 10",
+      "declare -a A=(\n  --container-image $PWD/x\n  --container-mounts=`pwd`\n)\n"
+      "srun -l \"${A[@]}\" torchrun \"${B[@]}\" train.py 10",
+      "L=\"python -u -m torch.distributed.run --rdzv_endpoint $(hostname):6000 --node_rank \\$R\"\n"
+      "CMD=\"$L --tee 3 train.py\"\nsrun -n 2 bash -c \"$CMD 10\"",
+      "RUN=\"apptainer exec -B $PWD:/d x.sif\"\nRUN+=' python3'\n$RUN train.py 10",
+      NULL },
+    { "./sim 5",
+      "ibrun -np $N ./sim 5",
+      "ibrun -n $SLURM_NTASKS -o 0 task_affinity ./sim 5",
       "mpirun --new $SLURM_NTASKS ./sim 5",
       "mpirun -np $((N * 2)) -x A=$B -genv X $Y --map-by ppr:$P:node ./sim 5",
-      "mpiexec -n ${N} --hostfile $HOSTS ./sim 5", "jsrun -n $N --smpiargs=$X ./sim 5",
-      "aprun -n $N -cc depth ./sim 5", "env OUT=$PWD/x IN=3 ./sim 5", "timeout $T ./sim 5",
-      "flux run -n $N -o cpu-affinity=off ./sim 5", "hwloc-bind core:$A -- ./sim 5",
-      "parallel -j $N --joblog $X ./sim ::: 5", "dmtcp_launch -i 60 --ckptdir $X ./sim 5",
-      "unbuffer ./sim 5", "singularity -s exec -B $PWD:/data tool.sif ./sim 5", NULL },
+      "mpiexec -n ${N} --hostfile $HOSTS ./sim 5",
+      "jsrun -n $N --smpiargs=$X ./sim 5",
+      "aprun -n $N -cc depth ./sim 5",
+      "env OUT=$PWD/x IN=3 ./sim 5",
+      "timeout $T ./sim 5",
+      "flux run -n $N -o cpu-affinity=off ./sim 5",
+      "hwloc-bind core:$A -- ./sim 5",
+      "parallel -j $N --joblog $X ./sim ::: 5",
+      "dmtcp_launch -i 60 --ckptdir $X ./sim 5",
+      "unbuffer ./sim 5",
+      "singularity -s exec -B $PWD:/data tool.sif ./sim 5",
+      "srun ./select_gpu bash -c 'if [ \"$R\" = 0 ]; then exec perf record -o '\"$X\"' ./sim 5; "
+      "fi'",
+      "srun ./select_gpu ./sim 5",
+      "mpirun -n 4 bash $HOME/gpu_bind.sh ./sim 5",
+      "ibrun numa_wrapper.sh ./sim 5",
+      "spindle --slurm srun ./sim 5",
+      NULL },
     { "./sim 5",
       "nvprof -o $X/out.%p.prof ./sim 5",
       "ncu --set full -o out -f ./sim 5",
@@ -522,8 +536,8 @@ static void launchers_do_not_change_the_app(void **state)
       describe_app(programs[i][k], app);
       if (strcmp(app, expected) != 0)
         fail_msg("%s: %s, expected %s", programs[i][k], app, expected);
-      if (!strstr(features(), i ? "arg1=5" : "arg1=10") && !strstr(programs[i][k], ":::"))
-        fail_msg("%s: %s", programs[i][k], features());
+      if (!strstr(features_of(&out), i ? "arg1=5" : "arg1=10") && !strstr(programs[i][k], ":::"))
+        fail_msg("%s: %s", programs[i][k], features_of(&out));
     }
   }
 }
@@ -652,6 +666,7 @@ static void programs_of_launchers_are_found(void **state)
   static const struct {
     const char *script, *shown;
   } cases[] = { { "./map 5\n", "map-" },
+                { "srun ./check_affinity input.dat\n", "check_affinity-" },
                 { "singularity pull --disable-cache docker://a/b:c\n", "singularity-pull-" },
                 { "nsys stats report.nsys-rep\n", "nsys-" },
                 { "vtune -report summary -r r0\n./x\n", "x-" },
@@ -668,6 +683,10 @@ static void programs_of_launchers_are_found(void **state)
                 { "...\n", "job.sh-" },
                 { "12 5\n", "job.sh-" },
                 { "srun --new run-%j.out ./sim\n", "job.sh-" },
+                { "+pemap 1-3\n", "job.sh-" },
+                { "python3 \"<YOUR CODE>\"\n", "job.sh-" },
+                { "R=$(x)\nR+=' ./sim'\nsrun $R 5\n", "job.sh-" },
+                { "R=\"$(x) ./sim\"\nsrun \"$R\" 5\n", "job.sh-" },
                 { "python3 *.py\n", "job.sh-" },
                 { "ls x | xargs -n 1 {}\n", "job.sh-" },
                 { "srun $EXE input.dat\n", "job.sh-" },
@@ -795,7 +814,7 @@ static void explicit_app_wins_and_stays_short(void **state)
   what.app = "mine\n";
   assert_int_equal(ft_describe(&what, &no_request, &out, NULL, &err), 0);
   assert_string_equal(out.app, "mine_");
-  assert_string_equal(features(), "n=3");
+  assert_string_equal(features_of(&out), "n=3");
   memset(name, 'a', sizeof name);
   name[sizeof name - 1] = '\0';
   what.app = name;
@@ -826,7 +845,7 @@ static void params_come_first_and_whole(void **state)
   for (size_t i = 0; i < COUNT_OF(cases); i++) {
     what.params = cases[i].params;
     assert_int_equal(ft_describe(&what, &no_request, &out, NULL, &err), cases[i].features ? 0 : -1);
-    assert_string_equal(features(), cases[i].features ? cases[i].features : "batch=32 lr=0.1");
+    assert_string_equal(features_of(&out), cases[i].features ? cases[i].features : "batch=32 lr=0.1");
     if (!cases[i].features)
       assert_non_null(strstr(err.text, "expected"));
   }
@@ -861,11 +880,11 @@ static void srun_has_no_script(void **state)
 
   (void)state;
   assert_int_equal(ft_describe(&what, &no_request, &out, &files, &err), 0);
-  assert_string_equal(features(), "n=5");
+  assert_string_equal(features_of(&out), "n=5");
   assert_string_equal(asked_files(), "in.dat");
   what.argument_count = 0;
   assert_int_equal(ft_describe(&what, &no_request, &out, &files, &err), 0);
-  assert_string_equal(features(), "");
+  assert_string_equal(features_of(&out), "");
 }
 
 static void declared_apps_choose_their_features(void **state)
@@ -901,7 +920,7 @@ static void declared_apps_choose_their_features(void **state)
 
     assert_int_equal(ft_describe(&what, &no_request, &out, &files, &err), 0);
     assert_string_equal(out.app, cases[i].app);
-    assert_string_equal(features(), cases[i].features);
+    assert_string_equal(features_of(&out), cases[i].features);
     assert_string_equal(asked_files(), cases[i].files);
   }
 }
@@ -933,8 +952,8 @@ static void keys_on_long_lines_are_found(void **state)
     line[LENGTH] = '\0';
     put(fd, "long", line);
     out = (ft_submission){ 0 };
-    ft_describe_files(&ask, folder, NULL, ft_io_monotonic() + 10, &out);
-    assert_string_equal(features(), "nodes=1234567890");
+    ft_describe_files(&ask, folder, NULL, ft_io_monotonic() + 10, &out, NULL);
+    assert_string_equal(features_of(&out), "nodes=1234567890");
   }
   free(line);
   scratch_close(folder, fd);
@@ -963,11 +982,11 @@ static void only_regular_files_are_looked_at(void **state)
   assert_int_equal(mkfifoat(fd, "fifo", 0600), 0);
   begun = ft_io_monotonic();
   out = (ft_submission){ 0 };
-  ft_describe_files(&ask, folder, NULL, begun + 10, &out);
-  assert_string_equal(features(), "input_bytes=26 lines=3 nodes=12");
+  ft_describe_files(&ask, folder, NULL, begun + 10, &out, NULL);
+  assert_string_equal(features_of(&out), "input_bytes=26 lines=3 nodes=12");
   out = (ft_submission){ 0 };
-  ft_describe_files(&ask, folder, NULL, begun, &out);
-  assert_string_equal(features(), "");
+  ft_describe_files(&ask, folder, NULL, begun, &out, NULL);
+  assert_string_equal(features_of(&out), "");
   assert_true(ft_io_monotonic() < begun + 5);
   (void)scratch_close(folder, fd);
 }
@@ -979,8 +998,8 @@ static const char *in_folder(const char *folder, const char *script, double dead
                                  .directory = folder };
 
   assert_int_equal(ft_describe(&what, &no_request, &out, &files, &err), 0);
-  ft_describe_files(&files, folder, NULL, deadline, &out);
-  return features();
+  ft_describe_files(&files, folder, NULL, deadline, &out, NULL);
+  return features_of(&out);
 }
 
 /* the same for a path */

@@ -105,8 +105,8 @@ static const struct program programs[] = {
   { "a quarter of the limit", "./heap", 0.25, 300, 0.01, 0, 1000, NULL, 1 },
 };
 
-static ft_model model;
 static struct ft_submission_knowledge known;
+static ft_model *const model = &known.evidence.own.model;
 static ft_submission submission;
 static struct ft_submission_decision decided;
 static struct ft_explanation said;
@@ -115,6 +115,7 @@ static struct ft_explanation said;
  * DEFAULT_MIB), under MODE. Returns the memory of the job in MiB. */
 static double submit(const struct program *p, double own_mib, double default_mib, ft_mode mode)
 {
+  static const struct ft_task_list no_array;
   ft_request request = { .mem_unit = own_mib > 0 ? FT_MEM_NODE : FT_MEM_NONE,
                          .mem_bytes = (uint64_t)(own_mib * MIB),
                          .nodes = 1,
@@ -134,22 +135,21 @@ static double submit(const struct program *p, double own_mib, double default_mib
       (ft_partition){ .def_mem_bytes = (uint64_t)(default_mib * MIB),
                       .nodes_count = 1,
                       .nodes = { { .count = 1, .cpus = 64, .mem_bytes = UINT64_C(512) << 30 } } };
-  known.evidence.tasks.count = 0;
-  known.evidence.facts = (struct ft_facts){ .runs = 0 };
-  known.evidence.estimate = NULL;
-  if (model.runs && !ft_model_lookup_evaluate(&model, &submission, &known.policy, &known.evidence,
-                                              &known.evidence.facts))
-    known.evidence.estimate = NULL;
+  ft_model_lookup_clear(&known.evidence);
+  if (model->runs) {
+    (void)ft_candidate_evaluate(&known.evidence.own, &submission, &no_array, &known.policy);
+    ft_model_lookup_use(&known.evidence, &known.evidence.own);
+  }
   ft_submission_decide(&query, &decided);
   ft_submission_explain(&decided, &said);
   return decided.decision.mem_bytes ? (double)decided.decision.mem_bytes / MIB : limit;
 }
 
-/* Learns a run of P under LIMIT_MIB. Returns whether it completed. */
+/* Learns a run of P under LIMIT_MIB (0: not known). Returns whether it completed. */
 static bool run(const struct program *p, unsigned turn, double limit_mib, struct ft_random *random)
 {
   double peak = (p->part * limit_mib + p->constant_mib) * exp(p->noise * ft_random_normal(random));
-  bool killed = peak > limit_mib, failed = killed || peak < p->min_mib;
+  bool killed = limit_mib > 0 && peak > limit_mib, failed = killed || peak < p->min_mib;
   ft_observation o = { .schema = FT_SCHEMA,
                        .job_id = turn + 1,
                        .end_time = 86400.0 * turn,
@@ -159,14 +159,14 @@ static bool run(const struct program *p, unsigned turn, double limit_mib, struct
                                            : FT_OUTCOME_COMPLETED,
                        .censored = failed,
                        .rule = FT_RULE_CGROUP,
-                       .has_limit_bytes = true,
+                       .has_limit_bytes = limit_mib > 0,
                        .limit_bytes = (uint64_t)(limit_mib * MIB),
                        .has_charge_less_cache_bytes = true,
-                       .charge_less_cache_bytes = (uint64_t)(fmin(peak, limit_mib) * MIB),
+                       .charge_less_cache_bytes = (uint64_t)((killed ? limit_mib : peak) * MIB),
                        .submission = submission };
   struct ft_error err;
 
-  assert_true(ft_online_update(&model, &o, &err) >= 0);
+  assert_true(ft_online_update(model, &o, &err) >= 0);
   return !failed;
 }
 
@@ -192,7 +192,7 @@ static void fifty_submissions_neither_die_nor_ratchet(void **state)
       double most = 0;
 
       ft_random_seed(&random, 7);
-      ft_online_init(&model, p->name, 1000, FT_RULE_CGROUP);
+      ft_online_init(model, p->name, 1000, FT_RULE_CGROUP);
       for (unsigned turn = 0; turn < 50; turn++) {
         last = submit(p, jobs[k].own_mib, jobs[k].default_mib, jobs[k].mode);
         most = fmax(most, last);
@@ -222,7 +222,7 @@ static void a_kill_raises_the_limit_once(void **state)
 
   (void)state;
   ft_random_seed(&random, 7);
-  ft_online_init(&model, p.name, 1000, FT_RULE_CGROUP);
+  ft_online_init(model, p.name, 1000, FT_RULE_CGROUP);
   for (unsigned turn = 0; turn < 150; turn++) {
     now = submit(&p, 0, 1024, FT_MODE_SET);
     if (!run(&p, turn, now, &random))
@@ -245,10 +245,53 @@ static void runs_can_contradict_the_script(void **state)
 
   (void)state;
   ft_random_seed(&random, 7);
-  ft_online_init(&model, p.name, 1000, FT_RULE_CGROUP);
+  ft_online_init(model, p.name, 1000, FT_RULE_CGROUP);
   for (unsigned turn = 0; turn < 30; turn++)
     assert_true(run(&p, turn, submit(&p, turn % 2 ? 4096 : 8192, 1024, FT_MODE_CHECK), &random));
   assert_true(submit(&p, 8192, 1024, FT_MODE_TRIM) < 1000);
+}
+
+/* The script gives it 33 GiB, whatever is requested, and its runs used 2 GiB. */
+static void a_stated_amount_raises_nothing_beyond_what_sufficed(void **state)
+{
+  static const struct program p = { .name = "generous",
+                                    .script = "bcftools sort --max-mem 33G a.vcf",
+                                    .constant_mib = 2048,
+                                    .noise = 0.01 };
+  /* the memory of the recorded runs (0: not known), the request, and its result */
+  static const struct {
+    double ran_mib, own_mib, default_mib;
+    ft_mode mode;
+    double least_mib, most_mib;
+  } rows[] = {
+    { 8192, 0, 8192, FT_MODE_SET, 8192, 8192 },
+    { 8192, 0, 4096, FT_MODE_SET, 4096, 4096 },
+    { 8192, 4096, 8192, FT_MODE_RAISE, 4096, 4096 },
+    { 8192, 4096, 8192, FT_MODE_TRIM, 4096, 4096 },
+    { 8192, 1024, 512, FT_MODE_RAISE, 2048, 8300 },
+    { 8192, 0, 1024, FT_MODE_SET, 2048, 8300 },
+    { 0, 1024, 512, FT_MODE_RAISE, 2048, 3072 },
+    { 0, 0, 1024, FT_MODE_SET, 2048, 3072 },
+    /* what exceeds it by far is lowered to no less */
+    { 8192, 131072, 8192, FT_MODE_TRIM, 33 * 1024, 40 * 1024 },
+    { 0, 131072, 8192, FT_MODE_TRIM, 33 * 1024, 40 * 1024 },
+  };
+
+  (void)state;
+  for (size_t i = 0; i < COUNT_OF(rows); i++) {
+    struct ft_random random;
+    double mib;
+
+    ft_random_seed(&random, 7);
+    ft_online_init(model, p.name, 1000, FT_RULE_CGROUP);
+    for (unsigned turn = 0; turn < 20; turn++) {
+      (void)submit(&p, 0, 8192, FT_MODE_OFF);
+      assert_true(run(&p, turn, rows[i].ran_mib, &random));
+    }
+    mib = submit(&p, rows[i].own_mib, rows[i].default_mib, rows[i].mode);
+    if (mib < rows[i].least_mib || mib > rows[i].most_mib)
+      fail_msg("row %zu: %.0f MiB", i, mib);
+  }
 }
 
 /* Twice the input, twice the memory, and so twice the request that foretell sets: the peak does not
@@ -260,7 +303,7 @@ static void a_limit_that_foretell_fits_to_the_input_is_not_followed(void **state
 
   (void)state;
   ft_random_seed(&random, 7);
-  ft_online_init(&model, "input", 1000, FT_RULE_CGROUP);
+  ft_online_init(model, "input", 1000, FT_RULE_CGROUP);
   for (unsigned turn = 0; turn < 60; turn++) {
     unsigned n = 1 + (unsigned)ft_random_below(&random, 8);
     struct program p = {
@@ -270,8 +313,46 @@ static void a_limit_that_foretell_fits_to_the_input_is_not_followed(void **state
     (void)snprintf(script, sizeof script, "./sim --n %u", n);
     assert_true(run(&p, turn, submit(&p, 0, turn < 4 ? 4096 : 512, FT_MODE_SET), &random) ||
                 turn < 12);
-    assert_int_not_equal(model.evaluator.limit_effect, FT_LIMIT_FOLLOWED);
+    assert_int_not_equal(model->evaluator.limit_effect, FT_LIMIT_FOLLOWED);
   }
+}
+
+/* Who gives more memory to a larger input, to more tasks or to another method makes peak and limit
+ * rise together. */
+static void a_limit_that_the_user_fits_is_not_followed(void **state)
+{
+  static const struct {
+    const char *script;
+    double mib, more_mib, limit_mib, more_limit_mib;
+  } users[] = {
+    { "./sim --tasks %u", 43, 86, 100, 300 },
+    { "./sim --size %u", 500, 1000, 1024, 2048 },
+    { "./sim --method m%u", 500, 1500, 1024, 3072 },
+  };
+  char script[64];
+
+  (void)state;
+  for (size_t i = 0; i < COUNT_OF(users); i++)
+    for (unsigned orders = 0; orders < 32; orders++) {
+      struct ft_random random;
+
+      ft_random_seed(&random, orders);
+      ft_online_init(model, "user", 1000, FT_RULE_CGROUP);
+      for (unsigned turn = 0; turn < 12; turn++) {
+        bool more = turn < 5 ? orders >> turn & 1 : ft_random_below(&random, 2);
+        struct program p = { .name = "user",
+                             .script = script,
+                             .constant_mib = more ? users[i].more_mib : users[i].mib,
+                             .noise = 0.01 };
+        double limit = more ? users[i].more_limit_mib : users[i].limit_mib;
+
+        (void)snprintf(script, sizeof script, users[i].script, 1 + more);
+        (void)submit(&p, limit, 4096, FT_MODE_CHECK);
+        assert_true(run(&p, turn, limit, &random));
+        if (model->evaluator.limit_effect == FT_LIMIT_FOLLOWED)
+          fail_msg("%s, order %u, run %u", users[i].script, orders, turn);
+      }
+    }
 }
 
 int main(void)
@@ -281,7 +362,9 @@ int main(void)
     cmocka_unit_test(fifty_submissions_neither_die_nor_ratchet),
     cmocka_unit_test(a_kill_raises_the_limit_once),
     cmocka_unit_test(runs_can_contradict_the_script),
+    cmocka_unit_test(a_stated_amount_raises_nothing_beyond_what_sufficed),
     cmocka_unit_test(a_limit_that_foretell_fits_to_the_input_is_not_followed),
+    cmocka_unit_test(a_limit_that_the_user_fits_is_not_followed),
   };
 
   return cmocka_run_group_tests(tests, NULL, NULL);

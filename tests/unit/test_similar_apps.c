@@ -20,6 +20,8 @@ static int state_fd = -1;
 static struct ft_publisher *publisher;
 static ft_model model;
 static struct ft_model_lookup evidence;
+static struct ft_task_list tasks;
+static ft_job_array job_array;
 static ft_policy policy;
 static ft_submission s;
 
@@ -91,9 +93,9 @@ static void estimate_app(const char *app, const char *job_name, const char *prog
   (void)ft_string_copy(job_name, s.job_name, sizeof s.job_name);
   (void)ft_string_copy(program, s.program, sizeof s.program);
   (void)ft_feature_number(s.features, &s.features_count, 4, "batch", batch);
-  evidence.tasks.count = 0;
-  assert_int_equal(ft_model_lookup_read(state_fd, getuid(), lookup_user_name, NULL, &s, &policy,
-                                        &evidence, &err),
+  tasks.count = 0;
+  assert_int_equal(ft_model_lookup_read(state_fd, getuid(), lookup_user_name, NULL, &s, &tasks,
+                                        &policy, &evidence, &err),
                    0);
 }
 
@@ -211,7 +213,7 @@ static void similar_apps_do_not_extrapolate(void **state)
 static void an_array_is_estimated_by_its_largest_task(void **state)
 {
   static const float sizes[] = { 2, 31, 5 };
-  ft_task_values *values = &s.task_values[0];
+  ft_task_values *values = &job_array.values[0];
   struct ft_error err;
   double largest, middle;
 
@@ -224,16 +226,17 @@ static void an_array_is_estimated_by_its_largest_task(void **state)
   largest = quantile(0.5);
   assert_true(largest > 1.5 * middle);
   s.features_count = 0;
-  s.task_values_count = 1;
+  job_array.values_count = 1;
+  tasks.array = &job_array;
   (void)ft_string_copy("batch", values->feature, sizeof values->feature);
   for (uint32_t i = 0; i < COUNT_OF(sizes); i++) {
-    values->index[i] = evidence.tasks.index[i] = i + 1;
+    values->index[i] = tasks.index[i] = i + 1;
     values->value[i] = sizes[i];
   }
   values->index_count = values->value_count = COUNT_OF(sizes);
-  evidence.tasks.count = COUNT_OF(sizes);
-  assert_int_equal(ft_model_lookup_read(state_fd, getuid(), lookup_user_name, NULL, &s, &policy,
-                                        &evidence, &err),
+  tasks.count = COUNT_OF(sizes);
+  assert_int_equal(ft_model_lookup_read(state_fd, getuid(), lookup_user_name, NULL, &s, &tasks,
+                                        &policy, &evidence, &err),
                    0);
   assert_true(evidence.similar);
   assert_near(quantile(0.5), largest, 0.01);
@@ -376,7 +379,9 @@ static void similar_apps_do_not_hide_own_runs(void **state)
   learn_runs(getuid(), "train-1", "", "train.py", 200, 40);
   learn_runs(getuid(), "train-4", "", "train.py", 230, 1);
   estimate_app("train-4", "", "train.py", 8);
-  assert_true(evidence.similar == 1 && evidence.own && evidence.own->runs == 1);
+  assert_int_equal(evidence.similar, 1);
+  assert_int_equal(ft_candidate_estimate(&evidence.own)->runs, 1);
+  assert_string_equal(evidence.own.model.app, "train-4");
   policy.floor_bytes = policy.round_bytes = 1 << 20;
   for (size_t i = 0; i < COUNT_OF(cases); i++) {
     double asked = cases[i].asked_mib;
@@ -402,6 +407,7 @@ static void similar_apps_do_not_hide_own_runs(void **state)
     assert_non_null(strstr(said.line[0], cases[i].mode == FT_MODE_SET
                                              ? "(1 run, and from 1 similar app of yours)"
                                              : "used up to 230 MiB (1 run)"));
+    assert_true(q.model == (cases[i].mode == FT_MODE_SET ? NULL : &evidence.own.model));
   }
 }
 

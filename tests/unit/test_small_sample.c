@@ -3,7 +3,7 @@
 
 #include <math.h>
 
-#include "predictor/estimate/local_regression.h"
+#include "predictor/learn/series/local_regression.h"
 #include "predictor/estimate/small_sample.h"
 
 #define GB 1e9

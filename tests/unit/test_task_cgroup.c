@@ -102,6 +102,62 @@ static void v2_counts_the_steps_own(void **state)
   ft_cgroup_free(&c);
 }
 
+/* Paths one byte below, at and above what fits: the task's cgroup, and its directory. */
+static void paths_of_cgroups_have_a_limit(void **state)
+{
+  static const struct {
+    const char *root, *mount;
+    size_t longest; /* of the task's cgroup */
+  } rows[] = { { "/", "/", PATH_MAX - 2 },
+               { "/", "/v2", PATH_MAX - sizeof "/v2" },
+               { "/root", "/", PATH_MAX - 1 } };
+  static char path[PATH_MAX + 2], text[PATH_MAX + 8];
+
+  (void)state;
+  for (size_t i = 0; i < COUNT_OF(rows); i++)
+    for (size_t n = rows[i].longest - 1; n <= rows[i].longest + 1; n++) {
+      const char *root = rows[i].root[1] ? rows[i].root : "";
+      ft_task_end end = { 0 };
+      struct ft_cgroup c;
+      int job;
+
+      (void)snprintf(text, sizeof text, "31 1 0:28 %s %s rw - cgroup2 cgroup2 rw\n", rows[i].root,
+                     rows[i].mount);
+      put("proc/self/mountinfo", text);
+      (void)snprintf(text, sizeof text, "0::%s/job_17/step_0/slurm\n", root);
+      put("proc/self/cgroup", text);
+      memset(path, 'w', n);
+      path[n] = '\0';
+      job = snprintf(text, sizeof text, "%s/job_17/step_0/user/", root);
+      memcpy(path, text, (size_t)job);
+      (void)snprintf(text, sizeof text, "0::%s\n", path);
+      put("proc/4242/cgroup", text);
+      if (find(&c) != (n <= rows[i].longest))
+        fail_msg("%s mounted at %s, %zu bytes", rows[i].root, rows[i].mount, n);
+      ft_cgroup_read(&c, &end);
+      assert_false(end.has_charge_bytes);
+      ft_cgroup_free(&c);
+    }
+}
+
+static void mounts_of_cgroups_have_a_limit(void **state)
+{
+  static char path[PATH_MAX + 2], text[2 * PATH_MAX];
+  static struct ft_cgroup_mounts mounts;
+
+  (void)state;
+  for (size_t n = PATH_MAX - 2; n <= PATH_MAX; n++) {
+    memset(path, 'w', n);
+    path[0] = '/';
+    path[n] = '\0';
+    for (int root = 0; root < 2; root++) {
+      (void)snprintf(text, sizeof text, "31 1 0:28 %s %s rw - cgroup2 cgroup2 rw\n",
+                     root ? path : "/", root ? "/v2" : path);
+      assert_int_equal(ft_cgroup_parse_mounts(ft_text_from(text), &mounts), n < PATH_MAX);
+    }
+  }
+}
+
 /* ---- the level whose limit was hit ---- */
 
 /* A level of a job's cgroups, from the job's own down: its limits and the kernel's counts. */
@@ -399,6 +455,8 @@ int main(void)
   const struct CMUnitTest tests[] = {
     cmocka_unit_test(v1_adds_up_to_the_job),
     cmocka_unit_test(v2_counts_the_steps_own),
+    cmocka_unit_test(paths_of_cgroups_have_a_limit),
+    cmocka_unit_test(mounts_of_cgroups_have_a_limit),
     cmocka_unit_test(v1_finds_the_limit_that_was_hit),
     cmocka_unit_test(v2_finds_the_limit_that_was_hit),
     cmocka_unit_test(a_mounted_part_is_found),

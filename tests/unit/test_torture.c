@@ -103,7 +103,7 @@ static int submission_as_text(struct ft_error *err)
   int status;
 
   ft_buf_init(&out, FT_LIMIT_ENVIRONMENT);
-  status = ft_submission_to_text(&submission, &out, err);
+  status = ft_submission_to_text(&submission, NULL, &out, err);
   ft_buf_free(&out);
   return status;
 }

@@ -16,6 +16,7 @@
 #include "predictor/history/forget.h"
 #include "predictor/history/import.h"
 #include "predictor/history/import_batch.h"
+#include "predictor/history/node_platforms.h"
 #include "predictor/history/stale_models.h"
 #include "tests/unit/scratch.h"
 
@@ -310,6 +311,23 @@ static void all_models_are_stale(void)
   assert_int_equal(number("SELECT COUNT(*) FROM meta WHERE key = 'rule' AND value = 'pss'"), 1);
 }
 
+static void name_platform(void)
+{
+  struct ft_error err;
+  int status;
+
+  do
+    must(status = ft_store_name_platform(store, "here", "milan", &err), &err);
+  while (status > 0);
+}
+
+static void the_platform_is_named(void)
+{
+  assert_int_equal(number("SELECT COUNT(*) FROM observation WHERE platform = 'milan'"), BIG_RUNS);
+  assert_int_equal(number("SELECT COUNT(*) FROM observation WHERE platform = 'chip'"), APPS);
+  assert_int_equal(number("SELECT COUNT(*) FROM changed WHERE app = 'big'"), 1);
+}
+
 static int find_uid(const char *user, uint32_t *uid, void *data)
 {
   (void)user;
@@ -470,6 +488,9 @@ int main(void)
     TASK(trim, some_runs_are_left, 20, NULL),
     TASK(rename_app, the_app_is_renamed, 5, NULL),
     TASK(change_rule, all_models_are_stale, 3, NULL),
+    TASK(name_platform, the_platform_is_named, 3,
+         "UPDATE observation SET node = CASE app WHEN 'big' THEN 'here' ELSE 'there' END,"
+         " platform = 'chip', fingerprint = 'chip' WHERE app <> 'wide'"),
     TASK(import, all_runs_are_imported_once, 40, NULL),
     TASK(upgrade, the_store_is_upgraded, 5, SQL_TO_SCHEMA_5),
     TASK(upgrade, the_store_is_upgraded, 15, SQL_TO_SCHEMA_5),

@@ -433,17 +433,17 @@ static void a_tasks_script_is_followed(void **state)
   fill(text, 0, filled, sizeof filled);
   put_file(fd, ".command.sh", filled);
   describe(&align, 0);
-  ft_describe_files(&files, folder, NULL, ft_io_monotonic() + 10, &submission);
+  ft_describe_files(&files, folder, NULL, ft_io_monotonic() + 10, &submission, NULL);
   assert_string_equal(features(), "arg1=mem t=4 K=1e+08 _=4 input_bytes=15");
   assert_string_equal(submission.program, "ALIGN");
   /* an unreadable script and a passed deadline give no features */
   assert_int_equal(unlinkat(fd, ".command.sh", 0), 0);
   assert_int_equal(mkfifoat(fd, ".command.sh", 0600), 0);
   describe(&align, 0);
-  ft_describe_files(&files, folder, NULL, ft_io_monotonic() + 10, &submission);
+  ft_describe_files(&files, folder, NULL, ft_io_monotonic() + 10, &submission, NULL);
   assert_string_equal(features(), "input_bytes=15");
   describe(&align, 0);
-  ft_describe_files(&files, folder, NULL, 0, &submission);
+  ft_describe_files(&files, folder, NULL, 0, &submission, NULL);
   assert_string_equal(features(), "");
   moved_work = moved_inputs = NULL;
   scratch_close(inputs, inputs_fd);

@@ -329,7 +329,8 @@ static void probe_state_files(const char *directory)
     (void)readdir(models);
 }
 
-static void check_state(struct ft_doctor *doctor, const struct ucred *learner)
+/* Returns the state directory, which the caller closes; -1 if it cannot be read. */
+static int check_state(struct ft_doctor *doctor, const struct ucred *learner)
 {
   char directory[PATH_MAX];
   int fd;
@@ -340,7 +341,7 @@ static void check_state(struct ft_doctor *doctor, const struct ucred *learner)
                   "%s: no answer within %d s; check its file server; no predictions until it "
                   "answers",
                   directory, STATE_SECONDS);
-    return;
+    return -1;
   }
   fd = open(directory, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
   if (fd < 0) {
@@ -348,13 +349,13 @@ static void check_state(struct ft_doctor *doctor, const struct ucred *learner)
         doctor, "state", FT_FINDING_FAIL,
         "%s: %s; foretell-learnd creates it; on hosts where users submit, mount or copy it",
         directory, strerror(errno));
-    return;
+    return -1;
   }
   ft_doctor_add(doctor, "state", FT_FINDING_OK, "%s", directory);
   check_site_file(doctor, fd);
   ft_doctor_store(doctor, directory, learner);
   check_models(doctor, directory);
-  close(fd);
+  return fd;
 }
 
 static void check_samplers(struct ft_doctor *doctor)
@@ -422,7 +423,7 @@ int ft_command_doctor(int argc, char **argv)
   };
   struct ft_doctor *doctor;
   struct ucred agent, learner = { 0 };
-  int status = FT_EXIT_USAGE,
+  int status = FT_EXIT_USAGE, state_fd,
       first = ft_options_parse(options, usage, summary, 0, argc, argv, &status);
 
   if (first < 0)
@@ -444,7 +445,10 @@ int ft_command_doctor(int argc, char **argv)
                            SOCK_STREAM, "runs wait in the spool");
   else if (!doctor->in_fixture)
     ft_doctor_learners(doctor, &agent);
-  check_state(doctor, &learner);
+  state_fd = check_state(doctor, &learner);
+  ft_doctor_names(doctor, config, state_fd);
+  if (state_fd >= 0)
+    close(state_fd);
   ft_doctor_slurm(doctor);
   ft_doctor_private_data(doctor);
   ft_doctor_cgroup(doctor);

@@ -85,6 +85,13 @@ void ft_doctor_slurm(struct ft_doctor *doctor);
  * that the learner has no other file open in its place. */
 void ft_doctor_store(struct ft_doctor *doctor, const char *directory, const struct ucred *learner);
 
+/*
+ * Reports names of FILE, foretell.conf, that nothing has: partitions, of which the state directory
+ * STATE_FD (-1: none) has Slurm's, users of this host, and accounts of Slurm's database. A lookup
+ * without an answer is no finding for partitions and accounts.
+ */
+void ft_doctor_names(struct ft_doctor *doctor, const char *file, int state_fd);
+
 /* Reports how Slurm names the cgroups of jobs, if a job runs here. */
 void ft_doctor_cgroup(struct ft_doctor *doctor);
 

@@ -218,7 +218,7 @@ static void print_decided(const struct job *job)
   if (d->overrode)
     printf(", overridden by --predict-mem=force");
   if (d->rule != FT_DECIDED_BY_NONE)
-    printf(", by rule %s: %s", ft_decision_rule_name(d->rule), ft_rule_meaning(d->rule));
+    printf(": %s", ft_rule_meaning(d->rule));
   else if (d->reason[0])
     printf(": "), ft_print_plain(d->reason);
   if (d->has_p_oom)

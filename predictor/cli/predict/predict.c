@@ -42,6 +42,7 @@ struct question {
   ft_declared_app apps[APPS];
   size_t app_count;
   ft_submission submission;
+  ft_job_array array;
   struct ft_file_queries files;
   struct ft_predict_network network;
   struct ft_perf perf;
@@ -122,7 +123,7 @@ static int describe_submission(struct question *q, const ft_request *request, st
     return -1;
   deadline = ft_io_monotonic() + 1e-3 * q->site.helper_milliseconds;
   ft_describe_commands(&what, request, deadline, &q->submission, &q->files);
-  ft_describe_files(&q->files, what.directory, what.array, deadline, &q->submission);
+  ft_describe_files(&q->files, what.directory, what.array, deadline, &q->submission, &q->array);
   return 0;
 }
 
@@ -274,6 +275,7 @@ static int answer_submission(struct question *q)
   const ft_decision *decision = &q->decided.decision;
   const struct ft_submission_query question = { .site = &q->site,
                                                 .submission = &q->submission,
+                                                .array = &q->array,
                                                 .known = &q->known,
                                                 .network = &q->network.said,
                                                 .mode = submission_mode(q),
@@ -311,6 +313,7 @@ static int find_placement(struct question *q, struct ft_error *err)
 
   ft_submission_decide(&(struct ft_submission_query){ .site = &q->site,
                                                       .submission = &q->submission,
+                                                      .array = &q->array,
                                                       .known = &q->known,
                                                       .network = &q->network.said,
                                                       .mode = FT_MODE_CHECK },
@@ -356,12 +359,11 @@ static int predict_submission(struct question *q)
   ft_known_read_partition(q->state_fd, &q->site, &request, &q->known);
   if (q->network.said.action == FT_ACTION_REJECT)
     return print_rejection(q);
-  if (ft_known_read_evidence(q->state_fd, &submitter, &q->submission, q->asked.array, &q->known,
-                             &err) < 0 ||
+  if (ft_known_read_evidence(q->state_fd, &submitter, &q->submission, q->asked.array, &q->array,
+                             &q->known, &err) < 0 ||
       find_placement(q, &err) < 0)
     return ft_print_error(q->name, FT_EXIT_SYSTEM, "%s", err.text);
-  if (!q->network.asked &&
-      ft_known_unknown_params(&q->known, &q->submission, q->asked.params, line))
+  if (!q->network.asked && ft_params_find_unknown(&q->known, &q->submission, q->asked.params, line))
     (void)ft_print_error(q->name, FT_EXIT_DONE, "%s", line);
   return answer_submission(q);
 }

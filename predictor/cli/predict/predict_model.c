@@ -84,8 +84,7 @@ static int parse_run_options(struct answer *a, struct ft_error *err)
   ft_gpu_run_init(run);
   run->sizes.input = asked->input;
   if (set_option_value("mode", asked->mode, "with --model training or inference", run, err) < 0 ||
-      set_option_value("optimizer", asked->optimizer, "sgd, momentum, adam, adamw or adam8bit", run,
-                       err) < 0 ||
+      set_option_value("optimizer", asked->optimizer, FT_OPTIMIZERS_LISTED, run, err) < 0 ||
       set_option_value("precision", asked->precision, "fp32, tf32, amp, bf16 or fp16", run, err) <
           0)
     return -1;
@@ -177,14 +176,15 @@ static json_t *gpu_parts(const struct answer *a)
 {
   const struct ft_gpu_memory *m = &a->memory;
 
-  return json_pack(
-      "{s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:b, s:o}", "context_bytes",
-      (json_int_t)m->context_bytes, "parameters_bytes", (json_int_t)m->parameter_bytes,
-      "gradients_bytes", (json_int_t)m->gradient_bytes, "optimizer_bytes",
-      (json_int_t)m->optimizer_bytes, "activations_bytes", (json_int_t)m->activation_bytes,
-      "cached_bytes", (json_int_t)m->cached_bytes, "loops_bytes_at_most", (json_int_t)m->loop_bytes,
-      "complete", (int)m->complete, "unknown_bytes_at_most",
-      ft_dim_known(m->unknown_bytes) ? json_integer(ft_dim_or(m->unknown_bytes, 0)) : json_null());
+  return json_pack("{s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:b, s:o}", "context_bytes",
+                   (json_int_t)m->context_bytes, "parameters_bytes", (json_int_t)m->parameter_bytes,
+                   "gradients_bytes", (json_int_t)m->gradient_bytes, "optimizer_bytes",
+                   (json_int_t)m->optimizer_bytes, "activations_bytes",
+                   (json_int_t)m->activation_bytes, "cached_bytes", (json_int_t)m->cached_bytes,
+                   "other_bytes", (json_int_t)round(ft_gpu_memory_other(m)), "loops_bytes_at_most",
+                   (json_int_t)m->loop_bytes, "complete", (int)m->complete, "unknown_bytes_at_most",
+                   ft_dim_known(m->unknown_bytes) ? json_integer(ft_dim_or(m->unknown_bytes, 0))
+                                                  : json_null());
 }
 
 static int print_model_json(const struct answer *a)
@@ -222,6 +222,7 @@ static void print_slice(const struct answer *a)
 static int print_model_text(const struct answer *a)
 {
   const struct ft_gpu_memory *m = &a->memory;
+  const double other = ft_gpu_memory_other(m);
   char one[32], two[32], three[32], four[32], most[48];
 
   printf("%s of batch %lld needs %s of %s, 95 %% below %s (%s)\n",
@@ -231,8 +232,10 @@ static int print_model_text(const struct answer *a)
   printf("parameters %s, gradients %s, optimiser %s", show_bytes((double)m->parameter_bytes, one),
          show_bytes((double)m->gradient_bytes, two), show_bytes((double)m->optimizer_bytes, three));
   printf(", activations %s", show_bytes((double)m->activation_bytes, four));
-  printf(", cached %s, context %s\n", show_bytes((double)m->cached_bytes, one),
+  printf(", cached %s, context %s", show_bytes((double)m->cached_bytes, one),
          show_bytes((double)m->context_bytes, two));
+  printf(other < 0 ? ", less %s that are not live at the same time\n" : ", other %s\n",
+         show_bytes(fabs(other), three));
   if (m->loop_bytes > 0)
     printf("at most %s of the activations are in loops: an upper bound\n",
            show_bytes((double)m->loop_bytes, one));

@@ -127,24 +127,18 @@ void ft_gpu_run_init(struct ft_gpu_run *run)
 
 /* ---- the optimiser's state ---- */
 
-/* Returns the size in bytes of the optimiser state of a parameter tensor of BYTES. 8-bit states
+/* Returns the size in bytes of the optimiser state of parameter T of BYTES. 8-bit states
  * have a scale of 4 bytes per block of 256 elements; a tensor of fewer than 4096 elements has
  * states of 32 bits (Dettmers et al. 2022). */
-static int64_t optimizer_state_bytes(const struct ft_gpu_run *run, int64_t bytes)
+static int64_t optimizer_state_bytes(const struct ft_gpu_run *run, const struct ft_tensor *t,
+                                     int64_t bytes)
 {
   int64_t width = run->precision > FT_PRECISION_AMP ? 2 : 4, elements = bytes / width;
 
-  switch (run->optimizer) {
-  case FT_OPTIMIZER_SGD:
-    return 0;
-  case FT_OPTIMIZER_MOMENTUM:
-    return bytes;
-  case FT_OPTIMIZER_ADAM8:
-    return elements < 4096 ? ft_known_times(8, elements)
-                           : ft_known_plus(ft_known_times(2, elements), elements / 32);
-  default:
-    return ft_known_times(2, bytes);
-  }
+  if (run->optimizer != FT_OPTIMIZER_ADAM8)
+    return ft_optimizer_state_bytes(run->optimizer, t, bytes);
+  return elements < 4096 ? ft_known_times(8, elements)
+                         : ft_known_plus(ft_known_times(2, elements), elements / 32);
 }
 
 /* Returns one GPU's share of BYTES if RUN uses STAGE of ZeRO or a higher one, else BYTES. */
@@ -197,32 +191,35 @@ static void add_live_bytes(struct simulation *p, int64_t bytes)
 /*
  * Simulates one optimiser step; the FIRST one allocates the optimiser state. On a GPU, torch.optim
  * processes the list of all parameters with temporary tensors of equal size (decayed gradients,
- * square roots); fused and 8-bit kernels need none. On a CPU it processes one parameter at a time
- * (torch/optim/optimizer.py, _default_to_fused_or_foreach). Returns a negative value if memory is
- * exhausted.
+ * square roots); fused and 8-bit kernels need none. On a CPU or with foreach=False it processes one
+ * parameter at a time (torch/optim/optimizer.py, _default_to_fused_or_foreach). Returns a negative
+ * value if memory is exhausted.
  */
 static int64_t simulate_optimizer(struct simulation *p, bool first)
 {
   const struct ft_schedule *s = p->schedule;
-  bool temporary = !p->run->fused && p->run->optimizer != FT_OPTIMIZER_ADAM8;
+  const struct ft_optimizer_traits *traits = ft_optimizer_traits(p->run->optimizer);
+  bool temporary = !p->run->fused && traits->temporaries;
+  bool sequential = p->allocator.glibc || p->run->sequential || traits->sequential;
   int64_t failed = 0, temporary_bytes = 0;
 
   for (uint32_t k = 0; k < s->trainable_count && failed >= 0; k++) {
     int64_t *scratch = &p->states[s->trainable_count + k];
-    int64_t state =
-        optimizer_shard_bytes(p->run, s, optimizer_state_bytes(p->run, s->trainable_sizes[k]));
+    int64_t state = optimizer_shard_bytes(
+        p->run, s, optimizer_state_bytes(p->run, s->trainable_tensors[k], s->trainable_sizes[k]));
 
     if (first) {
       failed = p->states[k] = ft_cuda_allocator_allocate(&p->allocator, state);
       add_live_bytes(p, state);
     }
     if (failed >= 0 && temporary) {
-      int64_t bytes = optimizer_shard_bytes(p->run, s, s->trainable_sizes[k]);
+      int64_t bytes = ft_known_times(traits->temporaries,
+                                     optimizer_shard_bytes(p->run, s, s->trainable_sizes[k]));
 
       failed = *scratch = ft_cuda_allocator_allocate(&p->allocator, bytes);
       add_live_bytes(p, bytes);
       temporary_bytes = ft_known_plus(temporary_bytes, bytes);
-      if (p->allocator.glibc) {
+      if (sequential) {
         ft_cuda_allocator_free(&p->allocator, *scratch);
         add_live_bytes(p, -bytes);
         temporary_bytes = *scratch = 0;
@@ -414,7 +411,8 @@ static void fill_components(struct ft_gpu_memory *memory, const struct ft_gpu_ru
                             const struct ft_schedule *schedule)
 {
   memory->parameter_bytes =
-      ft_known_plus(shard_bytes(run, 3, schedule->trainable_bytes), schedule->packed_bytes);
+      ft_known_plus(shard_bytes(run, 3, schedule->trainable_bytes),
+                    ft_known_plus(schedule->frozen_bytes, schedule->packed_bytes));
   memory->activation_bytes = schedule->peak_bytes - memory->parameter_bytes;
   if (!run->training)
     return;
@@ -422,10 +420,11 @@ static void fill_components(struct ft_gpu_memory *memory, const struct ft_gpu_ru
   memory->offloaded_bytes = schedule->offloaded_bytes;
   memory->gradient_bytes = shard_bytes(run, 2, schedule->trainable_bytes);
   for (uint32_t k = 0; k < schedule->trainable_count; k++)
-    memory->optimizer_bytes =
-        ft_known_plus(memory->optimizer_bytes,
-                      optimizer_shard_bytes(
-                          run, schedule, optimizer_state_bytes(run, schedule->trainable_sizes[k])));
+    memory->optimizer_bytes = ft_known_plus(
+        memory->optimizer_bytes,
+        optimizer_shard_bytes(run, schedule,
+                              optimizer_state_bytes(run, schedule->trainable_tensors[k],
+                                                    schedule->trainable_sizes[k])));
 }
 
 /* Fills MEMORY with the estimate of the peak RSS on a CPU: the simulated heap of glibc's malloc,
@@ -452,11 +451,13 @@ static int estimate_host(struct ft_gpu_memory *memory, const struct ft_gpu *gpu,
 
 enum ft_precision ft_gpu_precision(const struct ft_graph *graph, const struct ft_gpu_run *run)
 {
-  if (run->training || run->precision_given)
+  uint8_t element = run->training || !graph->stored ? graph->computed : graph->stored;
+
+  if (run->precision_given)
     return run->precision;
-  return graph->stored == FT_ELEMENT_BFLOAT16  ? FT_PRECISION_BF16
-         : graph->stored == FT_ELEMENT_FLOAT16 ? FT_PRECISION_FP16
-                                               : run->precision;
+  return element == FT_ELEMENT_BFLOAT16  ? FT_PRECISION_BF16
+         : element == FT_ELEMENT_FLOAT16 ? FT_PRECISION_FP16
+                                         : run->precision;
 }
 
 /* Returns the memory of context and libraries in MiB for RUN on GPU, NULL: unknown. */
@@ -482,12 +483,12 @@ int ft_gpu_memory_pass(struct ft_graph *graph, const struct ft_gpu *gpu,
                                          .fused_attention = !run->plain_attention,
                                          .keep_gradients = run->accumulate > 1,
                                          .offload = run->offload,
-                                         .precision = ft_gpu_precision(graph, run),
                                          .gpus = run->gpus,
                                          .shard = run->shard,
                                          .views = run->views,
                                          .segments = run->checkpoints };
   const struct ft_gpu_constants *constants = run->constants ? run->constants : &ft_gpu_constants;
+  struct ft_gpu_run resolved = *run; /* with the precision that it has */
   struct ft_schedule schedule;
   struct ft_analysis analysis;
   struct simulation p;
@@ -502,6 +503,8 @@ int ft_gpu_memory_pass(struct ft_graph *graph, const struct ft_gpu *gpu,
       ft_graph_analyse(graph, &run->sizes, &analysis, err) < 0)
     return -1;
   memory->restored_norms = graph->restored_norms;
+  options.precision = resolved.precision = ft_gpu_precision(graph, run);
+  run = &resolved;
   options.batch = analysis.scaled ? run->sizes.batch : 1;
   if (ft_schedule_make(graph, &analysis.cost, &options, &schedule, err) < 0)
     return -1;
@@ -552,6 +555,9 @@ int ft_gpu_memory(struct ft_graph *graph, const struct ft_gpu *gpu, const struct
     return ft_error_set(err, "%s: new_tokens: expected %s", graph->file,
                         graph->generates ? "mode=inference"
                                          : "an autoregressive Hugging Face network");
+  if (!graph->adapts && (run->sizes.lora || run->sizes.quantized_bits))
+    return ft_error_set(err, "%s: %s: expected a Hugging Face network", graph->file,
+                        run->sizes.lora ? "lora" : "quantized");
   if (ft_gpu_memory_pass(graph, gpu, run, memory, err) < 0)
     return -1;
   if (run->sizes.generate < 2)
@@ -563,6 +569,13 @@ int ft_gpu_memory(struct ft_graph *graph, const struct ft_gpu *gpu, const struct
   if (prompt.bytes > memory->bytes)
     *memory = prompt;
   return 0;
+}
+
+double ft_gpu_memory_other(const struct ft_gpu_memory *memory)
+{
+  return memory->bytes - (double)memory->context_bytes - (double)memory->parameter_bytes -
+         (double)memory->gradient_bytes - (double)memory->optimizer_bytes -
+         (double)memory->activation_bytes - (double)memory->cached_bytes;
 }
 
 double ft_gpu_memory_p_oom(const struct ft_gpu_memory *memory, const struct ft_gpu *gpu)

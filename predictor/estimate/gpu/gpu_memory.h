@@ -47,6 +47,7 @@ struct ft_gpu_run {
   unsigned checkpoints; /* segments of activation checkpointing; 0: none */
   unsigned gpus;        /* data-parallel GPUs; 0 means 1 */
   unsigned summary; /* batch size of a preceding forward pass (torchsummary: 2); 0: no such pass */
+  bool sequential;  /* the optimiser steps through the parameters one by one (foreach=False) */
   bool fused;       /* fused optimiser kernel (fused=True), without temporary tensors */
   bool offload;     /* tensors saved for the backward pass are in host memory (save_on_cpu) */
   bool views;       /* gradients are views of buckets (gradient_as_bucket_view) */
@@ -62,8 +63,9 @@ struct ft_gpu_run {
 /* Initialises RUN with common settings: training, SGD with momentum, fp32, batch of 1. */
 void ft_gpu_run_init(struct ft_gpu_run *run);
 
-/* Returns the precision of RUN of GRAPH: run->precision, but in inference without precision_given
- * that of the stored weights, if they are bf16 or fp16. */
+/* Returns the precision of RUN of GRAPH, after ft_graph_cost: run->precision, but without
+ * precision_given that of the weights in the file, if they are bf16 or fp16. A recipe (Hugging
+ * Face) names that of the stored weights, which counts in inference only. */
 enum ft_precision ft_gpu_precision(const struct ft_graph *graph, const struct ft_gpu_run *run);
 
 /* Returns the name of PRECISION: "fp32", "tf32", "amp", "bf16" or "fp16"; a static string. */
@@ -117,6 +119,11 @@ void ft_gpu_memory_cap(struct ft_gpu_memory *memory, const struct ft_gpu *gpu);
 
 /* Added log width of the interval on a GPU without measured runs. */
 extern const double ft_gpu_memory_unmeasured;
+
+/* Returns the bytes of the median that no part of MEMORY includes: input batches, workspaces,
+ * temporary tensors, constants. Negative if gradients and saved tensors are not all live at the
+ * peak. */
+double ft_gpu_memory_other(const struct ft_gpu_memory *memory);
 
 /* Returns the probability that a run with MEMORY does not fit on GPU. */
 double ft_gpu_memory_p_oom(const struct ft_gpu_memory *memory, const struct ft_gpu *gpu);

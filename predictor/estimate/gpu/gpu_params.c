@@ -14,7 +14,7 @@ static int find_listed(struct ft_text value, const char *(*name)(int i), int cou
 
 static const char *optimizer_name_at(int i)
 {
-  return ft_optimizer_name((enum ft_optimizer)i);
+  return ft_optimizer_traits((enum ft_optimizer)i)->name;
 }
 
 static const char *precision_name_at(int i)
@@ -44,7 +44,9 @@ static int set_numeric_param(struct ft_gpu_run *run, struct ft_text name, struct
   } numbers[] = { { "accumulate", &run->accumulate, 65536 },
                   { "checkpoint", &run->checkpoints, 65536 },
                   { "gpus", &run->gpus, 65536 },
+                  { "lora", &run->sizes.lora, 65536 },
                   { "summary", &run->summary, 65536 },
+                  { "trainable", &run->sizes.trainable, 1 << 20 },
                   { "shard", &run->shard, 3 } };
   uint64_t n;
 
@@ -70,6 +72,13 @@ static int set_numeric_param(struct ft_gpu_run *run, struct ft_text name, struct
   return 0;
 }
 
+/* Sets BITS by VALUE: "4bit", "8bit" or "off". Returns 1; -1 for any other VALUE. */
+static int parse_bits(struct ft_text value, uint8_t *bits)
+{
+  *bits = ft_text_equals(value, "4bit") ? 4 : ft_text_equals(value, "8bit") ? 8 : 0;
+  return *bits || ft_text_equals(value, "off") ? 1 : -1;
+}
+
 int ft_gpu_params_set(struct ft_gpu_run *run, struct ft_text name, struct ft_text value)
 {
   int which;
@@ -84,12 +93,18 @@ int ft_gpu_params_set(struct ft_gpu_run *run, struct ft_text name, struct ft_tex
     return parse_either(value, "off", "on", &run->out_of_place);
   if (ft_text_equals(name, "benchmark"))
     return parse_either(value, "off", "on", &run->no_autotune);
+  if (ft_text_equals(name, "foreach"))
+    return parse_either(value, "off", "on", &run->sequential);
   if (ft_text_equals(name, "fused"))
     return parse_either(value, "on", "off", &run->fused);
   if (ft_text_equals(name, "offload"))
     return parse_either(value, "on", "off", &run->offload);
   if (ft_text_equals(name, "views"))
     return parse_either(value, "on", "off", &run->views);
+  if (ft_text_equals(name, "lora_layers"))
+    return parse_either(value, "all", "attention", &run->sizes.lora_everywhere);
+  if (ft_text_equals(name, "quantized"))
+    return parse_bits(value, &run->sizes.quantized_bits);
   if (ft_text_equals(name, "grad"))
     return parse_either(value, "on", "off", &run->keeps_graph);
   if (ft_text_equals(name, "optimizer")) {

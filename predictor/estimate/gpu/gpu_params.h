@@ -8,10 +8,10 @@
 
 /* Supported settings, for messages. */
 #define FT_GPU_PARAMS                                                                              \
-  "batch, new_tokens, accumulate, checkpoint, gpus, shard with a number, mode=training or "        \
-  "inference, "                                                                                    \
-  "optimizer=sgd, momentum, adam, adamw or adam8bit, precision=fp32, tf32, amp, bf16 or fp16, "    \
-  "attention=fused or plain, cache=dynamic or static, inplace, benchmark, fused, grad, "           \
+  "batch, new_tokens, accumulate, checkpoint, gpus, shard, trainable, lora with a number, "        \
+  "mode=training or inference, quantized=4bit, 8bit or off, lora_layers=attention or all, "        \
+  "optimizer=" FT_OPTIMIZERS_LISTED ", precision=fp32, tf32, amp, bf16 or fp16, "                  \
+  "attention=fused or plain, cache=dynamic or static, inplace, benchmark, foreach, fused, grad, "  \
   "offload, views=on or off"
 
 /* Sets the setting NAME of RUN to VALUE. Returns 1; 0 if there is no setting NAME; -1 if VALUE is

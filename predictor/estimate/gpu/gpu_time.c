@@ -84,15 +84,16 @@ double ft_gpu_step_seconds(struct ft_graph *graph, const struct ft_gpu_part *par
   const struct speed *s = speed_of(part->gpu);
   const double compute = 1e12 * (part->compute > 0 ? part->compute : 1);
   const double memory = 1e9 * s->memory * (part->memory > 0 ? part->memory : 1);
-  const enum ft_precision precision = ft_gpu_precision(graph, run);
-  const double width = precision >= FT_PRECISION_AMP ? 2 : 4;
-  double forward = 0, backward = 0, exchange = 0;
+  enum ft_precision precision;
+  double width, forward = 0, backward = 0, exchange = 0;
   struct ft_analysis analysis;
   double samples;
 
   if (ft_graph_restore_norms(graph, run->training, err) < 0 ||
       ft_graph_analyse(graph, &run->sizes, &analysis, err) < 0)
     return -1;
+  precision = ft_gpu_precision(graph, run);
+  width = precision >= FT_PRECISION_AMP ? 2 : 4;
   samples = analysis.scaled ? (double)run->sizes.batch : 1;
   for (size_t i = 0; i < analysis.cost.layer_count; i++) {
     const struct ft_layer *layer = &analysis.cost.layers[i];

@@ -55,7 +55,7 @@ static bool is_in_place(const char *name)
   return length > 2 && name[length - 1] == '_' && name[length - 2] != '_';
 }
 
-int ft_aten(struct ft_call *c)
+static int run_call(struct ft_call *c)
 {
   const struct entry *e = find_operator(c->name);
   bool tensors = false;
@@ -79,6 +79,15 @@ int ft_aten(struct ft_call *c)
       c->result.type == FT_VALUE_TENSOR && c->result.tensor != c->args[0].tensor)
     ft_aten_replace(c->l, c->args[0].tensor, c->result.tensor);
   return c->l->failed ? -1 : status;
+}
+
+int ft_aten(struct ft_call *c)
+{
+  int status = run_call(c);
+
+  if (status == 0 && c->result.type == FT_VALUE_OPAQUE && !c->result.string)
+    c->result.string = ft_tracer_text(c->l, c->name, strlen(c->name));
+  return status;
 }
 
 const char *ft_aten_type_of(const char *name)

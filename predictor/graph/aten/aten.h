@@ -35,7 +35,7 @@ struct ft_operand {
   union {
     int64_t integer; /* BOOL, INT */
     double real;
-    const char *string; /* STRING, NAME */
+    const char *string; /* STRING, NAME; OPAQUE: the call that gave the value, or NULL */
     uint32_t tensor;
     struct ft_weight *weight;
     struct ft_values *list; /* shared by all who hold the list, as in Python */

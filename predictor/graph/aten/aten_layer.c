@@ -351,25 +351,6 @@ int ft_aten_baddbmm(struct ft_call *c)
   return ft_give(c, y ? ft_tracer_binary(c->l, "Add", y, bias) : 0);
 }
 
-int ft_aten_einsum(struct ft_call *c)
-{
-  const struct ft_operand *equation = ft_arg(c, 0, "equation"), *list = ft_arg(c, 1, "tensors");
-  uint32_t in[64];
-
-  if (equation->type != FT_VALUE_STRING || list->type != FT_VALUE_LIST || list->list->count > 64)
-    return ft_aten_unknown(c);
-  for (size_t i = 0; i < list->list->count; i++) {
-    in[i] = ft_value_as_tensor(c->l, &list->list->items[i]);
-    if (!in[i])
-      return -1;
-  }
-  ft_tracer_op(c->l, "Einsum");
-  for (size_t i = 0; i < list->list->count; i++)
-    ft_tracer_in(c->l, in[i]);
-  ft_tracer_string(c->l, "equation", equation->string);
-  return ft_give(c, ft_tracer_end(c->l, 1));
-}
-
 int ft_aten_embedding(struct ft_call *c)
 {
   uint32_t w = ft_arg_tensor(c, 0), x = ft_arg_tensor(c, 1);

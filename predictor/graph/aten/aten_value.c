@@ -196,7 +196,7 @@ uint32_t ft_value_as_tensor(struct ft_tracer *l, const struct ft_operand *value)
     return 0;
   case FT_VALUE_OPAQUE: /* an untracked value: a tensor of unknown shape */
     l->lost = true;
-    ft_tracer_unknown(l, "", "Unknown");
+    ft_tracer_unknown(l, value->string ? "aten" : "", value->string ? value->string : "Unknown");
     return ft_tracer_end(l, 1);
   default:
     (void)ft_tracer_fail(l, "expected a tensor, found a %s",

@@ -14,11 +14,13 @@ struct count {
   struct ft_graph *graph;
   struct ft_cost *cost;
   struct ft_error *err;
-  uint8_t *role;   /* of each tensor: ROLE_* */
-  bool *trainable; /* of each tensor */
-  uint8_t *packed; /* of each tensor; see ft_cost */
-  ft_dim *bounds;  /* of each tensor: bound of its elements (size_bound.h) */
-  ft_dim kept;     /* upper bound of the elements saved by unknown operators */
+  uint8_t *role;     /* of each tensor: ROLE_* */
+  bool *trainable;   /* of each tensor */
+  bool *frozen;      /* of each tensor */
+  uint8_t *packed;   /* of each tensor; see ft_cost */
+  ft_dim *bounds;    /* of each tensor: bound of its elements (size_bound.h) */
+  int64_t halves[2]; /* elements of parameters in fp16, in bf16 */
+  ft_dim kept;       /* upper bound of the elements saved by unknown operators */
   size_t layer_room, unknown_room;
 };
 
@@ -60,6 +62,8 @@ static bool can_be_trainable(struct count *c, const struct ft_operator *op, uint
 
   if (!op->inputs[i] || i >= trainable_inputs(op))
     return false;
+  if (!op->data && (ft_operator_is(op, FT_OP_Cos) || ft_operator_is(op, FT_OP_Sin)))
+    return false; /* frequencies of positions: buffers */
   what = ft_quantized_input(op, i, x->element, &each);
   if (what == FT_QUANTIZED_WEIGHT && !c->packed[op->inputs[i]])
     c->packed[op->inputs[i]] = (uint8_t)each;
@@ -99,9 +103,9 @@ static int64_t weights_in(const struct count *c, uint32_t tensor)
                         c->packed[tensor] ? c->packed[tensor] : 1);
 }
 
-/* Counts TENSOR as a parameter. Integers and quantised weights are parameters that are not
- * trainable. */
-static void add_parameter(struct count *c, uint32_t tensor)
+/* Counts TENSOR as a parameter, FROZEN by the file or trained. Integers and quantised weights are
+ * parameters that are not trainable. */
+static void add_parameter(struct count *c, uint32_t tensor, bool frozen)
 {
   const struct ft_tensor *t = &c->graph->tensors[tensor];
 
@@ -109,9 +113,28 @@ static void add_parameter(struct count *c, uint32_t tensor)
   c->cost->parameters = ft_known_plus(c->cost->parameters, weights_in(c, tensor));
   if (!ft_element_is_real(t->element) || c->packed[tensor])
     return;
-  c->trainable[tensor] = true;
-  c->cost->parameter_bytes =
-      ft_known_plus(c->cost->parameter_bytes, ft_dim_or(ft_tensor_bytes(t), 0));
+  if (t->element == FT_ELEMENT_FLOAT16 || t->element == FT_ELEMENT_BFLOAT16) {
+    int64_t *half = &c->halves[t->element == FT_ELEMENT_BFLOAT16];
+
+    *half = ft_known_plus(*half, weights_in(c, tensor));
+  }
+  c->frozen[tensor] = frozen;
+  c->trainable[tensor] = !frozen;
+  if (!frozen)
+    c->cost->parameter_bytes =
+        ft_known_plus(c->cost->parameter_bytes, ft_dim_or(ft_tensor_bytes(t), 0));
+}
+
+/* A file in which no parameter is trained was written for inference: all of them can be. */
+static void thaw_all(struct count *c)
+{
+  for (uint32_t t = 0; t < c->graph->tensor_count; t++)
+    if (c->frozen[t]) {
+      c->frozen[t] = false;
+      c->trainable[t] = true;
+      c->cost->parameter_bytes = ft_known_plus(
+          c->cost->parameter_bytes, ft_dim_or(ft_tensor_bytes(&c->graph->tensors[t]), 0));
+    }
 }
 
 /*
@@ -124,7 +147,7 @@ static void mark_constants(struct count *c, const struct ft_block *block)
     uint32_t t = block->constants[i];
 
     if (c->role[t] == ROLE_USED && (ft_element_is_real(d->element) || c->packed[t]) && !d->kept)
-      add_parameter(c, t);
+      add_parameter(c, t, d->frozen);
     else
       c->cost->buffers = ft_known_plus(c->cost->buffers, d->elements);
   }
@@ -214,19 +237,6 @@ static ft_dim linear_attention_macs(const struct ft_operator *op, const struct f
                       ft_dim_plus(ft_dim_of(ft_known_times(delta ? 2 : 1, kv)), ft_dim_of(heads)));
 }
 
-/* MACs of a mixture of experts: K experts process each token, with weights W and V. */
-static ft_dim experts_macs(const struct ft_operator *op, const struct ft_tensor *x,
-                           const struct ft_tensor *w, const struct ft_tensor *v)
-{
-  ft_dim each;
-
-  if (!v || x->rank < 1 || w->rank != 3 || v->rank != 3 || ft_dim_or(w->dims[0], 0) < 1)
-    return FT_DIM_UNKNOWN;
-  each = ft_dim_plus(ft_dim_product(w->dims + 1, 2), ft_dim_product(v->dims + 1, 2));
-  each = ft_dim_times(each, ft_dim_of(ft_integer(op, "k", 1)));
-  return ft_dim_times(ft_dim_product(x->dims, x->rank - 1), each);
-}
-
 static ft_dim einsum_macs(const struct count *c, const struct ft_operator *op)
 {
   struct ft_infer in = { .graph = c->graph, .op = (struct ft_operator *)op };
@@ -278,8 +288,6 @@ static ft_dim macs_of(const struct count *c, const struct ft_operator *op)
   case FT_WORK_STATES:
     return linear_attention_macs(op, x, ft_input_tensor(c->graph, op, 1),
                                  ft_input_tensor(c->graph, op, 2));
-  case FT_WORK_EXPERTS:
-    return experts_macs(op, x, w, ft_input_tensor(c->graph, op, 3));
   case FT_WORK_NORM: /* the statistics of standardised weights are computed in each pass */
     return ft_dim_times(ft_tensor_elements(x), ft_dim_of(standardises_weights(op) ? 5 : 2));
   case FT_WORK_STATISTICS:
@@ -408,7 +416,7 @@ static int count_operator(struct count *c, const struct ft_operator *op,
   if (!op->kind && note_unknown(c, op) < 0)
     return -1;
   if (is_parameter_copy(c, op)) {
-    add_parameter(c, op->outputs[0]);
+    add_parameter(c, op->outputs[0], c->frozen[op->inputs[0]]);
     return 0;
   }
   layer.parameters = parameters_of(c, op);
@@ -467,13 +475,15 @@ int ft_graph_cost(struct ft_graph *graph, struct ft_cost *cost, struct ft_error 
   *cost = (struct ft_cost){ .operators = graph->operator_count };
   c.role = ft_arena_take(&graph->results, graph->tensor_count);
   c.trainable = ft_arena_take(&graph->results, graph->tensor_count * sizeof *c.trainable);
+  c.frozen = ft_arena_take(&graph->results, graph->tensor_count * sizeof *c.frozen);
   c.packed = ft_arena_take(&graph->results, graph->tensor_count);
   c.bounds = ft_arena_take(&graph->results, graph->tensor_count * sizeof *c.bounds);
-  if (!c.role || !c.trainable || !c.packed || !c.bounds)
+  if (!c.role || !c.trainable || !c.frozen || !c.packed || !c.bounds)
     return cost_exhausted(&c);
   for (uint32_t t = 0; t < graph->tensor_count; t++)
     c.bounds[t] = FT_DIM_UNKNOWN;
   cost->trainable = c.trainable;
+  cost->frozen = c.frozen;
   cost->packed = c.packed;
   mark_used(&c, &graph->block);
   for (uint32_t i = 0; i < graph->block.input_count; i++) {
@@ -484,6 +494,11 @@ int ft_graph_cost(struct ft_graph *graph, struct ft_cost *cost, struct ft_error 
   }
   if (count_block(&c, &graph->block, 0, &sums) < 0)
     return -1;
+  if (!cost->parameter_bytes)
+    thaw_all(&c);
+  graph->computed = c.halves[0] > cost->parameters / 2   ? FT_ELEMENT_FLOAT16
+                    : c.halves[1] > cost->parameters / 2 ? FT_ELEMENT_BFLOAT16
+                                                         : FT_ELEMENT_UNKNOWN;
   cost->macs = sums.macs;
   cost->activations = sums.activations;
   cost->macs_at_most = sums.macs_at_most;

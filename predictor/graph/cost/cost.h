@@ -13,9 +13,9 @@ enum { FT_COST_UNKNOWNS = 256 }; /* limit of listed types of unknown operators *
 
 struct ft_layer {
   const struct ft_operator *op;
-  int64_t parameters;   /* elements; a shared parameter counts at its first use */
-  ft_dim macs;          /* multiply-accumulates */
-  ft_dim activations;   /* output elements; 0: view, in place, fused, not of input data */
+  int64_t parameters; /* elements; a shared parameter counts at its first use */
+  ft_dim macs;        /* multiply-accumulates */
+  ft_dim activations; /* output elements; 0: view, in place, fused, not of input data */
   /* the same, or an upper bound if unknown; unknown: no bound */
   ft_dim macs_at_most, activations_at_most;
   int64_t inside; /* activations of its largest subgraph, times the trip count (1 if unknown) */
@@ -41,13 +41,14 @@ struct ft_cost {
   int64_t inside;           /* activations in loops of the outermost block, for all iterations */
   uint32_t unbounded_loops; /* number of these loops whose trip count is unknown */
   uint32_t operators;       /* all, also constants and operators that only compute sizes */
-  uint32_t unknown;    /* operators of unknown type */
-  uint32_t unresolved; /* operators of known type with an output of unknown size */
+  uint32_t unknown;         /* operators of unknown type */
+  uint32_t unresolved;      /* operators of known type with an output of unknown size */
   struct ft_layer *layers;
   size_t layer_count;
   struct ft_unknown *unknowns; /* distinct types, at most FT_COST_UNKNOWNS */
   size_t unknown_count;
-  const bool *trainable; /* of each tensor of the graph */
+  bool *trainable;       /* of each tensor of the graph */
+  bool *frozen;          /* of each tensor: a parameter that is not trained and not quantised */
   const uint8_t *packed; /* of each tensor: number of quantised weights in one of its elements;
                           * else 0 */
 };

@@ -59,54 +59,120 @@ static void mark_last(struct fuse *f, const struct ft_operator *op, uint8_t kind
       (struct ft_fusion){ .kind = kind, .input = tensor, .groups = groups };
 }
 
-/* SiLU and hard swish, ending in OP: x * sigmoid(x), or of the hard sigmoid. */
-static bool fuse_gate(struct fuse *f, const struct ft_operator *op)
+/* Returns the operand of OP, a sum or product, that is data, if the other one is a constant and
+ * OP is ID and the only reader of its result is one operator; else 0. */
+static uint32_t affine_input(const struct fuse *f, uint32_t tensor, enum ft_operator_id id)
 {
-  for (uint32_t i = 0; i < 2; i++) {
-    const struct ft_operator *s = producer_if(f, ft_input_of(op, i), FT_OP_Sigmoid);
+  const struct ft_operator *op = producer_if(f, tensor, id);
 
-    s = s ? s : producer_if(f, ft_input_of(op, i), FT_OP_HardSigmoid);
-    if (!s || ft_input_of(s, 0) != ft_input_of(op, !i) || f->uses[ft_input_of(op, i)] != 1)
-      continue;
-    mark_inside(f, s);
-    mark_last(f, op, FT_FUSED_ACTIVATION, ft_input_of(s, 0), 0);
-    return true;
-  }
-  return false;
+  return op && f->uses[tensor] == 1 ? data_operand(f, op) : 0;
 }
 
-/* GELU: x * (1 + erf(x / sqrt 2)) in OP, with a factor 1/2 before or after. */
-static bool fuse_gelu(struct fuse *f, const struct ft_operator *op)
-{
-  for (uint32_t i = 0; i < 2; i++) {
-    const struct ft_operator *one = producer_if(f, ft_input_of(op, i), FT_OP_Add), *erf, *scale,
-                             *half, *end = op;
-    uint32_t x;
+enum { ACTIVATION = 12 }; /* operators of the longest decomposition of an activation, and more */
 
-    erf = one ? producer_if(f, data_operand(f, one), FT_OP_Erf) : NULL;
-    scale = erf ? producer_if(f, ft_input_of(erf, 0), FT_OP_Div) : NULL;
-    scale = scale ? scale : erf ? producer_if(f, ft_input_of(erf, 0), FT_OP_Mul) : NULL;
-    x = scale ? data_operand(f, scale) : 0;
-    if (!x)
+struct activation {
+  const struct ft_operator *inside[ACTIVATION];
+  int count;
+  bool gated,
+      scaled; /* the input has been multiplied; so has a constant, if the function has one */
+  uint32_t input;
+};
+
+/* Adds the producer of TENSOR to the operators inside A. */
+static void add_inside(const struct fuse *f, struct activation *a, uint32_t tensor)
+{
+  a->inside[a->count++] = ft_block_producer(f->block, &f->graph->tensors[tensor]);
+}
+
+/* tanh's approximation of GELU: TENSOR is c (x + d x^3). Returns x and adds what computes TENSOR to
+ * A; 0: it is another expression. */
+static uint32_t cubic_input(const struct fuse *f, struct activation *a, uint32_t tensor)
+{
+  uint32_t sum = affine_input(f, tensor, FT_OP_Mul);
+  const struct ft_operator *add = producer_if(f, sum, FT_OP_Add), *square;
+
+  for (uint32_t i = 0; add && f->uses[sum] == 1 && i < 2; i++) {
+    uint32_t x = ft_input_of(add, i), scaled = ft_input_of(add, !i);
+    uint32_t cube = affine_input(f, scaled, FT_OP_Mul);
+    const struct ft_operator *power = producer_if(f, cube, FT_OP_Mul);
+
+    square = power ? producer_if(f, other_operand(power, x), FT_OP_Mul) : NULL;
+    if (!cube || f->uses[cube] != 1 ||
+        (affine_input(f, cube, FT_OP_Pow) != x &&
+         (!square || other_operand(square, x) != x || f->uses[square->outputs[0]] != 1)))
       continue;
-    half = producer_if(f, ft_input_of(op, !i), FT_OP_Mul);
-    if (ft_input_of(op, !i) == x && f->uses[op->outputs[0]] == 1) {
-      end = &f->block->operators[f->user[op->outputs[0]]];
-      if (!ft_operator_is(end, FT_OP_Mul) || data_operand(f, end) != op->outputs[0])
-        continue;
-      mark_inside(f, op);
-    } else if (half && data_operand(f, half) == x) {
-      mark_inside(f, half);
-    } else {
-      continue;
-    }
-    mark_inside(f, one);
-    mark_inside(f, erf);
-    mark_inside(f, scale);
-    mark_last(f, end, FT_FUSED_ACTIVATION, x, 0);
-    return true;
+    add_inside(f, a, tensor);
+    add_inside(f, a, sum);
+    add_inside(f, a, scaled);
+    add_inside(f, a, cube);
+    if (square)
+      add_inside(f, a, square->outputs[0]);
+    return x;
   }
-  return false;
+  return 0;
+}
+
+/* Returns whether NEXT, which reads T, goes on with activation A, whose function is CORE: it adds a
+ * constant, multiplies by one, by the input, or by the input times a constant. */
+static bool extends_activation(const struct fuse *f, struct activation *a,
+                               const struct ft_operator *core, const struct ft_operator *next,
+                               uint32_t t)
+{
+  uint32_t other = other_operand(next, t);
+
+  if (ft_operator_is(next, FT_OP_Add))
+    return is_weight_tensor(f, other) && !a->gated;
+  if (!ft_operator_is(next, FT_OP_Mul))
+    return false;
+  if (!a->gated && other == a->input) {
+    a->gated = true;
+  } else if (!a->scaled && is_weight_tensor(f, other)) {
+    a->scaled = true;
+  } else if (!a->gated && !a->scaled && ft_operator_is(core, FT_OP_Erf) &&
+             affine_input(f, other, FT_OP_Mul) == a->input) {
+    a->gated = a->scaled = true;
+    add_inside(f, a, other);
+  } else {
+    return false;
+  }
+  return true;
+}
+
+/*
+ * Activation functions as exporters decompose them, around CORE: SiLU and hard swish, x sigmoid(x),
+ * and GELU, x (1 + erf(x / sqrt 2)) or with tanh, with the factor 1/2 anywhere. Code that writes
+ * GELU's approximation by hand begins with x / 2: PyTorch runs its operators one by one.
+ */
+static void fuse_activation(struct fuse *f, const struct ft_operator *core)
+{
+  struct activation a = { .scaled = !ft_operator_is(core, FT_OP_Erf) &&
+                                    !ft_operator_is(core, FT_OP_Tanh) };
+  uint32_t from = ft_input_of(core, 0), t = core->outputs[0];
+  const struct ft_operator *end = core;
+
+  if (ft_operator_is(core, FT_OP_Tanh)) {
+    a.input = cubic_input(f, &a, from);
+  } else if (ft_operator_is(core, FT_OP_Erf)) {
+    a.input = affine_input(f, from, FT_OP_Div);
+    a.input = a.input ? a.input : affine_input(f, from, FT_OP_Mul);
+    add_inside(f, &a, from);
+  } else {
+    a.input = from;
+  }
+  while (a.input && f->uses[t] == 1 && a.count < ACTIVATION - 1 && !(a.gated && a.scaled)) {
+    const struct ft_operator *next = &f->block->operators[f->user[t]];
+
+    if (!extends_activation(f, &a, core, next, t))
+      return;
+    a.inside[a.count++] = end;
+    end = next;
+    t = next->outputs[0];
+  }
+  if (!a.gated || !a.scaled)
+    return;
+  while (a.count > 0)
+    mark_inside(f, a.inside[--a.count]);
+  mark_last(f, end, FT_FUSED_ACTIVATION, a.input, 0);
 }
 
 /* Returns the only reader of OP's output, if it is ID with a constant operand, and marks OP as
@@ -212,8 +278,15 @@ static const struct ft_operator *find_scores(struct fuse *f, uint32_t scores,
     op = producer_if(f, scores, FT_OP_Mul);
     op = op ? op : producer_if(f, scores, FT_OP_Div);
     next = op ? data_operand(f, op) : 0;
-    op = op ? op : producer_if(f, scores, FT_OP_Add);
-    next = op && !next ? data_operand(f, op) : next;
+    if (!next) {
+      op = producer_if(f, scores, FT_OP_Add);
+      next = op ? data_operand(f, op) : 0;
+    }
+    for (uint32_t j = 0; op && !next && j < 2; j++) /* a mask that depends on an input */
+      if (producer_if(f, ft_input_of(op, j), FT_OP_MatMul) ||
+          affine_input(f, ft_input_of(op, j), FT_OP_Mul) ||
+          affine_input(f, ft_input_of(op, j), FT_OP_Div))
+        next = ft_input_of(op, j);
     if (!next)
       return NULL;
     between[(*count)++] = op;
@@ -239,11 +312,30 @@ static uint32_t transposed_of(struct fuse *f, uint32_t tensor)
   return transpose && f->uses[tensor] == 1 ? ft_input_of(transpose, 0) : 0;
 }
 
+/* Returns the tensor that TENSOR is the transpose of by way of fewer dimensions, as exporters write
+ * it: Reshape, Transpose, Reshape, each with one reader; else 0. */
+static uint32_t reshaped_transpose_of(struct fuse *f, uint32_t tensor)
+{
+  const struct ft_operator *back = producer_if(f, tensor, FT_OP_Reshape), *to;
+  uint32_t inner = back && f->uses[tensor] == 1 ? transposed_of(f, ft_input_of(back, 0)) : 0;
+
+  to = inner && f->uses[inner] == 1 ? producer_if(f, inner, FT_OP_Reshape) : NULL;
+  if (!to)
+    return 0;
+  mark_inside(f, back);
+  mark_inside(f, producer_if(f, ft_input_of(back, 0), FT_OP_Transpose));
+  if (producer_if(f, ft_input_of(to, 0), FT_OP_Expand))
+    return inner; /* repeated key heads, of which the network makes a tensor */
+  mark_inside(f, to);
+  return ft_input_of(to, 0);
+}
+
 /* Returns the operand of attention that TENSOR is scaled and transposed from, and marks these
  * operators as inside. */
 static uint32_t attention_operand(struct fuse *f, uint32_t tensor)
 {
   const struct ft_operator *scale = producer_if(f, tensor, FT_OP_Mul);
+  uint32_t reshaped;
 
   if (scale && data_operand(f, scale) && f->uses[tensor] == 1) {
     mark_inside(f, scale);
@@ -253,17 +345,33 @@ static uint32_t attention_operand(struct fuse *f, uint32_t tensor)
     mark_inside(f, producer_if(f, tensor, FT_OP_Transpose));
     tensor = transposed_of(f, tensor);
   }
-  return tensor;
+  reshaped = reshaped_transpose_of(f, tensor);
+  return reshaped ? reshaped : tensor;
 }
 
 /* Attention: softmax(q k' + bias) v, or v softmax(...)'. */
 struct attention {
   const struct ft_operator *softmax, *product; /* product: of queries and keys */
-  const struct ft_operator *between[4];        /* scale and shift the scores */
+  const struct ft_operator *fill,
+      *test; /* Where and IsNaN for rows that a mask leaves empty, or NULL */
+  const struct ft_operator *between[4]; /* scale and shift the scores */
   int count;
   bool transposed; /* the probabilities are the second operand */
   uint32_t probabilities, values;
 };
+
+/* Exporters write scaled_dot_product_attention with a mask as Where(IsNaN(p), 0, p). */
+static void skip_filled_rows(const struct fuse *f, struct attention *a)
+{
+  const struct ft_operator *fill = producer_if(f, a->probabilities, FT_OP_Where), *test;
+
+  test = fill ? producer_if(f, ft_input_of(fill, 0), FT_OP_IsNaN) : NULL;
+  if (!test || ft_input_of(test, 0) != ft_input_of(fill, 2) || f->uses[a->probabilities] != 1)
+    return;
+  a->fill = fill;
+  a->test = test;
+  a->probabilities = ft_input_of(fill, 2);
+}
 
 /* Fills A with the attention whose last product is OP. Returns false if there is none. PyTorch's
  * kernels take four dimensions: batch, heads, rows, columns. */
@@ -272,7 +380,8 @@ static bool find_attention(struct fuse *f, const struct ft_operator *op, struct 
   uint32_t first = ft_input_of(op, 0), second = ft_input_of(op, 1);
 
   *a = (struct attention){ .probabilities = first, .values = second };
-  a->softmax = producer_if(f, first, FT_OP_Softmax);
+  skip_filled_rows(f, a);
+  a->softmax = producer_if(f, a->probabilities, FT_OP_Softmax);
   if (!a->softmax && transposed_of(f, second) &&
       producer_if(f, transposed_of(f, second), FT_OP_Softmax)) {
     a->transposed = true;
@@ -280,7 +389,7 @@ static bool find_attention(struct fuse *f, const struct ft_operator *op, struct 
     a->values = first;
     a->softmax = producer_if(f, a->probabilities, FT_OP_Softmax);
   }
-  if (!a->softmax || f->uses[a->probabilities] != 1 ||
+  if (!a->softmax || f->uses[a->probabilities] != (a->fill ? 2 : 1) ||
       f->graph->tensors[op->outputs[0]].rank != 4 || is_weight_tensor(f, a->values))
     return false;
   a->product = find_scores(f, ft_input_of(a->softmax, 0), a->between, &a->count);
@@ -319,6 +428,10 @@ static void fuse_one_attention(struct fuse *f, const struct ft_operator *op)
   mark_inside(f, a.product);
   while (a.count > 0)
     mark_inside(f, a.between[--a.count]);
+  if (a.fill) {
+    mark_inside(f, a.fill);
+    mark_inside(f, a.test);
+  }
   if (a.transposed)
     mark_inside(f, producer_if(f, ft_input_of(op, 1), FT_OP_Transpose));
   q = attention_operand(f, ft_input_of(a.product, 0));
@@ -370,8 +483,9 @@ int ft_fuse(struct ft_graph *graph, const struct ft_block *block, bool fuse_atte
     if (!op->data || !op->output_count || fusions[i].kind != FT_FUSED_NOT)
       continue;
     fusions[i].bias = ft_operator_is(op, FT_OP_Add) && adds_bias(&f, op);
-    if (ft_operator_is(op, FT_OP_Mul))
-      (void)(fuse_gate(&f, op) || fuse_gelu(&f, op));
+    if (ft_operator_is(op, FT_OP_Sigmoid) || ft_operator_is(op, FT_OP_HardSigmoid) ||
+        ft_operator_is(op, FT_OP_Erf) || ft_operator_is(op, FT_OP_Tanh))
+      fuse_activation(&f, op);
     else if (ft_operator_is(op, FT_OP_Div))
       fuse_layer_norm(&f, op);
     else if (ft_operator_is(op, FT_OP_ReduceMean))

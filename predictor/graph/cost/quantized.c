@@ -40,7 +40,7 @@ enum ft_quantized ft_quantized_input(const struct ft_operator *op, uint32_t i, u
   if (kind->scale_inputs & 1u << i)
     return FT_QUANTIZED_SCALE;
   if (!(kind->quantized_inputs & 1u << i))
-    return FT_QUANTIZED_NOT;
+    return is_product_weight(op, i, element) ? FT_QUANTIZED_WEIGHT : FT_QUANTIZED_NOT;
   if (kind->flags & FT_OPERATOR_PACKED && ft_element_bits(element) == 8) {
     bits = kind->bits ? ft_integer(op, kind->bits, 4) : 4;
     *per_element = bits > 0 && bits <= 8 ? (unsigned)(8 / bits) : 1;

@@ -14,6 +14,7 @@
 #include "predictor/graph/import/unsupported_formats.h"
 #include "predictor/graph/import/huggingface/hf.h"
 #include "predictor/graph/import/onnx/onnx.h"
+#include "predictor/graph/import/onnx/onnx_literals.h"
 #include "predictor/graph/import/onnx/onnx_unmerge.h"
 #include "predictor/graph/import/paddle/paddle.h"
 #include "predictor/graph/import/protobuf.h"
@@ -151,7 +152,7 @@ static int read_message(struct ft_build *build, int fd, int dirfd, const char *h
     return ft_paddle_read(build, fd);
   if (ft_onnx_read(build, fd, dirfd) < 0 || ft_build_finish(build) < 0)
     return -1;
-  return ft_onnx_unmerge(build);
+  return ft_onnx_mark_literals(build) < 0 ? -1 : ft_onnx_unmerge(build);
 }
 
 /* Selects the reader by the first bytes. */

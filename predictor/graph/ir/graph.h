@@ -64,7 +64,9 @@ struct ft_declared {
   uint64_t at;          /* byte position in the file */
   int rank;             /* -1: unknown */
   uint8_t element;      /* enum ft_element */
-  bool kept;            /* the file marks it as not trainable */
+  bool kept;            /* the file marks it as no parameter */
+  bool frozen;          /* a parameter that is not trained */
+  bool wide;            /* 32 bits at any precision */
 };
 
 struct ft_sized {
@@ -173,7 +175,10 @@ struct ft_graph {
   uint32_t logits;    /* result from which the training loss is computed; 0: none */
   bool logits_wide;   /* the loss casts the logits to 32 bits */
   bool generates;     /* it can generate tokens one by one */
+  bool adapts;        /* it can be built with adapters (LoRA) and with quantised weights */
   uint8_t stored;     /* enum ft_element of the weights, by the file; 0: unknown */
+  uint8_t computed;   /* the 16-bit element of most weights in the graph, set by ft_graph_cost; 0:
+                         they have another */
   int64_t max_tokens; /* longest input of a language model; 0: unknown, or no such model */
   struct ft_block *other_block; /* of ft_graph_restore_norms: the one that is not in use, or NULL */
   uint32_t restored_norms;      /* normalisations that it has inserted into the block in use */
@@ -195,7 +200,7 @@ void ft_graph_free(struct ft_graph *graph);
  * (tests/bench/hf_guess). */
 #define FT_GRAPH_GUESS 1.6
 
-/* Sizes that a file does not fix. */
+/* Sizes that a file does not fix, and what is trained. */
 struct ft_graph_sizes {
   int64_t batch; /* of an unknown dimension named batch or N, else of the first; 1 or more */
   const char *input_option; /* option that sets `input`, for messages; NULL: --input */
@@ -204,7 +209,12 @@ struct ft_graph_sizes {
    * graph is the pass of the last one, else of the prompt */
   int64_t generate;
   bool last;
-  bool static_cache; /* the KV cache has room for all tokens from the start */
+  bool static_cache;  /* the KV cache has room for all tokens from the start */
+  unsigned trainable; /* trained layers, counted from the last one with parameters; 0: all */
+  /* ft_graph.adapts only: */
+  unsigned lora;          /* rank of adapters, and nothing else is trained; 0: none */
+  bool lora_everywhere;   /* in all linear layers, not only those of queries and values */
+  uint8_t quantized_bits; /* 4 or 8: weights are quantised by bitsandbytes; 0: as the file says */
 };
 
 /* Returns the option that sets the input's size, for messages. */

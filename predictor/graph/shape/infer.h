@@ -206,6 +206,7 @@ FT_RULE(col2im);
 FT_RULE(dft);
 FT_RULE(from_attributes);
 FT_RULE(det);
+FT_RULE(grouped_linear);
 FT_RULE(dynamic_quantize);
 FT_RULE(max_unpool);
 FT_RULE(mel);

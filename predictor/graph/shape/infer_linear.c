@@ -25,6 +25,26 @@ int ft_infer_linear(struct ft_infer *in)
   return 0;
 }
 
+/* Each row of (rows, in) times the matrix of its group: weights (groups, out, in) give (rows, out).
+ */
+int ft_infer_grouped_linear(struct ft_infer *in)
+{
+  const struct ft_tensor *x = ft_input(in, 0), *w = ft_input(in, 1);
+  struct ft_tensor *y = ft_output(in, 0);
+
+  if (!x || !w || x->rank < 0 || w->rank < 0)
+    return 0;
+  if (x->rank != 2 || w->rank != 3)
+    return ft_contradiction(in, "an input of %d dimensions and weights of %d", x->rank, w->rank);
+  if (ft_dim_differ(x->dims[1], w->dims[2]))
+    return ft_contradiction(in, "%lld features, but weights for %lld", ft_dim_shown(x->dims[1]),
+                            ft_dim_shown(w->dims[2]));
+  if (ft_like(in, y, x) < 0)
+    return -1;
+  y->dims[1] = w->dims[1];
+  return 0;
+}
+
 /* One determinant per matrix: the last two dimensions are dropped. */
 int ft_infer_det(struct ft_infer *in)
 {

@@ -37,7 +37,7 @@ ORT_OPERATOR(MatMulIntegerToFloat, ort_product, PRODUCT, 1, NONE, FIRST, NEW,
          .quantized_inputs = IN(0) | IN(1), .scale_inputs = IN(2) | IN(3) | IN(4) | IN(5))
 ORT_OPERATOR(MatMulNBits, ort_packed, PRODUCT, 1, NONE, FIRST, NEW, .flags = PACKED,
          .quantized_inputs = IN(1), .scale_inputs = IN(2) | IN(3) | IN(4), .bits = "bits")
-ORT_VARIANT(MoE, same, ORT, 2, NONE, FIRST, NEW)
+ORT_OPERATOR(MoE, same, ORT, 2, NONE, FIRST, NEW)
 ORT_OPERATOR(MultiHeadAttention, ort_attention, ORT, 0, NONE, FIRST, NEW)
 ORT_OPERATOR(NhwcConv, conv, CONV, 1, NONE, FIRST, NEW)
 ORT_OPERATOR(NhwcFusedConv, conv, CONV, 1, NONE, FIRST, NEW)

@@ -42,7 +42,6 @@ enum ft_work {
   FT_WORK_RECURRENT,
   FT_WORK_ATTENTION,
   FT_WORK_STATES,     /* a recurrent state is updated and read for each token */
-  FT_WORK_EXPERTS,    /* each token's chosen experts, of two weights each */
   FT_WORK_ORT,        /* ONNX Runtime's operators: ft_ort_macs */
   FT_WORK_NORM,       /* normalisation by given statistics: 2 per element */
   FT_WORK_STATISTICS, /* normalisation by the data's statistics: 5 per element */

@@ -30,7 +30,8 @@ struct ft_weight {
   const char *name;
   const char *storage; /* name of its storage, which weights may share; NULL: unknown */
   struct ft_declared declared;
-  uint32_t tensor; /* 0: not used yet */
+  bool no_gradient; /* the file says that it needs none */
+  uint32_t tensor;  /* 0: not used yet */
 };
 
 struct ft_changes;

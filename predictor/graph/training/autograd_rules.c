@@ -13,6 +13,25 @@ struct ft_autograd_rule ft_autograd_rule_of(const struct ft_operator *op)
                                     .in_place = ft_operator_has(op, FT_OPERATOR_REUSES_INPUT) };
 }
 
+bool ft_autograd_is_product(const struct ft_operator *op)
+{
+  return op->kind && op->kind->weight == 1 &&
+         (op->kind->work == FT_WORK_PRODUCT || op->kind->work == FT_WORK_GEMM);
+}
+
+unsigned ft_autograd_saves(const struct ft_operator *op, bool first, bool second)
+{
+  unsigned saves = ft_autograd_rule_of(op).saves;
+
+  if (ft_autograd_is_product(op) && !second)
+    saves &= ~(unsigned)FT_SAVES_FIRST;
+  if (saves & FT_SAVES_BOTH && second)
+    saves |= FT_SAVES_FIRST;
+  if (saves & FT_SAVES_BOTH && (first || (second && ft_operator_is(op, FT_OP_Div))))
+    saves |= FT_SAVES_SECOND;
+  return saves & ~(unsigned)FT_SAVES_BOTH;
+}
+
 int64_t ft_autograd_groups(const struct ft_operator *op, const struct ft_tensor *y, int64_t batch)
 {
   int64_t axis = ft_integer(op, "axis", -1);

@@ -17,6 +17,14 @@ struct ft_autograd_rule {
 /* Returns the rule of OP's descriptor. An unknown operator saves its first input and its output. */
 struct ft_autograd_rule ft_autograd_rule_of(const struct ft_operator *op);
 
+/* Returns whether OP is a product that saves each operand only for the other's gradient. A
+ * convolution saves both for either gradient. */
+bool ft_autograd_is_product(const struct ft_operator *op);
+
+/* Returns what OP, whose output needs a gradient, saves of its rule (FT_SAVES_*, without
+ * FT_SAVES_BOTH). FIRST and SECOND: its first two inputs need one. */
+unsigned ft_autograd_saves(const struct ft_operator *op, bool first, bool second);
+
 /*
  * Returns the number of means that normalisation OP saves (FT_SAVES_STATISTICS), which is also the
  * number of standard deviations: one for each normalised channel, group or row. Y is OP's output;

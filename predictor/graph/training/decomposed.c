@@ -13,37 +13,37 @@
  */
 static const struct {
   const char *name;
-  bool widens;
+  bool widens, weighted; /* a weight multiplies the last of the saved tensors */
   struct ft_decomposed kept[FT_DECOMPOSED_WIDTHS];
 } table[] = {
   /* w * (x.float() * rsqrt(mean(x.float()^2))).to(x) */
-  { "llama", true, { { true, 0, 1 }, { false, 1, 1 }, { false, 1, 1 } } },
+  { "llama", true, true, { { true, 0, 1 }, { false, 1, 1 }, { false, 1, 1 } } },
   /* (w * (x.float() * rsqrt(...))).to(x) */
-  { "gemma", false, { { true, 0, 1 }, { false, 0, 2 }, { false, 0, 2 } } },
+  { "gemma", false, true, { { true, 0, 1 }, { false, 0, 2 }, { false, 0, 2 } } },
   /* w * (x * rsqrt(mean(x.float()^2))).to(w) */
-  { "t5", true, { { true, 0, 1 }, { true, 1, 1 }, { true, 0, 2 } } },
+  { "t5", true, true, { { true, 0, 1 }, { true, 1, 1 }, { true, 0, 2 } } },
   /*
    * w.float() * ((x.float() - m) * rsqrt(mean((x.float() - m)^2))); computes the difference twice
    */
-  { "cohere", false, { { false, 0, 3 }, { false, 0, 3 }, { false, 0, 3 } } },
+  { "cohere", false, true, { { false, 0, 3 }, { false, 0, 3 }, { false, 0, 3 } } },
   /* layer_norm(x.float()).to(x) */
-  { "olmo", false, { { true, 0, 0 }, { false, 0, 1 }, { false, 0, 1 } } },
+  { "olmo", false, false, { { true, 0, 0 }, { false, 0, 1 }, { false, 0, 1 } } },
   /* x.float() * rsqrt(mean(x.float()^2)), without a weight (Llama4TextL2Norm) */
-  { "l2", false, { { true, 0, 0 }, { false, 0, 1 }, { false, 0, 1 } } },
+  { "l2", false, false, { { true, 0, 0 }, { false, 0, 1 }, { false, 0, 1 } } },
   /* layer_norm with autocast disabled, of an input cast to 16 bits (NemotronLayerNorm1P) */
-  { "nemotron", false, { { true, 0, 0 }, { true, 0, 0 }, { true, 0, 0 } } },
+  { "nemotron", false, false, { { true, 0, 0 }, { true, 0, 0 }, { true, 0, 0 } } },
   /* x cos + rotate(x) sin, angles in fp32: saves nothing */
-  { "rotary", true, { { false, 0, 0 }, { false, 0, 0 }, { false, 0, 0 } } },
+  { "rotary", true, false, { { false, 0, 0 }, { false, 0, 0 }, { false, 0, 0 } } },
   /* KV cache: values have the width of keys, which fp32 angles widen (cache_utils.py) */
-  { "cache", true, { { false, 0, 0 }, { false, 0, 0 }, { false, 0, 0 } } },
+  { "cache", true, false, { { false, 0, 0 }, { false, 0, 0 }, { false, 0, 0 } } },
   /* 0.5 x (1 + tanh(c (x + 0.044715 x^3))) */
-  { "gelu_new", true, { { true, 0, 3 }, { true, 3, 0 }, { false, 1, 3 } } },
+  { "gelu_new", true, false, { { true, 0, 3 }, { true, 3, 0 }, { false, 1, 3 } } },
   /* 0.5 x (1 + tanh(0.7978845608 x (1 + 0.044715 x x))) */
-  { "gelu_fast", false, { { true, 0, 6 }, { true, 6, 0 }, { true, 6, 0 } } },
+  { "gelu_fast", false, false, { { true, 0, 6 }, { true, 6, 0 }, { true, 6, 0 } } },
   /* relu(x)^2 */
-  { "relu2", true, { { false, 0, 1 }, { false, 1, 0 }, { false, 1, 1 } } },
+  { "relu2", true, false, { { false, 0, 1 }, { false, 1, 0 }, { false, 1, 1 } } },
   /* x sigmoid(1.702 x) */
-  { "quick_gelu", false, { { true, 0, 1 }, { true, 1, 0 }, { true, 1, 0 } } },
+  { "quick_gelu", false, false, { { true, 0, 1 }, { true, 1, 0 }, { true, 1, 0 } } },
 };
 
 enum { COUNT = sizeof table / sizeof *table };
@@ -68,6 +68,18 @@ bool ft_decomposed_of(const struct ft_operator *op, enum ft_decomposed_width wid
     return false;
   *decomposed = table[i].kept[width];
   return true;
+}
+
+void ft_decomposed_freeze(const struct ft_operator *op, struct ft_decomposed *decomposed)
+{
+  size_t i = decomposed_row(op);
+
+  if (i == COUNT || !table[i].weighted)
+    return;
+  if (decomposed->narrow)
+    decomposed->narrow--;
+  else if (decomposed->wide)
+    decomposed->wide--;
 }
 
 bool ft_decomposed_floats(const struct ft_operator *op)

@@ -28,6 +28,9 @@ struct ft_decomposed {
 bool ft_decomposed_of(const struct ft_operator *op, enum ft_decomposed_width width,
                       struct ft_decomposed *decomposed);
 
+/* Removes from DECOMPOSED what OP saves only for the gradient of its weight. */
+void ft_decomposed_freeze(const struct ft_operator *op, struct ft_decomposed *decomposed);
+
 /* Returns whether OP's output is fp32 under autocast, whatever its input is. */
 bool ft_decomposed_widens(const struct ft_operator *op);
 

@@ -24,16 +24,9 @@ struct liveness {
   struct ft_memory *memory;
   struct ft_error *err;
   struct storage *storages;
+  bool *wanted; /* of each tensor: the backward pass computes its gradient */
   size_t room;
 };
-
-const char *ft_optimizer_name(enum ft_optimizer optimizer)
-{
-  static const char *const names[FT_OPTIMIZERS] = { "sgd", "momentum", "adam", "adamw",
-                                                    "adam8bit" };
-
-  return names[optimizer];
-}
 
 static int64_t bytes_of(struct liveness *f, uint32_t tensor)
 {
@@ -137,21 +130,24 @@ static int64_t newly_saved_bytes(struct liveness *f, const struct ft_operator *o
                                  const struct ft_fusion *fusion)
 {
   const struct ft_tensor *tensors = f->graph->tensors;
-  unsigned saves = ft_autograd_rule_of(op).saves;
+  unsigned saves =
+      ft_autograd_saves(op, f->wanted[ft_input_of(op, 0)], f->wanted[ft_input_of(op, 1)]);
   uint32_t first = ft_input_of(op, 0), second = ft_input_of(op, 1);
   struct ft_decomposed decomposed;
   int64_t bytes = 0;
 
-  if (!op->data || fusion->kind == FT_FUSED_INSIDE)
+  if (!op->data || fusion->kind == FT_FUSED_INSIDE || !op->output_count ||
+      !f->wanted[op->outputs[0]])
     return 0;
   if (fusion->kind == FT_FUSED_ACTIVATION)
     return save_tensor(f, fusion->input);
   if (fusion->kind == FT_FUSED_NORM)
     return save_tensor(f, fusion->input) + 8 * fusion->groups;
   if (ft_decomposed_of(op, FT_DECOMPOSED_32, &decomposed)) {
-    if (op->output_count)
-      bytes = ft_known_times(4 * (decomposed.narrow + decomposed.wide),
-                             ft_dim_or(ft_tensor_elements(&tensors[op->outputs[0]]), 0));
+    if (!f->wanted[second])
+      ft_decomposed_freeze(op, &decomposed);
+    bytes = ft_known_times(4 * (decomposed.narrow + decomposed.wide),
+                           ft_dim_or(ft_tensor_elements(&tensors[op->outputs[0]]), 0));
     return ft_known_plus(bytes, decomposed.input ? save_tensor(f, first) : 0);
   }
   bytes = extra_saved_bytes(f, op, saves);
@@ -161,16 +157,8 @@ static int64_t newly_saved_bytes(struct liveness *f, const struct ft_operator *o
     bytes += save_tensor(f, second);
   if (saves & FT_SAVES_THIRD && op->input_count > 2)
     bytes += save_tensor(f, op->inputs[2]);
-  if (saves & FT_SAVES_RESULT && op->output_count)
+  if (saves & FT_SAVES_RESULT)
     bytes += save_tensor(f, op->outputs[0]);
-  /* Each operand is saved for the other's gradient, which a computed constant does not need. */
-  if (saves & FT_SAVES_BOTH) {
-    if (tensors[second].data || (tensors[second].constant && !tensors[second].producer))
-      bytes += save_tensor(f, first);
-    if (tensors[first].data || (tensors[first].constant && !tensors[first].producer) ||
-        ft_operator_is(op, FT_OP_Div))
-      bytes += save_tensor(f, second);
-  }
   return bytes;
 }
 
@@ -259,6 +247,29 @@ static int64_t release_unread(const struct liveness *f, const struct ft_operator
   return live;
 }
 
+/* Marks the tensors of BLOCK that need a gradient. At DEPTH above 0 the block's inputs do. */
+static void mark_wanted(struct liveness *f, const struct ft_block *block, int depth)
+{
+  for (uint32_t i = 0; depth && i < block->input_count; i++)
+    f->wanted[block->inputs[i]] = f->graph->tensors[block->inputs[i]].data;
+  for (uint32_t i = 0; i < block->operator_count; i++) {
+    const struct ft_operator *op = &block->operators[i];
+    bool wanted = false;
+
+    for (uint32_t j = 0; j < op->input_count + op->capture_count; j++)
+      wanted = wanted ||
+               f->wanted[j < op->input_count ? op->inputs[j] : op->captures[j - op->input_count]];
+    if (ft_autograd_rule_of(op).gradient == FT_GRADIENT_STOPS)
+      continue;
+    for (uint32_t j = 0; j < op->output_count; j++) {
+      uint8_t element = f->graph->tensors[op->outputs[j]].element;
+
+      if (op->outputs[j] && (element == FT_ELEMENT_UNKNOWN || ft_element_is_real(element)))
+        f->wanted[op->outputs[j]] = f->wanted[op->outputs[j]] || wanted;
+    }
+  }
+}
+
 /*
  * Walks through BLOCK in the file's order of operators. Sets PEAK to the largest sum of live
  * activations in bytes, and adds the saved bytes to the result. Layers are recorded at DEPTH 0
@@ -273,6 +284,7 @@ static int walk_block(struct liveness *f, const struct ft_block *block, int dept
   if (!fusions || ft_fuse(f->graph, block, false, fusions) < 0)
     return memory_exhausted(f);
   assign_storages(f, block, fusions);
+  mark_wanted(f, block, depth);
   for (uint32_t i = 0; i < block->input_count; i++)
     live = ft_known_plus(live, f->storages[block->inputs[i]].bytes);
   *peak = live;
@@ -317,10 +329,13 @@ int ft_graph_memory(struct ft_graph *graph, const struct ft_cost *cost, struct f
       (struct ft_memory){ .complete = !cost->unresolved && !cost->unknown && !cost->unbounded_loops,
                           .loop_bytes = ft_known_times(4, cost->inside) };
   f.storages = ft_arena_take(&graph->results, graph->tensor_count * sizeof *f.storages);
-  if (!f.storages)
+  f.wanted = ft_arena_take(&graph->results, graph->tensor_count * sizeof *f.wanted);
+  if (!f.storages || !f.wanted)
     return memory_exhausted(&f);
-  for (uint32_t i = 0; i < graph->tensor_count; i++)
+  for (uint32_t i = 0; i < graph->tensor_count; i++) {
     f.storages[i].owner = i;
+    f.wanted[i] = cost->trainable[i];
+  }
   if (walk_block(&f, &graph->block, 0, &memory->activation_peak_bytes) < 0)
     return -1;
   memory->saved_bytes = ft_known_plus(memory->saved_bytes, memory->loop_bytes);
@@ -328,10 +343,11 @@ int ft_graph_memory(struct ft_graph *graph, const struct ft_cost *cost, struct f
   memory->parameter_bytes = cost->parameter_bytes;
   memory->gradient_bytes = memory->parameter_bytes;
   memory->inference_peak_bytes = ft_known_plus(memory->weight_bytes, memory->activation_peak_bytes);
-  /* One fp32 velocity for each parameter; two fp32 moments (Kingma and Ba 2015); two of 8 bits. */
-  memory->optimizer_bytes[FT_OPTIMIZER_MOMENTUM] = memory->parameter_bytes;
-  memory->optimizer_bytes[FT_OPTIMIZER_ADAM] = ft_known_times(2, memory->parameter_bytes);
-  memory->optimizer_bytes[FT_OPTIMIZER_ADAMW] = ft_known_times(2, memory->parameter_bytes);
-  memory->optimizer_bytes[FT_OPTIMIZER_ADAM8] = memory->parameter_bytes / 2;
+  for (uint32_t i = 0; i < graph->tensor_count; i++)
+    for (int k = 0; cost->trainable[i] && k < FT_OPTIMIZERS; k++)
+      memory->optimizer_bytes[k] = ft_known_plus(
+          memory->optimizer_bytes[k],
+          ft_optimizer_state_bytes((enum ft_optimizer)k, &graph->tensors[i],
+                                   ft_dim_or(ft_tensor_bytes(&graph->tensors[i]), 0)));
   return 0;
 }

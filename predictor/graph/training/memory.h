@@ -7,18 +7,7 @@
 #define FT_GRAPH_MEMORY_H
 
 #include "predictor/graph/cost/cost.h"
-
-enum ft_optimizer {
-  FT_OPTIMIZER_SGD,
-  FT_OPTIMIZER_MOMENTUM,
-  FT_OPTIMIZER_ADAM,
-  FT_OPTIMIZER_ADAMW,
-  FT_OPTIMIZER_ADAM8, /* 8-bit moments */
-  FT_OPTIMIZERS
-};
-
-/* Returns the option value of OPTIMIZER, such as "adamw". */
-const char *ft_optimizer_name(enum ft_optimizer optimizer);
+#include "predictor/graph/training/optimizer.h"
 
 /* An operator of the outermost block that allocates or saves memory. */
 struct ft_memory_layer {

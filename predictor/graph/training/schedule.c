@@ -2,6 +2,8 @@
 /* The order of a pass: parameters, segments of checkpointing, forward pass, loss, backward pass. */
 #include "config.h"
 
+#include <string.h>
+
 #include "predictor/core/buf.h"
 #include "predictor/graph/shape/infer.h"
 #include "predictor/graph/training/schedule_plan.h"
@@ -19,6 +21,7 @@ static void plan_parameters(struct ft_plan *p)
         !(x->constant && (ft_element_is_real(x->element) || p->cost->packed[t]) && x->rank > 0))
       continue;
     if (p->cost->trainable[t]) {
+      p->out->trainable_tensors[p->out->trainable_count] = x;
       p->out->trainable_sizes[p->out->trainable_count++] = ft_plan_bytes(p, t);
       p->out->trainable_bytes = ft_known_plus(p->out->trainable_bytes, ft_plan_bytes(p, t));
       if (ft_plan_bytes(p, t) > p->out->trainable_max)
@@ -28,6 +31,8 @@ static void plan_parameters(struct ft_plan *p)
       p->out->packed_bytes = ft_known_plus(p->out->packed_bytes, ft_plan_bytes(p, t));
     if (!p->cost->trainable[t]) {
       (void)ft_plan_allocate(p, ft_plan_bytes(p, t));
+      if (p->cost->frozen[t])
+        p->out->frozen_bytes = ft_known_plus(p->out->frozen_bytes, ft_plan_bytes(p, t));
       continue;
     }
     (void)ft_plan_allocate(p, ft_share(ft_plan_bytes(p, t), gpus));
@@ -259,6 +264,13 @@ static void plan_pass(struct ft_plan *p)
     ft_plan_release(p, p->storages[t].gradient);
 }
 
+/* Returns whether GRAPH's format has an operator for scaled_dot_product_attention: products around
+ * a softmax are then the network's own, which PyTorch runs one by one. */
+static bool shows_fused_attention(const struct ft_graph *graph)
+{
+  return strcmp(graph->format, "torch.export") == 0 || strcmp(graph->format, "torchscript") == 0;
+}
+
 int ft_schedule_make(struct ft_graph *graph, const struct ft_cost *cost,
                      const struct ft_schedule_options *options, struct ft_schedule *schedule,
                      struct ft_error *err)
@@ -281,9 +293,12 @@ int ft_schedule_make(struct ft_graph *graph, const struct ft_cost *cost,
   p.saved_first = ft_arena_take(&graph->results, operators * sizeof *p.saved_first);
   schedule->trainable_sizes =
       ft_arena_take(&graph->results, graph->tensor_count * sizeof *schedule->trainable_sizes);
+  schedule->trainable_tensors =
+      ft_arena_take(&graph->results, graph->tensor_count * sizeof *schedule->trainable_tensors);
   if (!p.fusions || !p.storages || !p.uses || !p.users || !p.saved_first || !p.inside ||
-      !schedule->trainable_sizes ||
-      ft_fuse(graph, p.block, options->fused_attention, p.fusions) < 0)
+      !schedule->trainable_sizes || !schedule->trainable_tensors ||
+      ft_fuse(graph, p.block, options->fused_attention && !shows_fused_attention(graph),
+              p.fusions) < 0)
     p.failed = true;
   if (!p.failed) {
     for (size_t i = 0; i < cost->layer_count; i++)

@@ -71,19 +71,21 @@ static inline int64_t ft_share(int64_t bytes, unsigned gpus)
 struct ft_schedule {
   struct ft_event *events;
   size_t count;
-  size_t parameters;     /* end of the events that allocate parameters and statistics, once */
-  size_t forward;        /* end of the forward pass */
-  size_t backward;       /* end of the backward pass; the rest frees the gradients */
-  uint32_t buffers;      /* number of different buffers */
-  uint32_t trainable_count;               /* number of trainable tensors */
+  size_t parameters;        /* end of the events that allocate parameters and statistics, once */
+  size_t forward;           /* end of the forward pass */
+  size_t backward;          /* end of the backward pass; the rest frees the gradients */
+  uint32_t buffers;         /* number of different buffers */
+  uint32_t trainable_count; /* number of trainable tensors */
+  const struct ft_tensor **trainable_tensors;
   int64_t *trainable_sizes;               /* bytes of each */
   int64_t trainable_bytes, trainable_max; /* sum and maximum of trainable_sizes */
-  int64_t packed_bytes;              /* quantised weights, which are not trainable */
-  int64_t input_bytes;               /* network inputs; no event allocates them */
-  int64_t saved_bytes;               /* live at the end of the forward pass, beyond parameters */
-  int64_t offloaded_bytes;           /* copied to the host, and back in the backward pass */
-  int64_t peak_bytes;                /* maximum of the live bytes, without rounding */
-  int64_t peak_no_workspace_bytes;   /* the same without workspaces */
+  int64_t frozen_bytes;                   /* parameters that are not trained */
+  int64_t packed_bytes;                   /* quantised weights, which are not trainable */
+  int64_t input_bytes;                    /* network inputs; no event allocates them */
+  int64_t saved_bytes;             /* live at the end of the forward pass, beyond parameters */
+  int64_t offloaded_bytes;         /* copied to the host, and back in the backward pass */
+  int64_t peak_bytes;              /* maximum of the live bytes, without rounding */
+  int64_t peak_no_workspace_bytes; /* the same without workspaces */
 };
 
 /*

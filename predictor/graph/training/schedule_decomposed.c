@@ -173,6 +173,12 @@ int64_t ft_plan_operand(const struct ft_plan *p, const struct ft_operator *op, u
   return ft_known_times(bytes / storage->width, times * width);
 }
 
+/* Returns whether T's rows have a multiple of 8 elements, as the kernel requires of a bias. */
+static bool has_aligned_rows(const struct ft_tensor *t)
+{
+  return t->rank > 0 && ft_dim_or(t->dims[t->rank - 1], 1) % 8 == 0;
+}
+
 /* Saves what a fused kernel computes besides its output: the log-sum-exp of each head and row in
  * fp32, the expanded mask, the bias of the scores if that needs a gradient. */
 static void keep_fused_attention(struct ft_plan *p, uint32_t i)
@@ -188,7 +194,9 @@ static void keep_fused_attention(struct ft_plan *p, uint32_t i)
         p, i, ft_known_times(elements / ft_dim_or(y->dims[y->rank - 1], 1), p->options->batch), 4);
   if (is_masked(op) && heads)
     keep_elements(p, i, score_elements(p, op) / heads, p->storages[op->outputs[0]].width);
-  if (bias && p->storages[bias].wanted)
+  /* a parameter whose rows are aligned is read in place (sdp_utils, pad_bias) */
+  if (bias && p->storages[bias].wanted &&
+      (!p->storages[p->storages[bias].owner].fixed || !has_aligned_rows(ft_plan_tensor(p, bias))))
     keep_elements(p, i, ft_dim_or(ft_tensor_elements(ft_plan_tensor(p, bias)), 0),
                   p->storages[op->outputs[0]].width);
 }
@@ -213,6 +221,8 @@ bool ft_plan_save_decomposed(struct ft_plan *p, uint32_t i, bool *input)
                                                                     : FT_DECOMPOSED_16,
                         &decomposed))
     return false;
+  if (!p->storages[ft_input_of(op, 1)].wanted)
+    ft_decomposed_freeze(op, &decomposed);
   if (ft_decomposed_narrows(op) && p->options->precision == FT_PRECISION_AMP && width == 4) {
     keep_elements(p, i, elements, 2); /* the operator's own cast */
     decomposed.input = false;

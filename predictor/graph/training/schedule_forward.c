@@ -12,7 +12,8 @@ static bool is_cast(const struct ft_plan *p, const struct ft_operator *op, uint3
 {
   bool wide = p->storages[t].width == 4 && t != op->outputs[0];
 
-  if (!op->kind || p->options->precision < FT_PRECISION_AMP)
+  if (!op->kind || p->options->precision < FT_PRECISION_AMP ||
+      ft_operator_has(op, FT_OPERATOR_AUTOCAST_32))
     return false;
   if (p->options->precision > FT_PRECISION_AMP)
     return op->kind->weight && wide && p->storages[op->outputs[0]].width == 2;
@@ -38,6 +39,13 @@ static void save_graph_tensor(struct ft_plan *p, uint32_t op, uint32_t t)
 static bool wants_gradient(const struct ft_plan *p, uint32_t t)
 {
   return p->storages[t].wanted;
+}
+
+/* Returns what OP, whose output needs a gradient, saves (FT_SAVES_*). */
+static unsigned saved_by(const struct ft_plan *p, const struct ft_operator *op)
+{
+  return ft_autograd_saves(op, wants_gradient(p, ft_input_of(op, 0)),
+                           wants_gradient(p, ft_input_of(op, 1)));
 }
 
 /* Allocates BYTES that operator I computes for its backward pass, and saves them. */
@@ -128,7 +136,7 @@ static void save_for_backward(struct ft_plan *p, uint32_t i)
 {
   const struct ft_operator *op = &p->block->operators[i];
   const struct ft_fusion *fusion = &p->fusions[i];
-  unsigned saves = ft_autograd_rule_of(op).saves;
+  unsigned saves = saved_by(p, op);
   bool input;
 
   if (!p->storages[op->outputs[0]].wanted)
@@ -182,14 +190,6 @@ static void save_for_backward(struct ft_plan *p, uint32_t i)
     save_operand(p, i, 2);
   if (saves & FT_SAVES_RESULT)
     save_graph_tensor(p, i, op->outputs[0]);
-  if (saves & FT_SAVES_BOTH) {
-    if (wants_gradient(p, ft_input_of(op, 1)))
-      save_graph_tensor(p, i, ft_input_of(op, 0));
-    if (wants_gradient(p, ft_input_of(op, 0)))
-      save_graph_tensor(p, i, ft_input_of(op, 1));
-    if (ft_operator_is(op, FT_OP_Div) && wants_gradient(p, ft_input_of(op, 1)))
-      save_graph_tensor(p, i, ft_input_of(op, 1));
-  }
 }
 
 static int64_t part_of_bytes(double part, int64_t bytes)
@@ -278,9 +278,16 @@ static void release_tensor(struct ft_plan *p, uint32_t t, uint32_t when)
   ft_plan_release(p, storage->buffer);
 }
 
+/* Returns whether the backward pass of OP, which needs one, reads its input J. */
+static bool reads_again(const struct ft_plan *p, const struct ft_operator *op, uint32_t j)
+{
+  return !ft_autograd_is_product(op) || (j < 2 && wants_gradient(p, ft_input_of(op, !j)));
+}
+
 /*
  * Allocates the casts of operator I's inputs under autocast. Matrix products save 16-bit copies,
- * those of weights until the end. Operators in fp32 save their copy if the backward pass reads it.
+ * those of trained weights until the end. Operators in fp32 save their copy if the backward pass
+ * reads it.
  */
 static void cast_inputs(struct ft_plan *p, uint32_t i)
 {
@@ -290,7 +297,7 @@ static void cast_inputs(struct ft_plan *p, uint32_t i)
   if (wide) {
     copy = ft_plan_allocate(p, ft_known_times(2, ft_plan_bytes(p, wide)));
     if (p->storages[op->outputs[0]].wanted &&
-        (p->fusions[i].kind == FT_FUSED_NORM || ft_autograd_rule_of(op).saves & FT_SAVES_FIRST))
+        (p->fusions[i].kind == FT_FUSED_NORM || saved_by(p, op) & FT_SAVES_FIRST))
       ft_plan_save(p, i, copy);
     else
       ft_plan_release(p, copy);
@@ -299,9 +306,14 @@ static void cast_inputs(struct ft_plan *p, uint32_t i)
 
   for (uint32_t j = 0; j < op->input_count; j++)
     if (is_cast(p, op, op->inputs[j]) && !p->storages[op->inputs[j]].cast) {
-      save_new_buffer(p, i, ft_plan_bytes(p, op->inputs[j]) / 2);
-      /* autocast caches the copy of a weight for later readers */
+      copy = ft_plan_allocate(p, ft_plan_bytes(p, op->inputs[j]) / 2);
+      /* autocast caches the copy of a trained weight for later readers */
       p->storages[op->inputs[j]].cast = p->cost->trainable[op->inputs[j]] && p->segments < 2;
+      if (p->storages[op->inputs[j]].cast ||
+          (p->storages[op->outputs[0]].wanted && reads_again(p, op, j)))
+        ft_plan_save(p, i, copy);
+      else
+        ft_plan_release(p, copy);
     }
 }
 

@@ -65,7 +65,7 @@ struct ft_plan {
   } * saved;               /* lists of saved buffers */
   uint32_t
       *saved_first; /* index + 1 in saved of the first, by operator, then by segment; 0: none */
-  int64_t *inside; /* of each operator: activation elements of its subgraphs in all iterations */
+  int64_t *inside;  /* of each operator: activation elements of its subgraphs in all iterations */
   size_t event_room, reference_room, size_room, saved_room, saved_count;
   uint32_t *cuts;    /* first operator of each checkpoint segment, then the number of operators */
   uint32_t segments; /* of activation checkpointing; 1: none */

@@ -62,6 +62,13 @@ static bool returns_input(const struct ft_plan *p, const struct ft_operator *op)
          ft_plan_tensor(p, op->inputs[0])->element == ft_plan_tensor(p, op->outputs[0])->element;
 }
 
+/* Returns whether OP casts its input, of real numbers, to another width. */
+static bool changes_width(const struct ft_plan *p, const struct ft_operator *op)
+{
+  return ft_plan_real(p, op->inputs[0]) && ft_plan_real(p, op->outputs[0]) &&
+         p->storages[op->inputs[0]].width != p->storages[op->outputs[0]].width;
+}
+
 /* Returns whether OP's outputs are views of its first input, and sets STRIDES to theirs. */
 static bool find_view(const struct ft_plan *p, const struct ft_operator *op,
                       struct ft_strides *strides)
@@ -70,7 +77,7 @@ static bool find_view(const struct ft_plan *p, const struct ft_operator *op,
                          *y = ft_plan_tensor(p, op->outputs[0]);
   struct ft_strides from;
 
-  if (!op->kind || x->rank < 0 || y->rank < 0 ||
+  if (!op->kind || x->rank < 0 || y->rank < 0 || changes_width(p, op) ||
       (!ft_operator_is_view(op) && !ft_plan_selects(p, op) && !returns_input(p, op)))
     return false;
   from = ft_plan_strides(p, op->inputs[0]);
@@ -221,6 +228,11 @@ uint32_t ft_plan_widened(const struct ft_plan *p, uint32_t i)
              : 0;
 }
 
+static bool is_wide(const struct ft_tensor *t)
+{
+  return t->constant && t->constant->wide;
+}
+
 /* Returns the bytes of an element of OP's outputs. Under autocast: 2 for matrix products, 4 for
  * operators that autocast runs in fp32, otherwise those of the widest input. */
 static uint8_t width_of(const struct ft_plan *p, const struct ft_operator *op,
@@ -237,19 +249,22 @@ static uint8_t width_of(const struct ft_plan *p, const struct ft_operator *op,
     return 4;
   if (p->options->precision < FT_PRECISION_AMP)
     return 4;
+  for (uint32_t i = 0; i < op->input_count; i++)
+    if (p->options->precision > FT_PRECISION_AMP && is_wide(ft_plan_tensor(p, op->inputs[i])))
+      return 4;
   if (p->options->precision > FT_PRECISION_AMP)
-    return 2;
-  if (op->kind && op->kind->weight)
     return 2;
   if (autocasts_to_fp32(op, fusion))
     return 4;
+  if (op->kind && op->kind->weight)
+    return 2;
   if (fusion->kind == FT_FUSED_ATTENTION || ft_operator_is(op, FT_OP_Attention))
     return 2;
   if (fusion->kind == FT_FUSED_ACTIVATION)
     return p->storages[fusion->input].width;
   for (uint32_t i = 0; i < op->input_count; i++)
     if ((ft_plan_tensor(p, op->inputs[i])->data ||
-         (promotes && p->storages[op->inputs[i]].wanted)) &&
+         (promotes && (p->storages[op->inputs[i]].wanted || p->cost->frozen[op->inputs[i]]))) &&
         p->storages[op->inputs[i]].width > width)
       width = p->storages[op->inputs[i]].width;
   return width;
@@ -263,7 +278,8 @@ void ft_plan_settle(struct ft_plan *p)
   for (uint32_t t = 0; t < p->graph->tensor_count; t++) {
     p->storages[t].owner = t;
     p->storages[t].wanted = p->cost->trainable[t];
-    p->storages[t].width = p->options->precision > FT_PRECISION_AMP ? 2 : 4;
+    p->storages[t].width =
+        p->options->precision > FT_PRECISION_AMP && !is_wide(ft_plan_tensor(p, t)) ? 2 : 4;
     p->storages[t].fixed = ft_plan_tensor(p, t)->constant || p->cost->trainable[t];
   }
   for (uint32_t i = 0; i < p->block->input_count; i++)

@@ -115,6 +115,8 @@ static const struct migration {
         "CREATE INDEX observation_waiting ON observation (job_id) WHERE records < 0;" NODES_TRIGGER
         "DELETE FROM meta WHERE key = 'rule';" },
   { 12, "" }, /* columns package_energy_joules, package_energy_share */
+  /* index for ft_store_name_platform */
+  { 13, "CREATE INDEX observation_unnamed ON observation (node) WHERE " FT_SCHEMA_UNNAMED ";" },
 };
 
 /* Returns the SQL that adapts the runs of an older store, some hundred (ROWS_OF_STEP) at a time, to

@@ -9,7 +9,7 @@
 #include "predictor/core/error.h"
 
 /* Newest supported schema of the store (PRAGMA user_version). */
-#define FT_STORE_SCHEMA 12
+#define FT_STORE_SCHEMA 13
 
 /* SQL expression: the time from which the age of a run counts, the later of its end and its
  * insertion. The index observation_age is on the same expression. */
@@ -20,6 +20,11 @@
   "job_id = " job " AND cluster = " cluster " AND submit_time = " submit                           \
   " AND restart_count = " restart " AND het_offset = " het " AND array_job_id = " array            \
   " AND array_task_id = " task
+
+/* SQL condition: no configuration has named the run's platform, so that it is the fingerprint, as
+ * far as ft_observation.platform holds it (foretell.options). The index observation_unnamed has it.
+ */
+#define FT_SCHEMA_UNNAMED "platform = substr(fingerprint, 1, 63)"
 
 /* Key in the table meta, present while pages of the file may hold removed data. */
 #define FT_SCHEMA_SCRUB "scrub"

@@ -45,6 +45,7 @@ void ft_store_close(struct ft_store *store)
   sqlite3_finalize(store->pooled_page);
   sqlite3_finalize(store->mark);
   sqlite3_finalize(store->next_stale);
+  sqlite3_finalize(store->unnamed);
   sqlite3_finalize(store->tombstones);
   sqlite3_finalize(store->waits);
   sqlite3_finalize(store->group);

@@ -30,6 +30,7 @@ struct ft_store {
   sqlite3_stmt *pooled_page; /* next runs of all users' app by end time */
   sqlite3_stmt *mark;        /* inserts a mark of a stale model */
   sqlite3_stmt *next_stale;  /* next mark of a stale model */
+  sqlite3_stmt *unnamed;     /* whether a node has runs whose platform is a fingerprint */
   sqlite3_stmt *tombstones;  /* tombstones that may cover a run */
   sqlite3_stmt *waits;       /* of run_nodes.c, as the next ones: whether a run waits */
   sqlite3_stmt *group;       /* rows of a run */

@@ -159,7 +159,7 @@ static size_t find_interpreter_script(const struct ft_command *c, size_t at,
 /*
  * Returns the commands in WORD; empty if unknown. If WORD is "..." with an unknown variable,
  * returns the unexpanded text between the quotes and sets *QUOTED, so that only the variable is
- * unknown.
+ * unknown. Of other words with unknown parts, 'a '"$X", the text has marks for these.
  */
 static struct ft_text command_text(const struct ft_word *word, bool *quoted)
 {
@@ -169,7 +169,7 @@ static struct ft_text command_text(const struct ft_word *word, bool *quoted)
   if (!word->unknown)
     return ft_text_from(word->text);
   if (!ft_shell_is_quoted(raw))
-    return ft_text_from("");
+    return ft_text_from(word->partial ? word->partial : "");
   *quoted = true;
   return ft_text_of(raw.at + 1, ft_text_left(&raw) - 2);
 }
@@ -189,6 +189,14 @@ static bool is_evaluated_output(const struct ft_word *word)
   (void)ft_text_skip(&raw, "\"");
   return word->unknown &&
          (!is_quoted_command(word) || ft_text_starts(raw, "$") || ft_text_starts(raw, "`"));
+}
+
+/* Whether a word of C from AT on has an operator of the shell. */
+static bool has_operator(const struct ft_command *c, size_t at)
+{
+  while (at < c->count && !strpbrk(c->word[at].text, "|;&<>"))
+    at++;
+  return at < c->count;
 }
 
 /* Sets the list of commands that LAUNCHED reads; C has no program or the list at the word AT. */
@@ -374,8 +382,22 @@ static size_t skip_prefixes(const struct ft_command *c, size_t at)
   return at;
 }
 
-/* Returns the index of the program that the wrapper AT, written by the script, runs; AT if it is
- * none. */
+/* Whether the script WORD runs its arguments, as its name and the word after it, NEXT, tell:
+ * "./select_gpu ./sim", "gpu_bind.sh python3". */
+static bool is_wrapper_by_name(const struct ft_word *word, const struct ft_word *next)
+{
+  static const char *const parts[] = { "wrap", "bind", "affinity", "select", "launch" };
+  char base[FT_BASE_NAME];
+  bool found = false;
+
+  (void)ft_word_base_name(word, base);
+  for (size_t i = 0; i < sizeof parts / sizeof *parts; i++)
+    found |= strstr(base, parts[i]) != NULL;
+  return found && ft_is_program_word(next);
+}
+
+/* Returns the index of the program that the wrapper AT runs, which the script wrote or whose name
+ * says so; AT if it is none. */
 static size_t skip_wrapper(const struct ft_command *c, const struct ft_written *written, size_t at)
 {
   char base[FT_BASE_NAME];
@@ -384,8 +406,10 @@ static size_t skip_wrapper(const struct ft_command *c, const struct ft_written *
   if (at + 2 < c->count &&
       ft_interpreter(ft_word_base_name(&c->word[at], base)) == FT_INTERPRETER_SHELL)
     wrapper++;
-  return wrapper + 1 < c->count && ft_written_is_wrapper(written, &c->word[wrapper]) ? wrapper + 1
-                                                                                     : at;
+  return wrapper + 1 < c->count && (ft_written_is_wrapper(written, &c->word[wrapper]) ||
+                                    is_wrapper_by_name(&c->word[wrapper], &c->word[wrapper + 1]))
+             ? wrapper + 1
+             : at;
 }
 
 bool ft_command_find_parts(struct ft_shell *shell, const struct ft_command *c,
@@ -429,6 +453,11 @@ bool ft_command_find_parts(struct ft_shell *shell, const struct ft_command *c,
   out->program = out->script = at;
   if (launched.joined && is_quoted_command(&c->word[at])) {
     out->inner = command_text(&c->word[at], &out->quoted);
+    return true;
+  }
+  if (at && strcmp(c->word[at - 1].text, "eval") == 0 && has_operator(c, at)) {
+    out->inner = ft_shell_join(shell, c, at);
+    out->again = true;
     return true;
   }
   kind = ft_interpreter(ft_word_base_name(&c->word[at], base));

@@ -12,6 +12,7 @@ struct ft_command_parts {
   const char *image;    /* container image of a launcher, or NULL */
   struct ft_text inner; /* commands in one word for a shell or GNU parallel; or empty */
   bool quoted;          /* INNER is the text between the script's quotes "...", not expanded */
+  bool again;           /* INNER is all words from PROGRAM on, with operators: eval $CALL */
   const char *list;     /* file with a command in each line, or NULL */
   bool ranked;          /* ranks precede each command in LIST: srun --multi-prog */
   bool statements;      /* SCRIPT is no file but the text after -c or -e */

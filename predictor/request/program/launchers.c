@@ -221,7 +221,7 @@ static const struct {
   { "singularity", "apptainer" },
   { "docker", "podman,podman-hpc,nerdctl,udocker,sarus" },
   { "nohup", "catchsegv,mpi4py,mpi4py.futures,unbuffer,remora,task_affinity,tacc_affinity,poe,"
-             "fakeroot,aps" },
+             "fakeroot,aps,spindle" },
   { "time", "gtime" },
   { "parallel", "env_parallel" },
   { "conda", "mamba,micromamba" },
@@ -274,7 +274,7 @@ static struct ft_text option_text(const struct ft_word *word)
 
 bool ft_is_option_word(const struct ft_word *word)
 {
-  return ft_text_starts(option_text(word), "-");
+  return word->option || ft_text_starts(option_text(word), "-");
 }
 
 bool ft_is_numeric_word(const char *text)
@@ -410,7 +410,8 @@ static bool is_no_program(const struct ft_launcher *launcher, const struct ft_co
   struct ft_text rest = word->unknown ? word->raw : ft_text_from(word->text), name;
 
   return ft_shell_assignment(&rest, &name) ||
-         (word->unknown ? at + 1 < c->count && is_runtime_number(word)
+         (word->unknown ? at + 1 < c->count && (is_runtime_number(word) ||
+                                                (!word->base && ft_is_program_word(word + 1)))
                         : !word->text[0] || ft_is_numeric_word(word->text)) ||
          is_value_of_unlisted_option(launcher, c, at);
 }

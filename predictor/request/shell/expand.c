@@ -22,10 +22,10 @@ size_t ft_shell_find_variable(const struct ft_shell *shell, struct ft_text name)
  * if neither is known. *ADDS: the operator is +=. */
 static const char *assigned_value(const struct ft_word *word, bool *adds)
 {
-  const char *equals = strchr(word->text, '=');
+  const char *equals = strchr(word->partial ? word->partial : word->text, '=');
 
   *adds = false;
-  if (word->unknown)
+  if (word->unknown && !word->partial)
     return word->base;
   *adds = equals && equals > word->text && equals[-1] == '+';
   return equals ? equals + 1 : NULL;
@@ -34,11 +34,16 @@ static const char *assigned_value(const struct ft_word *word, bool *adds)
 void ft_shell_assign(struct ft_shell *shell, struct ft_text name, const struct ft_word *word)
 {
   size_t i = ft_shell_find_variable(shell, name), kept = 0;
-  bool adds = false, known;
+  bool adds = false, known, partial = word && word->partial;
   const char *value = word ? assigned_value(word, &adds) : NULL;
 
-  if (adds && i < shell->variable_count && !shell->variable[i].base)
-    kept = strlen(shell->variable[i].value);
+  if (adds && i < shell->variable_count) {
+    partial |= shell->variable[i].partial;
+    if (shell->variable[i].base && !shell->variable[i].partial)
+      value = NULL;
+    else
+      kept = strlen(shell->variable[i].value);
+  }
   known = value && kept + strlen(value) < FT_SHELL_VALUE;
   if (i == shell->variable_count) {
     if (i == FT_SHELL_VARIABLES || ft_text_left(&name) >= sizeof shell->variable[0].name) {
@@ -61,7 +66,8 @@ void ft_shell_assign(struct ft_shell *shell, struct ft_text name, const struct f
   shell->variable[i].exported |= shell->exports;
   (void)ft_string_copy(known ? value : "", shell->variable[i].value + kept, FT_SHELL_VALUE - kept);
   shell->variable[i].argument = kept || !known ? 0 : word->argument;
-  shell->variable[i].base = !known || word->unknown;
+  shell->variable[i].partial = known && partial;
+  shell->variable[i].base = !known || word->unknown || partial;
   if (word && shell->array)
     ft_shell_assign_command_list(shell, i, word->raw);
 }
@@ -106,13 +112,30 @@ void ft_shell_append_bytes(struct ft_shell_sink *sink, const char *data, size_t 
     sink->word->unknown = true;
 }
 
+/* Notes that a part of the word is unknown. */
+static void append_unknown(struct ft_shell_sink *sink)
+{
+  static const char unknown = FT_SHELL_UNKNOWN;
+
+  if (sink->marks)
+    ft_shell_append_bytes(sink, &unknown, 1);
+  else
+    sink->word->unknown = true;
+}
+
+/* Whether a value with unknown parts is of use: these remain marked, or become unknown words. */
+static bool takes_parts(const struct ft_shell_sink *sink, bool quoted)
+{
+  return sink->marks || (sink->splits && !quoted);
+}
+
 /* Appends the value of a variable or argument; of a list the first word. */
 static void append_word_value(struct ft_shell_sink *sink, const char *value, bool quoted)
 {
-  static const char ends[] = { FT_SHELL_BETWEEN, FT_SHELL_UNKNOWN, '\0' };
-  size_t length = strcspn(value, ends), from = sink->shell->used;
+  size_t length = strcspn(value, (const char[]){ FT_SHELL_BETWEEN, '\0' });
+  size_t from = sink->shell->used;
 
-  if (value[length] == FT_SHELL_UNKNOWN)
+  if (memchr(value, FT_SHELL_UNKNOWN, length) && !takes_parts(sink, quoted))
     sink->word->unknown = true;
   ft_shell_append_bytes(sink, value, length);
   sink->literal |= quoted && strpbrk(value, FT_SHELL_WILDCARDS);
@@ -130,7 +153,7 @@ static void append_list(struct ft_shell_sink *sink, const char *value)
   for (; !sink->splits && from < sink->shell->used; from++) {
     if (sink->shell->text[from] == FT_SHELL_BETWEEN)
       sink->shell->text[from] = ' ';
-    sink->word->unknown |= sink->shell->text[from] == FT_SHELL_UNKNOWN;
+    sink->word->unknown |= sink->shell->text[from] == FT_SHELL_UNKNOWN && !sink->marks;
   }
 }
 
@@ -177,6 +200,23 @@ const char *ft_shell_variable_value(struct ft_shell *shell, struct ft_text name,
   return shell->variable[i].value;
 }
 
+/* Returns the value of $NAME for SINK, as above, but also one with unknown parts. */
+static const char *value_with_parts(struct ft_shell_sink *sink, struct ft_text name,
+                                    unsigned *argument, bool quoted)
+{
+  struct ft_shell *shell = sink->shell;
+  const char *value = ft_shell_variable_value(shell, name, argument);
+  size_t i;
+
+  if (value || !takes_parts(sink, quoted))
+    return value;
+  i = ft_shell_find_variable(shell, name);
+  return i < shell->variable_count && shell->variable[i].partial &&
+                 !is_secret_variable(shell, name, shell->variable[i].value)
+             ? shell->variable[i].value
+             : NULL;
+}
+
 /* Assigns the default of ${NAME:=default}. */
 static void assign_default(struct ft_shell *shell, struct ft_text name, const char *value)
 {
@@ -199,10 +239,10 @@ static void expand_braces(struct ft_shell_sink *sink, struct ft_text inside, uns
   while (name.end < inside.end && ft_shell_is_name_byte(*name.end, false))
     name.end++;
   inside.at = name.end;
-  value = ft_shell_variable_value(sink->shell, name, argument);
+  value = value_with_parts(sink, name, argument, quoted);
   if (inside.at == inside.end || ft_text_equals(inside, "[@]") || ft_text_equals(inside, "[*]")) {
     if (!value)
-      sink->word->unknown = true;
+      append_unknown(sink);
     else if (inside.at == inside.end)
       append_word_value(sink, value, quoted);
     else
@@ -215,7 +255,7 @@ static void expand_braces(struct ft_shell_sink *sink, struct ft_text inside, uns
   assigns = ft_text_starts(inside, ":=") || ft_text_starts(inside, "=");
   if (!ft_text_skip(&inside, ":-") && !ft_text_skip(&inside, "-") && !ft_text_skip(&inside, ":=") &&
       !ft_text_skip(&inside, "=")) {
-    sink->word->unknown = true;
+    append_unknown(sink);
     return;
   }
   if (value && *value)
@@ -224,7 +264,7 @@ static void expand_braces(struct ft_shell_sink *sink, struct ft_text inside, uns
                                       memchr(inside.at, '`', ft_text_left(&inside)))) ||
            !ft_text_copy(inside, instead, sizeof instead) ||
            is_secret_variable(sink->shell, name, instead))
-    sink->word->unknown = true;
+    append_unknown(sink);
   else {
     ft_shell_append_bytes(sink, inside.at, ft_text_left(&inside));
     if (assigns)
@@ -255,11 +295,11 @@ static const char *expand_dollar(struct ft_shell_sink *sink, const char *p, cons
   }
   if (p < end && *p >= '0' && *p <= '9')
     stop = p + 1;
-  value = ft_shell_variable_value(sink->shell, (struct ft_text){ p, stop }, argument);
+  value = value_with_parts(sink, (struct ft_text){ p, stop }, argument, quoted);
   if (value)
     append_word_value(sink, value, quoted);
   else
-    sink->word->unknown = true;
+    append_unknown(sink);
   return stop;
 }
 
@@ -275,7 +315,7 @@ static const char *expand_quoted(struct ft_shell_sink *sink, const char *p, cons
     } else if (*p == '$') {
       p = expand_dollar(sink, p + 1, end, argument, true);
     } else if (*p == '`') {
-      sink->word->unknown = true;
+      append_unknown(sink);
       p = ft_shell_skip_quoted(p + 1, end, '`');
     } else {
       sink->literal |= *p && strchr(FT_SHELL_WILDCARDS, *p);
@@ -309,7 +349,7 @@ void ft_shell_expand_text(struct ft_shell_sink *sink, const char *p, const char 
     } else if (*p == '"') {
       p = expand_quoted(sink, p + 1, end, argument);
     } else if (*p == '`') {
-      sink->word->unknown = true;
+      append_unknown(sink);
       p = ft_shell_skip_quoted(p + 1, end, '`');
     } else if (*p == '$') {
       p = expand_dollar(sink, p + 1, end, argument, false);
@@ -317,7 +357,7 @@ void ft_shell_expand_text(struct ft_shell_sink *sink, const char *p, const char 
       expand_list(sink, p + 1, end - 1, argument);
       return;
     } else if (*p == '(') {
-      sink->word->unknown = true;
+      append_unknown(sink);
       return;
     } else {
       ft_shell_append_bytes(sink, p++, 1);
@@ -325,8 +365,8 @@ void ft_shell_expand_text(struct ft_shell_sink *sink, const char *p, const char 
   }
 }
 
-/* Expands the words of a list, (--n 3 "a b"), without the parentheses. Marks unknown words and
- * keeps the others. */
+/* Expands the words of a list, (--n 3 "a b"), without the parentheses. Marks what is unknown, and
+ * keeps the rest. */
 static void expand_list(struct ft_shell_sink *sink, const char *p, const char *end,
                         unsigned *argument)
 {
@@ -352,9 +392,9 @@ static void expand_list(struct ft_shell_sink *sink, const char *p, const char *e
     first = false;
     from = sink->shell->used;
     stop = ft_shell_end_of_word(p, end);
-    sink->splits = true;
+    sink->splits = sink->marks = true;
     ft_shell_expand_text(sink, p, stop, false, argument);
-    sink->splits = false;
+    sink->splits = sink->marks = false;
     if (sink->word->unknown && known) {
       sink->shell->used = from;
       sink->word->unknown = false;
@@ -377,13 +417,6 @@ static unsigned find_argument(const struct ft_shell *shell, const char *text, un
   return 0;
 }
 
-static struct ft_text strip_double_quotes(struct ft_text raw)
-{
-  if (ft_text_left(&raw) > 1 && *raw.at == '"' && raw.end[-1] == '"')
-    return ft_text_of(raw.at + 1, ft_text_left(&raw) - 2);
-  return raw;
-}
-
 /* Returns the name of the variable that is all of RAW, or the part after '=': "--n=$N", "${N:-20}".
  */
 static struct ft_text single_variable_name(struct ft_text raw)
@@ -394,7 +427,7 @@ static struct ft_text single_variable_name(struct ft_text raw)
 
   if (equals && !memchr(raw.at, '$', (size_t)(equals - raw.at)))
     raw.at = equals + 1;
-  raw = strip_double_quotes(raw);
+  raw = ft_shell_strip_quotes(raw);
   if (!ft_text_skip(&raw, "$"))
     return ft_text_from("");
   braces = ft_text_skip(&raw, "{");
@@ -407,102 +440,11 @@ static struct ft_text single_variable_name(struct ft_text raw)
   return ft_text_from("");
 }
 
-/* Returns the index of the variable that is all of RAW: $NAME, "${NAME}". */
-static size_t find_single_variable(const struct ft_shell *shell, struct ft_text raw)
-{
-  raw = strip_double_quotes(raw);
-  if (ft_text_skip(&raw, "${") && raw.end[-1] == '}')
-    raw.end--;
-  else if (!ft_text_skip(&raw, "$"))
-    return shell->variable_count;
-  return ft_shell_find_variable(shell, raw);
-}
-
-/* Returns the file name at the end of RAW, "$HOME/bin/sim", if it has no variable or quote. */
-static struct ft_text known_base_name(struct ft_text raw)
-{
-  struct ft_text end = strip_double_quotes(raw);
-
-  if ((ft_text_skip(&end, "$(which ") || ft_text_skip(&end, "$(command -v ")) &&
-      ft_text_left(&end)) {
-    end.end--;
-  } else {
-    const char *p = end.end;
-
-    while (p > end.at && p[-1] != '/')
-      p--;
-    end.at = p > end.at ? p : end.end;
-  }
-  for (const char *p = end.at; p < end.end; p++)
-    if (strchr("$`(){}[]*?\"'\\ \t\n", *p))
-      return ft_text_from("");
-  return end;
-}
-
-/* Stores the known file name at the end of RAW, the value of the unknown WORD. */
-static void store_base_name(struct ft_shell *shell, struct ft_word *word, struct ft_text raw)
-{
-  const size_t start = shell->used, i = find_single_variable(shell, raw);
-  struct ft_text base = known_base_name(raw);
-
-  if (i < shell->variable_count && shell->variable[i].base && !shell->variable[i].lookup)
-    base = ft_text_from(shell->variable[i].value);
-  if (!ft_text_left(&base))
-    return;
-  if (ft_shell_store(shell, base.at, ft_text_left(&base)) && ft_shell_store(shell, "", 1))
-    word->base = shell->text + start;
-  else
-    shell->used = start;
-}
-
-/* Whether TEXT has only bytes of file names, $NAME and ${NAME}. */
-static bool is_plain_file_name(struct ft_text text)
-{
-  bool braces = false;
-
-  for (const char *p = text.at; p < text.end; p++) {
-    bool opens = *p == '{' && p > text.at && p[-1] == '$' && !braces;
-
-    if (!ft_shell_is_name_byte(*p, false) && !opens && !(*p == '}' && braces) &&
-        (braces || !*p || !strchr("$.-+,@%~", *p)))
-      return false;
-    braces = opens || (braces && *p != '}');
-  }
-  return text.at < text.end && !braces;
-}
-
-/* Stores the file name at the end of RAW, the value of the unknown WORD, if its variables are
- * known: "$BIN/$PROGRAM". */
-static void expand_base_name(struct ft_shell *shell, struct ft_word *word, struct ft_text raw)
-{
-  const size_t start = shell->used;
-  struct ft_word name = { .text = "" };
-  struct ft_shell_sink sink = { shell, &name, false, false };
-  struct ft_text end = strip_double_quotes(raw);
-  const char *p = end.end, *slash, *base;
-  unsigned argument = 0;
-
-  while (p > end.at && p[-1] != '/')
-    p--;
-  if (word->base || p == end.at || !is_plain_file_name((struct ft_text){ p, end.end }))
-    return;
-  ft_shell_expand_text(&sink, p, end.end, false, &argument);
-  if (name.unknown || shell->used >= FT_SHELL_TEXT - 1) {
-    shell->used = start;
-    return;
-  }
-  shell->text[shell->used++] = '\0';
-  slash = strrchr(shell->text + start, '/');
-  base = slash ? slash + 1 : shell->text + start;
-  if (is_plain_file_name(ft_text_from(base)))
-    word->base = base;
-}
-
 void ft_shell_expand(struct ft_shell *shell, struct ft_word *word)
 {
   struct ft_text raw = word->raw, name;
   bool assigns = ft_shell_assignment(&raw, &name);
-  struct ft_shell_sink sink = { shell, word, !assigns, false };
+  struct ft_shell_sink sink = { .shell = shell, .word = word, .splits = !assigns };
   size_t start = shell->used;
   unsigned argument = 0;
 
@@ -515,39 +457,11 @@ void ft_shell_expand(struct ft_shell *shell, struct ft_word *word)
     word->unknown = true;
     word->text = "";
     shell->used = start;
-    store_base_name(shell, word, raw);
-    expand_base_name(shell, word, raw);
+    ft_shell_store_known(shell, word, raw);
     return;
   }
   word->text = shell->text + start;
   word->literal = sink.literal;
   word->argument = find_argument(shell, word->text, argument);
   word->variable = single_variable_name(word->raw);
-}
-
-void ft_shell_split(struct ft_command *command)
-{
-  const struct ft_word word = command->word[command->count - 1];
-  char *text = (char *)(uintptr_t)word.text;
-  struct ft_text raw = word.raw, name;
-
-  if (word.unknown || !strchr(text, FT_SHELL_BETWEEN) || ft_shell_assignment(&raw, &name))
-    return;
-  command->word[command->count - 1].text = "";
-  for (bool first = true; *text && command->count < FT_SHELL_WORDS;) {
-    char *end = text + strcspn(text, (const char[]){ FT_SHELL_BETWEEN, '\0' }),
-         *next = end + (*end != '\0');
-    bool unknown = *text == FT_SHELL_UNKNOWN;
-
-    *end = '\0';
-    if (end > text) {
-      command->count -= first;
-      command->word[command->count++] =
-          (struct ft_word){ .raw = { first ? word.raw.at : word.raw.end, word.raw.end },
-                            .text = unknown ? "" : text,
-                            .unknown = unknown };
-      first = false;
-    }
-    text = next;
-  }
 }

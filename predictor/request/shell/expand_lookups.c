@@ -66,7 +66,7 @@ static size_t expand_inner_words(struct ft_shell *shell, struct ft_text inside, 
 
   for (const char *p = inside.at; p < inside.end;) {
     struct ft_word one = { .text = "" };
-    struct ft_shell_sink into = { shell, &one, false, false };
+    struct ft_shell_sink into = { .shell = shell, .word = &one };
     const char *stop = ft_shell_end_of_word(p, inside.end);
     unsigned argument = 0;
 

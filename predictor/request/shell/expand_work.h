@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Shared by the expansion of words (expand.c) and of look-ups in them (expand_lookups.c). */
+/* Shared by the expansion of words (expand.c), of words with unknown parts (expand_parts.c) and of
+ * look-ups (expand_lookups.c). */
 #ifndef FT_REQUEST_EXPAND_WORK_H
 #define FT_REQUEST_EXPAND_WORK_H
 
@@ -8,8 +9,11 @@
 
 /* Separates the words of one expanded word: "unit separator" of ASCII. */
 #define FT_SHELL_BETWEEN '\x1f'
-/* Stands for an unknown word: "record separator" of ASCII. */
+/* Stands for an unknown part of a word: "record separator" of ASCII. */
 #define FT_SHELL_UNKNOWN '\x1e'
+#define FT_SHELL_UNKNOWN_TEXT "\x1e"
+/* Both, as a string. */
+#define FT_SHELL_MARKS "\x1f\x1e"
 /* FT_SHELL_INDEX as a string. */
 #define FT_SHELL_INDEX_TEXT "\x1a"
 /* Bytes with a meaning in file name patterns. */
@@ -20,6 +24,7 @@ struct ft_shell_sink {
   struct ft_shell *shell;
   struct ft_word *word;
   bool splits;  /* blanks in the value of a variable separate words */
+  bool marks;   /* FT_SHELL_UNKNOWN stands for an unknown part, which makes no word unknown */
   bool literal; /* quoted text with a wildcard was appended */
 };
 
@@ -43,6 +48,15 @@ void ft_shell_append_bytes(struct ft_shell_sink *sink, const char *data, size_t 
 /* Expands the text from P to END. LIST: '(' begins a list. */
 void ft_shell_expand_text(struct ft_shell_sink *sink, const char *p, const char *end, bool list,
                           unsigned *argument);
+
+/* ---- expand_parts.c ---- */
+
+/* Returns RAW without the double quotes around it. */
+struct ft_text ft_shell_strip_quotes(struct ft_text raw);
+
+/* Stores what is known of WORD, which is unknown: its base and, if it is an assignment or has
+ * blanks, its partial value. VALUE is the end of its raw text, without NAME=. */
+void ft_shell_store_known(struct ft_shell *shell, struct ft_word *word, struct ft_text value);
 
 /* ---- expand_lookups.c ---- */
 

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "predictor/request/shell/expand.h"
+#include "predictor/request/shell/expand_work.h"
 #include "predictor/request/shell/scan.h"
 
 void ft_shell_init(struct ft_shell *shell, struct ft_text script, const char *const *arguments,
@@ -95,6 +96,17 @@ static void remember_heredoc(struct ft_shell *shell)
     shell->heredoc[shell->heredoc_count++] = word;
 }
 
+/* Parses and expands the file of a redirection, one word. */
+static struct ft_word parse_target(struct ft_shell *shell)
+{
+  struct ft_word target = { .raw = next_raw_word(shell) };
+
+  ft_shell_expand(shell, &target);
+  if (!target.unknown && strpbrk(target.text, FT_SHELL_MARKS))
+    target = (struct ft_word){ .raw = target.raw, .text = "", .unknown = true };
+  return target;
+}
+
 /* Parses a redirection. The cursor is at '<' or '>'. */
 static void parse_redirection(struct ft_shell *shell, struct ft_command *command)
 {
@@ -123,8 +135,7 @@ static void parse_redirection(struct ft_shell *shell, struct ft_command *command
       (void)next_raw_word(shell);
       return;
     }
-    target = (struct ft_word){ .raw = next_raw_word(shell) };
-    ft_shell_expand(shell, &target);
+    target = parse_target(shell);
     command->input = target.unknown || !*target.text ? NULL : target.text;
     return;
   }
@@ -132,11 +143,10 @@ static void parse_redirection(struct ft_shell *shell, struct ft_command *command
   descriptor = ft_text_starts(*rest, "&");
   while (rest->at < rest->end && (*rest->at == '>' || *rest->at == '&' || *rest->at == '|'))
     rest->at++;
-  target = (struct ft_word){ .raw = next_raw_word(shell) };
   if (descriptor || ft_text_left(&command->output.raw))
-    return;
-  command->output = target;
-  ft_shell_expand(shell, &command->output);
+    (void)next_raw_word(shell);
+  else
+    command->output = parse_target(shell);
 }
 
 /* Whether RAW is the descriptor number of a redirection, "2>", and no word. */

@@ -22,7 +22,7 @@ enum {
   FT_SHELL_TEXT = 16 << 10, /* bytes of the expanded words of a command */
   FT_SHELL_VARIABLES = 64,  /* variables that the script assigns */
   FT_SHELL_LOOKUPS = 1024,  /* look-ups in the environment, each linear in its size */
-  FT_SHELL_VALUE = 256      /* bytes of the value of a variable */
+  FT_SHELL_VALUE = 2048     /* bytes of the value of a variable */
 };
 
 /* Placeholder in an expanded word for the index of the array task ("substitute" of ASCII). */
@@ -30,11 +30,13 @@ enum {
 
 /* A word. */
 struct ft_word {
-  struct ft_text raw; /* as written; empty: part of the raw text of the previous word */
-  const char *text;   /* expanded; "" if unknown */
-  bool unknown;       /* only execution could determine the value */
-  bool literal;       /* a quoted part has "*", "?" or "[" */
-  const char *base;   /* file name at the end of an unknown word, "$HOME/bin/sim"; or NULL */
+  struct ft_text raw;  /* as written; empty: part of the raw text of the previous word */
+  const char *text;    /* expanded; "" if unknown */
+  bool unknown;        /* only execution could determine the value */
+  bool literal;        /* a quoted part has "*", "?" or "[" */
+  bool option;         /* unknown, but an option: it begins with '-' */
+  const char *base;    /* file name at the end of an unknown word, "$HOME/bin/sim"; or NULL */
+  const char *partial; /* if unknown: expanded, with marks for the unknown parts; or NULL */
   struct ft_text
       variable;      /* variable that is the whole word, or the part after its '='; or empty */
   unsigned argument; /* k: argument k of the script, alone or after NAME=; 0: none */
@@ -79,6 +81,7 @@ struct ft_shell {
     char name[48];
     char value[FT_SHELL_VALUE]; /* of a list all words, with a separator between them */
     bool base;             /* VALUE is only the file name at the end of an unknown value, or "" */
+    bool partial;          /* BASE, and VALUE has marks for its unknown parts instead */
     bool lookup;           /* VALUE is a look-up that finds the elements (lookup.h) */
     bool literal;          /* as in struct ft_word */
     bool exported;         /* programs have it in their environment */
@@ -115,6 +118,10 @@ void ft_shell_assign(struct ft_shell *shell, struct ft_text name, const struct f
  */
 void ft_shell_assign_lines(struct ft_shell *shell, struct ft_text name, const char *file,
                            struct ft_text process, unsigned skipped);
+
+/* Returns the words of COMMAND from AT on, joined by blanks, as eval parses them again; empty if
+ * they are too long. Valid until the next call of ft_shell_next_command. */
+struct ft_text ft_shell_join(struct ft_shell *shell, const struct ft_command *command, size_t at);
 
 /* Exports the variable NAME, which may be assigned later. */
 void ft_shell_export(struct ft_shell *shell, struct ft_text name);

@@ -57,7 +57,7 @@ static bool is_off(const char *without, const char *rule)
 static void switch_off(const char *without, ft_submission *submission,
                        struct ft_submission_knowledge *known)
 {
-  struct ft_facts *facts = &known->evidence.facts;
+  struct ft_facts *facts = &known->evidence.own.facts;
 
   if (is_off(without, "request"))
     submission->request.mem_unit = FT_MEM_NONE;
@@ -70,7 +70,7 @@ static void switch_off(const char *without, ft_submission *submission,
   else if (is_off(without, "ceiling"))
     known->policy.ceiling_factor = INFINITY;
   else if (is_off(without, "estimate"))
-    known->evidence.estimate = NULL;
+    known->evidence.own.has_estimate = false;
   else if (is_off(without, "floor"))
     *facts = (struct ft_facts){ .runs = facts->runs,
                                 .completed = facts->completed,
@@ -82,11 +82,12 @@ static void switch_off(const char *without, ft_submission *submission,
 /* ---- the decision ---- */
 
 /* Decides SUBMISSION on SITE in MODE (FT_MODE_UNSET: the site's) with rule WITHOUT (NULL: none)
- * off. MODEL: the app's model (NULL: none); KNOWN: its evidence has the indices of the array tasks.
+ * off. MODEL: the app's model (NULL: none); TASKS: of the job array; KNOWN: working memory.
  * This is the only call of foretell's decision in this benchmark. */
 static void decide_submission(ft_submission *submission, const struct weeks_site *site,
-                              ft_mode mode, const ft_model *model, const char *without,
-                              struct ft_submission_knowledge *known, ft_decision *out)
+                              ft_mode mode, const ft_model *model, const struct ft_task_list *tasks,
+                              const char *without, struct ft_submission_knowledge *known,
+                              ft_decision *out)
 {
   static struct ft_submission_decision decision;
   static ft_site foretell_site;
@@ -97,12 +98,13 @@ static void decide_submission(ft_submission *submission, const struct weeks_site
   weeks_make_site(site, &foretell_site, &known->partition);
   known->has_partition = true;
   known->policy = foretell_site.policy;
-  known->evidence.estimate = NULL;
-  known->evidence.facts = (struct ft_facts){ .runs = 0 };
-  if (model && !ft_model_lookup_evaluate(model, submission, &known->policy, &known->evidence,
-                                         &known->evidence.facts))
-    known->evidence.estimate = NULL;
+  ft_model_lookup_clear(&known->evidence);
+  if (model) {
+    known->evidence.own.model = *model;
+    (void)ft_candidate_evaluate(&known->evidence.own, submission, tasks, &known->policy);
+  }
   switch_off(without, submission, known);
+  ft_model_lookup_use(&known->evidence, &known->evidence.own);
   ft_submission_decide(&question, &decision);
   *out = decision.decision;
 }
@@ -127,17 +129,17 @@ static int decide_foretell(void *state, const struct weeks_world *w, struct week
   const struct weeks_site *site = &w->stream->site[w->stream->app[s->app].site];
   static struct ft_submission_knowledge known;
   static ft_submission submission;
-  struct ft_array_estimates *tasks = &known.evidence.tasks;
+  static ft_job_array array;
+  struct ft_task_list tasks = { .array = &array };
   bool own_mode = s->typed_mode == FT_MODE_UNSET && a->mode == site->mode;
   ft_decision decision;
 
   (void)err;
-  weeks_make_submission(w, a, &submission);
-  tasks->count = 0;
-  for (uint32_t i = 0; s->array && i < s->tasks && tasks->count < FT_ARRAY_ESTIMATES; i++)
+  weeks_make_submission(w, a, &submission, &array);
+  for (uint32_t i = 0; s->array && i < s->tasks && tasks.count < FT_ARRAY_ESTIMATES; i++)
     if (!w->done[s->first_task + i])
-      tasks->index[tasks->count++] = i;
-  decide_submission(&submission, site, own_mode ? FT_MODE_UNSET : a->mode, f->model[s->app],
+      tasks.index[tasks.count++] = i;
+  decide_submission(&submission, site, own_mode ? FT_MODE_UNSET : a->mode, f->model[s->app], &tasks,
                     f->without, &known, &decision);
   note_decision(s, &decision, a);
   /* Slurm would reject a job above the memory of every node. */

@@ -16,9 +16,9 @@ enum { FEATURES = sizeof((ft_submission *)NULL)->features / sizeof(ft_feature) }
 
 /* Adds the array's features: the index, or the sizes of the tasks' files. */
 static void add_task_values(const struct weeks_world *w, const struct weeks_submission *s,
-                            ft_submission *out)
+                            ft_submission *out, ft_job_array *array)
 {
-  ft_task_values *e = &out->task_values[0];
+  ft_task_values *e = &array->values[0];
 
   if (!s->input_feature) {
     ft_feature *feature = &out->features[out->features_count++];
@@ -28,7 +28,7 @@ static void add_task_values(const struct weeks_world *w, const struct weeks_subm
     (void)ft_string_copy("%a", feature->category, sizeof feature->category);
     return;
   }
-  out->task_values_count = 1;
+  array->values_count = 1;
   (void)ft_string_copy(s->input_feature, e->feature, sizeof e->feature);
   for (uint32_t i = 0; i < s->tasks; i++) {
     e->index[e->index_count++] = i;
@@ -49,12 +49,13 @@ static void make_request(const struct weeks_submission *s, const struct weeks_at
 }
 
 void weeks_make_submission(const struct weeks_world *w, const struct weeks_attempt *a,
-                           ft_submission *out)
+                           ft_submission *out, ft_job_array *array)
 {
   const struct weeks_submission *s = &w->stream->submission[a->submission];
   const struct weeks_app *app = &w->stream->app[s->app];
 
   memset(out, 0, sizeof *out);
+  memset(array, 0, sizeof *array);
   out->schema = FT_SCHEMA;
   out->default_app = true;
   out->script_hash = s->script_hash;
@@ -74,7 +75,7 @@ void weeks_make_submission(const struct weeks_world *w, const struct weeks_attem
   (void)ft_feature_number(out->features, &out->features_count, FEATURES, "tasks", 1);
   (void)ft_feature_number(out->features, &out->features_count, FEATURES, "cpus", s->cpus);
   if (s->array)
-    add_task_values(w, s, out);
+    add_task_values(w, s, out, array);
 }
 
 /* Returns the cgroup's memory usage in bytes, including page cache, by app: some programs fill
@@ -99,6 +100,7 @@ void weeks_make_observation(const struct weeks_world *w, const struct weeks_resu
   const struct weeks_attempt *a = &w->attempt[r->attempt];
   const struct weeks_submission *s = &w->stream->submission[a->submission];
   ft_submission *submission = &out->submission;
+  static ft_job_array array;
   /* memory.events counts kills by any OOM killer: the agent attributes a kill to the limit even if
    * the node was out of memory. */
   bool by_kernel = r->outcome == FT_OUTCOME_OUT_OF_MEMORY;
@@ -132,14 +134,13 @@ void weeks_make_observation(const struct weeks_world *w, const struct weeks_resu
                            .largest_process_bytes = (uint64_t)(LARGEST_PROCESS * r->peak_bytes),
                            .cpus = s->cpus };
   (void)ft_string_copy("n1", out->node, sizeof out->node);
-  weeks_make_submission(w, a, submission);
+  weeks_make_submission(w, a, submission, &array);
   if (!s->array)
     return;
   out->array_job_id = r->attempt + 1;
   out->array_task_id = r->element;
-  ft_features_of_task(submission->features, &submission->features_count, FEATURES,
-                      submission->task_values, submission->task_values_count, &r->element);
-  submission->task_values_count = 0;
+  ft_features_of_task(submission->features, &submission->features_count, FEATURES, &array,
+                      &r->element);
 }
 
 void weeks_make_site(const struct weeks_site *site, ft_site *out, ft_partition *partition)

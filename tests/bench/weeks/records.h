@@ -6,9 +6,9 @@
 #include "predictor/record/record.h"
 #include "tests/bench/weeks/world.h"
 
-/* Writes the plugin's record of ATTEMPT to OUT. */
+/* Writes the plugin's record of ATTEMPT to OUT and ARRAY. */
 void weeks_make_submission(const struct weeks_world *world, const struct weeks_attempt *attempt,
-                           ft_submission *out);
+                           ft_submission *out, ft_job_array *array);
 
 /* Writes the agent's record of RESULT to OUT. */
 void weeks_make_observation(const struct weeks_world *world, const struct weeks_result *result,

@@ -125,8 +125,9 @@ static int copy_strings(struct ft_build *build, struct ft_hf *m)
   return m->type && m->activation ? 0 : -1;
 }
 
-/* Element type of the stored weights; FT_ELEMENT_UNKNOWN if the file does not name it. */
-static uint8_t stored_element(const json_t *root)
+/* Element type of the stored weights; FT_ELEMENT_UNKNOWN if the file does not name it. Beside
+ * QUANTISED weights the others have 16 bits (transformers 5.24, quantizers). */
+static uint8_t stored_element(const json_t *root, bool quantised)
 {
   static const struct {
     const char *name;
@@ -141,7 +142,7 @@ static uint8_t stored_element(const json_t *root)
   for (size_t i = 0; said && i < sizeof names / sizeof *names; i++)
     if (strcmp(names[i].name, said) == 0)
       return names[i].element;
-  return FT_ELEMENT_UNKNOWN;
+  return quantised ? FT_ELEMENT_BFLOAT16 : FT_ELEMENT_UNKNOWN;
 }
 
 int ft_hf_read(struct ft_build *build, int fd)
@@ -169,9 +170,10 @@ int ft_hf_read(struct ft_build *build, int fd)
   g->program = m;
   g->guessed = m->guessed;
   g->approximate = m->kind == FT_HF_SHAPES;
+  g->adapts = true;
   g->generates = m->causal || m->decoder_layers;
   g->max_tokens = ft_hf_int(&c, "max_position_embeddings|n_positions", 0);
-  g->stored = stored_element(root);
+  g->stored = stored_element(root, m->quantized.bits > 0);
   g->expand = ft_hf_run;
   status = 0;
 out:

@@ -93,7 +93,9 @@ struct ft_hf {
   int64_t experts, experts_per_token, expert_inner, shared_inner;
   int64_t dense_layers, dense_inner; /* layers without experts, and their intermediate size */
   bool shared_gate, router_bias, expert_bias;
-  bool all_experts; /* every expert works on every token: llama4 */
+  bool all_experts;       /* every expert works on every token: llama4 */
+  bool router_in_float32; /* ... at any precision: deepseek */
+  bool limited_gate;      /* gate and up are limited: gpt_oss */
   /* multi-head latent attention: ranks, features of a head with rotary positions, value size */
   int64_t q_rank, kv_rank, rope_dim, value_dim;
   /* encoder-decoders */

@@ -32,6 +32,9 @@ void ft_hf_training(struct ft_hf_config *c, struct ft_hf *m);
 /* Reads quantization_config into M (hf_quantized.c). Returns 0, or -1 with the error. */
 int ft_hf_quantized(struct ft_hf_config *c, struct ft_hf *m);
 
+/* Reads no file: weights of BITS, 4 or 8, as bitsandbytes quantises them when it loads them. */
+struct ft_hf_quantized ft_hf_bitsandbytes(int bits);
+
 /* Sets M's sliding window and the layers that have it (hf_kv_cache.c). */
 void ft_hf_windows(struct ft_hf_config *c, struct ft_hf *m);
 

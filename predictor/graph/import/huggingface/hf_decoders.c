@@ -277,7 +277,7 @@ static void read_gpt_oss(struct ft_hf_config *c, struct ft_hf *m)
   m->bias_qkv = m->bias_out = ft_hf_bool(c, "attention_bias", true);
   m->experts = ft_hf_int(c, "num_local_experts", 128);
   m->experts_per_token = ft_hf_int(c, "num_experts_per_tok", 4);
-  m->router_bias = m->expert_bias = m->sinks = true;
+  m->router_bias = m->expert_bias = m->sinks = m->limited_gate = true;
 }
 
 static void read_llama4(struct ft_hf_config *c, struct ft_hf *m)
@@ -304,6 +304,7 @@ static void read_routed_experts(struct ft_hf_config *c, int64_t experts, struct 
   m->expert_inner = ft_hf_int(c, "moe_intermediate_size", m->inner);
   m->shared_inner = ft_hf_int(c, "n_shared_experts|num_shared_experts", 1) * m->expert_inner;
   m->dense_layers = ft_hf_int(c, "first_k_dense_replace", 0);
+  m->router_in_float32 = true;
 }
 
 static void read_glm4_moe(struct ft_hf_config *c, struct ft_hf *m)

@@ -9,17 +9,18 @@
 uint32_t ft_hf_linear(struct ft_hf_run *r, uint32_t x, const char *name, int64_t out, bool biased)
 {
   int64_t in = ft_hf_size(r, x, -1);
-  uint32_t w, b = 0;
+  uint32_t y, b = 0;
 
   ft_hf_scope(r, name);
   if (biased)
     b = ft_hf_weight(r, ft_tracer_format(&r->live, "%s.bias", name), out, 0, 0);
   if (ft_hf_is_quantized(r, name)) {
-    x = ft_hf_quantized_linear(r, x, name, out);
-    return biased ? ft_hf_binary(r, "Add", x, b) : x;
+    y = ft_hf_quantized_linear(r, x, name, out);
+    y = biased ? ft_hf_binary(r, "Add", y, b) : y;
+  } else {
+    y = ft_hf_linear_of(r, x, x ? ft_hf_weight(r, name, out, in, 0) : 0, b);
   }
-  w = x ? ft_hf_weight(r, name, out, in, 0) : 0;
-  return ft_hf_linear_of(r, x, w, b);
+  return ft_hf_adapt(r, x, y, name);
 }
 
 uint32_t ft_hf_normalise(struct ft_hf_run *r, uint32_t x, const char *name)

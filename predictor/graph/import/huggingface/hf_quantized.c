@@ -34,17 +34,20 @@ static int64_t positive_member(const json_t *object, const char *key, int64_t ot
              : otherwise;
 }
 
-/* bitsandbytes, functional.py: blocks of 64 with a 32-bit scale; double quantisation stores
- * scales in 8 bits, in blocks of 256. */
+/* bitsandbytes, functional.py: blocks of 64 with a 32-bit scale. */
+struct ft_hf_quantized ft_hf_bitsandbytes(int bits)
+{
+  return (struct ft_hf_quantized){
+    .bits = (uint8_t)bits, .group = bits == 4 ? 64 : 0, .scale_bits = 32, .dequantized = bits == 4
+  };
+}
+
+/* Double quantisation stores scales in 8 bits, in blocks of 256. */
 static void read_bitsandbytes(const json_t *q, struct ft_hf_quantized *out)
 {
-  out->bits = json_is_true(json_member(q, "load_in_8bit")) ? 8 : 4;
-  out->group = out->bits == 4 ? 64 : 0;
-  out->scale_bits = 32;
+  *out = ft_hf_bitsandbytes(json_is_true(json_member(q, "load_in_8bit")) ? 8 : 4);
   if (out->bits == 4 && json_is_true(json_member(q, "bnb_4bit_use_double_quant")))
     out->scale_bits = 8;
-  out->dequantized = out->bits == 4;
-  out->experts = false;
 }
 
 /* compressed-tensors, config/quant_scheme.py; only the first group is read. */

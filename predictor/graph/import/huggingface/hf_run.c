@@ -4,6 +4,7 @@
 
 #include <stdlib.h>
 
+#include "predictor/graph/import/huggingface/hf_config.h"
 #include "predictor/graph/import/huggingface/hf_run.h"
 #include "predictor/graph/import/huggingface/hf_shapes.h"
 
@@ -54,13 +55,17 @@ int ft_hf_run(struct ft_infer *in)
     [FT_HF_VISION] = ft_hf_vision,
     [FT_HF_SHAPES] = ft_hf_shapes_run,
   };
+  const struct ft_hf *file = in->graph->program;
   struct ft_hf_run *r = calloc(1, sizeof *r);
+  struct ft_hf network = *file;
   int status = -1;
   uint32_t y;
 
   if (!r)
     return ft_error_set(in->err, "%s: out of memory", in->graph->file);
-  r->m = in->graph->program;
+  if (in->sizes->quantized_bits)
+    network.quantized = ft_hf_bitsandbytes(in->sizes->quantized_bits);
+  r->m = &network;
   r->prefix = "";
   r->weights.arena = &in->graph->results;
   if (ft_tracer_begin(&r->live, in) < 0)

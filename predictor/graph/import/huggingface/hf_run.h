@@ -13,6 +13,7 @@ struct ft_hf_run {
   const struct ft_hf *m;
   const char *prefix;   /* prepended to weight names: "layer.3." */
   int64_t layer;        /* number of the current layer, from 0 */
+  bool adapter;         /* the next weights are an adapter's */
   int64_t cache_length; /* tokens that the cache holds after this pass */
   struct ft_symbol_table weights;
 };
@@ -93,6 +94,11 @@ void ft_hf_quantized_weight(struct ft_hf_run *r, const char *name, int64_t rows,
                             int64_t depth, uint32_t out[2]);
 /* A linear layer of X with a quantised matrix of OUT rows. */
 uint32_t ft_hf_quantized_linear(struct ft_hf_run *r, uint32_t x, const char *name, int64_t out);
+
+/* ---- adapters (hf_lora.c) ---- */
+
+/* Adds to Y, the linear layer NAME of X, its adapter; Y if the layer has none. */
+uint32_t ft_hf_adapt(struct ft_hf_run *r, uint32_t x, uint32_t y, const char *name);
 
 /* ---- KV cache and generation (hf_kv_cache.c) ---- */
 

@@ -29,6 +29,8 @@ uint32_t ft_hf_weight_in(struct ft_hf_run *r, unsigned element, const char *name
     w->declared.dims[rank++] = ft_dim_of(columns);
   w->declared.rank = rank;
   w->declared.element = (uint8_t)element;
+  w->declared.frozen = r->live.in->sizes->lora && !r->adapter;
+  w->declared.wide = r->adapter;
   w->declared.elements = ft_dim_or(ft_dim_product(w->declared.dims, rank), 0);
   if (w->declared.elements > FT_GRAPH_ELEMENTS) {
     (void)ft_tracer_fail(&r->live, "%s: more than 2^50 elements", w->name);

@@ -2,6 +2,7 @@
 /* Reads and traces programs of torch.export. */
 #include "config.h"
 
+#include <math.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -117,6 +118,23 @@ static int look_up_name(struct trace *f, const char *name, struct ft_operand *va
 
 static int read_argument(struct trace *f, const json_t *arg, struct ft_operand *value);
 
+/* Sets *VALUE to the number ITEM. Returns false if it is none. The schema has those that JSON lacks
+ * as texts (torch/_export/serde/serialize.py). */
+static bool read_real(const json_t *item, struct ft_operand *value)
+{
+  const char *text = json_is_string(item) ? json_string_value(item) : "";
+
+  if (json_is_number(item))
+    *value = ft_value_real(json_number_value(item));
+  else if (strcmp(text, "Infinity") == 0 || strcmp(text, "-Infinity") == 0)
+    *value = ft_value_real(text[0] == '-' ? -(double)INFINITY : (double)INFINITY);
+  else if (strcmp(text, "NaN") == 0)
+    *value = ft_value_unknown(FT_VALUE_REAL);
+  else
+    return false;
+  return true;
+}
+
 /* {"as_name": "s0"}, {"as_int": 3} */
 static int read_symbolic(struct trace *f, const json_t *arg, struct ft_operand *value)
 {
@@ -126,9 +144,7 @@ static int read_symbolic(struct trace *f, const json_t *arg, struct ft_operand *
     *value = ft_value_int(json_integer_value(whole));
   else if (json_is_boolean(truth))
     *value = ft_value_bool(json_is_true(truth));
-  else if (json_is_real(json_object_get(arg, "as_float")))
-    *value = ft_value_real(json_real_value(json_object_get(arg, "as_float")));
-  else
+  else if (!read_real(json_object_get(arg, "as_float"), value))
     return look_up_name(f, ft_graph_json_text(arg, "as_name"), value);
   return 0;
 }
@@ -182,7 +198,8 @@ static int read_argument(struct trace *f, const json_t *arg, struct ft_operand *
   } else if (strncmp(kind, "as_sym", 6) == 0) {
     if (read_symbolic(f, what, value) < 0)
       return -1;
-  } else if (read_list_member(f, what, value) < 0) {
+  } else if ((strcmp(kind, "as_float") != 0 || !read_real(what, value)) &&
+             read_list_member(f, what, value) < 0) {
     return -1;
   }
   f->depth--;
@@ -444,6 +461,8 @@ static int bind_weight(struct trace *f, const char *name, const char *called, bo
     return ft_tracer_fail(&f->live, "the size of \"%.100s\" is unknown", name);
   value.weight->name = called;
   value.weight->declared.kept = !learnt;
+  value.weight->declared.frozen =
+      learnt && json_is_false(json_object_get(json_object_get(f->tensors, name), "requires_grad"));
   return bind_pt2_value(f, name, value);
 }
 

@@ -328,6 +328,7 @@ static int evaluate_attribute(struct ft_script_run *r, const struct ft_operand *
   if (field->type == FT_VALUE_WEIGHT && !field->weight->name[0]) {
     field->weight->name = path_below(r, of->object, name);
     field->weight->declared.kept = is_buffer(r, of->object->type, name);
+    field->weight->declared.frozen = field->weight->no_gradient;
   }
   if (field->type == FT_VALUE_LIST && mark_untrainable(r, of->object, field->list) < 0)
     return -1;

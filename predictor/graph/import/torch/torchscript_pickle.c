@@ -232,7 +232,8 @@ static int small_values(struct pickle *p, const struct ft_operand *key, struct f
   return 0;
 }
 
-/* (storage, offset, sizes, strides, ...); the storage is ("storage", class, key, device, count). */
+/* (storage, offset, sizes, strides, requires_grad, ...); the storage is ("storage", class, key,
+ * device, count). */
 static int make_tensor(struct pickle *p, const struct ft_values *args)
 {
   const struct ft_operand *storage = args->count > 2 ? &args->items[0] : NULL;
@@ -268,6 +269,8 @@ static int make_tensor(struct pickle *p, const struct ft_values *args)
   if (count > FT_GRAPH_ELEMENTS)
     return pickle_fail(p, "a tensor of more than 2^50 elements");
   w->declared.elements = count;
+  w->no_gradient = args->count > 4 && args->items[4].type == FT_VALUE_BOOL &&
+                   args->items[4].known && !args->items[4].integer;
   if (storage->list->count > 2 && storage->list->items[2].type == FT_VALUE_STRING)
     w->storage = storage->list->items[2].string;
   if (storage->list->count > 2 && small_values(p, &storage->list->items[2], &w->declared) < 0)

@@ -3,7 +3,7 @@
 
 #include <math.h>
 
-#include "predictor/estimate/local_regression.h"
+#include "predictor/learn/series/local_regression.h"
 
 /* Minimum effective sample size. Chosen by tests/bench/replay_constants. */
 #define LEAST_RUNS 2.5

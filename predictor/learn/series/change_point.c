@@ -4,11 +4,7 @@
 #include <math.h>
 #include <stdbool.h>
 
-#include "predictor/online/change_point.h"
-#include "predictor/online/refit.h"
-
-/* Runs in a model's history. */
-enum { RUNS = sizeof((ft_model *)NULL)->history / sizeof(ft_run) };
+#include "predictor/learn/series/change_point.h"
 
 /*
  * All constants here were chosen on seven simulated changes at failure costs of 1, 10 and 100
@@ -29,30 +25,12 @@ enum { INLIER_FRACTION = 6 };
 /* Distance of an outlier from the range, as a fraction of its width. */
 #define OUTLIER_MARGIN 0.5
 
-/* The completed runs, in order of time. */
+/* The runs, in order of time. */
 struct runs {
   size_t count;
-  size_t at[RUNS]; /* index in the history */
-  double log_residual[RUNS];
-  float covariate[RUNS]; /* log1p(|primary feature|); -1: none */
+  const double *log_residual;
+  const float *covariate;
 };
-
-static void collect_completed_runs(const ft_model *model, const double *log_residuals,
-                                   struct runs *r)
-{
-  const ft_evaluator *e = &model->evaluator;
-
-  r->count = 0;
-  for (size_t i = 0; i < model->history_count; i++) {
-    const ft_run *run = &model->history[i];
-
-    if (run->censored)
-      continue;
-    r->at[r->count] = i;
-    r->log_residual[r->count] = log_residuals[i];
-    r->covariate[r->count++] = ft_refit_primary_covariate(e, run);
-  }
-}
 
 /* Fills NEAR with the NEAREST of the first COUNT runs by distance from COVARIATE, of equally near
  * ones the latest. Returns their number. */
@@ -111,17 +89,14 @@ static size_t find_first_outlier(const struct runs *r, size_t last, bool upwards
   return upwards ? 0 : first;
 }
 
-size_t ft_change_point_find(const ft_model *model, const double *log_residuals)
+size_t ft_change_point_find(const double *log_residual, const float *covariate, size_t count)
 {
-  struct runs r;
+  const struct runs r = { count, log_residual, covariate };
   size_t first = 0;
 
-  if (!model->has_evaluator)
-    return 0;
-  collect_completed_runs(model, log_residuals, &r);
-  if (r.count >= RISE_WINDOW + NEAREST)
+  if (count >= RISE_WINDOW + NEAREST)
     first = find_first_outlier(&r, RISE_WINDOW, true);
-  if (!first && r.count >= FALL_WINDOW + NEAREST)
+  if (!first && count >= FALL_WINDOW + NEAREST)
     first = find_first_outlier(&r, FALL_WINDOW, false);
-  return first ? r.at[first] : 0;
+  return first;
 }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Local linear regression: weighted least squares around a query. */
-#ifndef FT_ESTIMATE_LOCAL_REGRESSION_H
-#define FT_ESTIMATE_LOCAL_REGRESSION_H
+#ifndef FT_LEARN_SERIES_LOCAL_REGRESSION_H
+#define FT_LEARN_SERIES_LOCAL_REGRESSION_H
 
 #include <stdbool.h>
 #include <stddef.h>
