@@ -52,13 +52,6 @@ const struct ft_gpu_constants ft_gpu_constants = {
 };
 
 /*
- * Factor, either way, of the memory of a network whose activations are approximate
- * (ft_graph.approximate). It holds the activations of 11 of 14 such networks in
- * tests/bench/hf_other, not of segformer, convbert and recurrent_gemma.
- */
-static const double approximate_factor = 4;
-
-/*
  * Smallest device in which a run is expected to succeed, as a multiple of the smallest one in which
  * the simulation succeeds. With it, under 2 % of successful runs are predicted not to fit, and
  * under 2 % of failed runs to fit (tests/bench/training_memory, tests/bench/gpumemnet).
@@ -511,8 +504,9 @@ int ft_gpu_memory_pass(struct ft_graph *graph, const struct ft_gpu *gpu,
   if (schedule.peak_bytes > FT_GRAPH_ELEMENTS)
     return ft_error_set(err, "%s: memory needed exceeds the largest supported size", graph->file);
   memory->complete = analysis.memory.complete;
+  memory->approximate = graph->approximate;
   memory->guess_log_factor = log(graph->guessed       ? FT_GRAPH_GUESS
-                                 : graph->approximate ? approximate_factor
+                                 : graph->approximate ? FT_GRAPH_APPROXIMATE
                                                       : 1);
   /* A guessed architecture has no tensors of unknown size. Otherwise an unknown element has 4
    * bytes, and in training 4 more for its gradient. */

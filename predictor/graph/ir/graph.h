@@ -200,6 +200,10 @@ void ft_graph_free(struct ft_graph *graph);
  * (tests/bench/hf_guess). */
 #define FT_GRAPH_GUESS 1.6
 
+/* The memory of a network with approximate activations lies within this factor of the estimate,
+ * either way (tests/fixtures/graph/make-hf-shapes, tests/bench/hf_other). */
+#define FT_GRAPH_APPROXIMATE 4.0
+
 /* Sizes that a file does not fix, and what is trained. */
 struct ft_graph_sizes {
   int64_t batch; /* of an unknown dimension named batch or N, else of the first; 1 or more */

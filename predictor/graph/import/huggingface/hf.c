@@ -79,10 +79,13 @@ static int read_config(struct ft_hf_config *c, struct ft_hf *m)
   ft_hf_family_reader *family = find_reader(m->type);
   const char *saved =
       json_string_value(json_array_get(json_object_get(c->root, "architectures"), 0));
-  const struct ft_hf_shapes *shapes = ft_hf_shapes_find(m->type, saved ? saved : "", family);
+  const struct ft_hf_shapes *shapes = ft_hf_shapes_find(m->type, saved ? saved : "");
 
   if (shapes)
     return read_shapes(c, shapes, m);
+  if (!family && ft_hf_shapes_find(m->type, ""))
+    return ft_error_set(c->err, "%s: architectures: unsupported class %.60s of model_type %.60s",
+                        c->file, saved, m->type);
   if (!family && m->type[0] && ft_hf_generic_applies(c))
     family = ft_hf_generic;
   if (!family)

@@ -6,12 +6,11 @@
  * ("vision_config.depths.0", "layer_types#mamba" for the number of such strings, "id2label?" for
  * the members of an object); DEFAULT an expression of earlier names.
  *
- * ROWS: "?", a class without expressions, or words. "+": those of the type's base network come
- * first, with its keys. "*COUNT" repeats the words up to the next such word. Others are modules in
- * the order of execution: a letter, "=" if the module reads the same tensor as the one before, the
- * dimensions of its weight separated by commas, and "@POSITIONS" for its rows per sample, of a
- * convolution
- * "@INPUT>OUTPUT"; "%COUNT" repeats the module. Letters, small ones with a bias: l linear, c
+ * ROWS: words. "+": those of the type's base network come first, with its keys. "*COUNT" repeats
+ * the words up to the next such word. Others are modules in the order of execution: a letter, "="
+ * if the module reads the same tensor as the one before, the dimensions of its weight separated by
+ * commas, and "@POSITIONS" for its rows per sample, of a convolution "@INPUT>OUTPUT"; "%COUNT"
+ * repeats the module. Letters, small ones with a bias: l linear, c
  * convolution, n norm, e embedding, p another parameter. Inputs: T token IDs, I image (channels,
  * pixels), A audio samples, M spectrogram (mel bins, frames).
  *
@@ -269,15 +268,12 @@ static size_t count_words(const char *text)
 void ft_hf_shapes_read(struct ft_hf_config *c, const struct ft_hf_shapes *row, struct ft_hf *m)
 {
   struct names *names = ft_arena_take(&c->build->arena, sizeof *names);
-  const struct ft_hf_shapes *base =
-      row->rows[0] == '+' ? ft_hf_shapes_find(row->type, "", true) : NULL;
+  const struct ft_hf_shapes *base = row->rows[0] == '+' ? ft_hf_shapes_find(row->type, "") : NULL;
   size_t words = count_words(row->rows) + (base ? count_words(base->rows) : 0);
 
   m->modules = ft_build_take(c->build, sizeof *m->modules + words * sizeof *m->modules->modules);
   m->kind = FT_HF_SHAPES;
-  if (row->rows[0] == '?')
-    ft_hf_refuse(c, "architectures: this class of the model_type is unsupported");
-  else if (!names || !m->modules)
+  if (!names || !m->modules)
     ft_hf_refuse(c, "out of memory");
   else if ((base &&
             (!read_keys(c, base->keys, names) || !read_rows(names, base->rows, m->modules))) ||
@@ -286,15 +282,10 @@ void ft_hf_shapes_read(struct ft_hf_config *c, const struct ft_hf_shapes *row, s
     ft_hf_refuse(c, "configuration inconsistent with its model_type");
 }
 
-const struct ft_hf_shapes *ft_hf_shapes_find(const char *type, const char *architecture, bool exact)
+const struct ft_hf_shapes *ft_hf_shapes_find(const char *type, const char *architecture)
 {
-  const struct ft_hf_shapes *base = NULL;
-
   for (const struct ft_hf_shapes *row = ft_hf_shapes_table; row->type; row++)
-    if (strcmp(row->type, type) == 0) {
-      if (strcmp(row->architecture, architecture) == 0)
-        return row;
-      base = row->architecture[0] ? base : row;
-    }
-  return exact ? NULL : base;
+    if (strcmp(row->type, type) == 0 && strcmp(row->architecture, architecture) == 0)
+      return row;
+  return NULL;
 }

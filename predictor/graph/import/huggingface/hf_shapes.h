@@ -38,15 +38,13 @@ struct ft_hf_module_list {
 /* A row of the table; hf_shapes.c documents KEYS and ROWS. */
 struct ft_hf_shapes {
   const char *type;         /* model_type */
-  const char *architecture; /* "": the base network, and classes without a row of their own */
+  const char *architecture; /* class; "": none is named, the base network */
   const char *keys, *rows;
 };
 extern const struct ft_hf_shapes ft_hf_shapes_table[];
 
-/* Returns the row of TYPE and ARCHITECTURE; of TYPE alone if there is none and EXACT is false; or
- * NULL. */
-const struct ft_hf_shapes *ft_hf_shapes_find(const char *type, const char *architecture,
-                                             bool exact);
+/* Returns the row of TYPE and ARCHITECTURE, or NULL. */
+const struct ft_hf_shapes *ft_hf_shapes_find(const char *type, const char *architecture);
 
 /* Evaluates ROW for the configuration C into M, a network of kind FT_HF_SHAPES; fails with C. */
 void ft_hf_shapes_read(struct ft_hf_config *c, const struct ft_hf_shapes *row, struct ft_hf *m);
