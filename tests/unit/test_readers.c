@@ -572,6 +572,37 @@ static void language_models_have_the_parameter_counts_of_transformers(void **sta
   }
 }
 
+/* hf_shapes_table.inc states the parameters; the activations are an approximation, which is
+ * reported.
+ */
+static void a_type_of_the_table_has_the_parameters_that_transformers_counts(void **state)
+{
+  static const struct {
+    const char *file, *input;
+    int64_t parameters;
+  } cases[] = {
+    { "hf/swin.json", NULL, 720878 },
+    { "hf/swin-labels.json", NULL, 720878 + 5 * (192 + 1) },
+    { "hf/dinov2.json", NULL, 24064 },
+    { "hf/t5-encoder.json", "sequence=7", 17824 },
+  };
+
+  (void)state;
+  for (size_t i = 0; i < COUNT_OF(cases); i++) {
+    struct ft_analysis a;
+    struct ft_graph *graph = analyse(cases[i].file, 2, cases[i].input, &a);
+
+    if (a.cost.parameters != cases[i].parameters)
+      fail_msg("%s: %lld parameters, transformers has %lld", cases[i].file,
+               (long long)a.cost.parameters, (long long)cases[i].parameters);
+    assert_true(graph->approximate);
+    assert_int_equal(a.cost.unknown, 1);
+    assert_false(a.memory.complete);
+    assert_true(a.memory.saved_bytes > 0);
+    ft_graph_free(graph);
+  }
+}
+
 /* An unknown family is read as a generic decoder, which is reported, counted and bounded. */
 static void an_unknown_family_is_read_as_generic_and_reported(void **state)
 {
@@ -612,6 +643,8 @@ static void bad_files_give_an_error_with_file_and_position(void **state)
     { "hf/bert.json", NULL, "its dimension 1 (sequence) is open" },
     { "hf/quantized-nothing.json", NULL, "config_groups: expected a group with \"weights\"" },
     { "hf/unknown.json", NULL, "unsupported model_type warp" },
+    { "hf/mamba2.json", NULL, "unsupported model_type mamba2" },
+    { "hf/swin-masked.json", NULL, "class SwinForMaskedImageModeling of model_type swin" },
     { "tensorflow/net-cnn.pb", "9x9x4", "4 channels, but filters for 3" },
     { "paddle/net-cnn.pdmodel", "4x16x16", "4 channels, but filters for 3" },
     { "paddle/net-cnn.json", "4x16x16", "4 channels, but filters for 3" },
@@ -692,6 +725,7 @@ int main(void)
     cmocka_unit_test(norms_of_paddle_reduce_their_axis),
     cmocka_unit_test(functions_of_onnx_are_inlined),
     cmocka_unit_test(language_models_have_the_parameter_counts_of_transformers),
+    cmocka_unit_test(a_type_of_the_table_has_the_parameters_that_transformers_counts),
     cmocka_unit_test(an_unknown_family_is_read_as_generic_and_reported),
     cmocka_unit_test(a_llama_has_the_products_computed_by_hand),
     cmocka_unit_test(bad_files_give_an_error_with_file_and_position),

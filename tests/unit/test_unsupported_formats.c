@@ -4,6 +4,8 @@
 
 #include "tests/unit/unit.h"
 
+#include <fcntl.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <unistd.h>
 #include <zip.h>
@@ -34,7 +36,8 @@ static void files_without_a_network_are_named_by_their_format(void **state)
     size_t length;
     const char *says;
   } cases[] = {
-    FILE_OF("GGUF\3\0\0\0\1\0\0\0\0\0\0\0", "weights for llama.cpp (GGUF), which is no readable network"),
+    FILE_OF("GGUF\3\0\0\0\1\0\0\0\0\0\0\0",
+            "weights for llama.cpp (GGUF), which is no readable network"),
     FILE_OF("\2\0\0\0\0\0\0\0{}12345678", "found 8 B of weights without a network (safetensors)"),
     FILE_OF("\x89HDF\r\n\x1a\n....", "model.export(FOLDER)"),
     FILE_OF("\x1c\0\0\0TFL3....", "TensorFlow Lite"),
@@ -53,6 +56,11 @@ static void files_without_a_network_are_named_by_their_format(void **state)
             "ELF\2\1\1",
             "compiled code"),
     FILE_OF("\x80\x02\x8a\x0al\xfc\x9c\x46\xf9 j\xa8P\x19.", "before 1.6"),
+    FILE_OF("\x80\x04\x95\x0f\0\0\0\0\0\0\0",
+            "found a Python pickle, which is no readable network"),
+    FILE_OF("{\"peft_type\": \"LORA\", \"base_model_name_or_path\": \"org/base\"}",
+            "found an adapter (PEFT) of org/base; use the config.json of that network"),
+    FILE_OF("{\"_class_name\": \"UNet2DConditionModel\"}", "networks of diffusers are unsupported"),
     FILE_OF("\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\7\0\0\0\x08\5\x10\xe8\7",
             "PaddlePaddle's parameters"),
     FILE_OF("<?xml version=\"1.0\"?><net/>", "OpenVINO"),
@@ -81,6 +89,39 @@ static void files_without_a_network_are_named_by_their_format(void **state)
   }
   unlink(path);
   close(fd);
+}
+
+static void directories_without_a_network_are_named_by_their_content(void **state)
+{
+  static const struct {
+    const char *file, *says;
+  } cases[] = {
+    { NULL, ": expected a directory with config.json or saved_model.pb" },
+    { "adapter_config.json", "an adapter of a network (PEFT)" },
+    { "model_index.json", "a pipeline of several networks (diffusers)" },
+    { "Manifest.json", "a Core ML package" },
+    { "model.safetensors", "use the config.json that belongs to them" },
+  };
+  char folder[] = "/tmp/test-unsupported-XXXXXX", path[64];
+  int fd;
+
+  (void)state;
+  assert_non_null(mkdtemp(folder));
+  for (size_t i = 0; i < COUNT_OF(cases); i++) {
+    (void)snprintf(path, sizeof path, "%s/%s", folder, cases[i].file ? cases[i].file : "");
+    if (cases[i].file)
+      assert_int_equal(close(creat(path, 0600)), 0);
+    expect_error(folder, cases[i].says);
+    if (cases[i].file)
+      unlink(path);
+  }
+  (void)snprintf(path, sizeof path, "%s/net.mlmodel", folder);
+  fd = creat(path, 0600);
+  assert_int_equal(ft_io_write_all(fd, "\x08\x07\x12\x04", 4), 0);
+  assert_int_equal(close(fd), 0);
+  expect_error(path, "a Core ML model");
+  unlink(path);
+  rmdir(folder);
 }
 
 static void archives_without_a_network_are_named_by_their_format(void **state)
@@ -119,6 +160,7 @@ int main(void)
 {
   const struct CMUnitTest tests[] = {
     cmocka_unit_test(files_without_a_network_are_named_by_their_format),
+    cmocka_unit_test(directories_without_a_network_are_named_by_their_content),
     cmocka_unit_test(archives_without_a_network_are_named_by_their_format),
   };
 

@@ -114,8 +114,12 @@ static const char *unknown_size_note(const struct ft_gpu_memory *memory, char *o
   if (memory->complete)
     return "";
   if (memory->guess_log_factor > 0) {
-    (void)snprintf(out, size, ", unknown architecture: up to %.1f times more or less",
-                   exp(memory->guess_log_factor));
+    (void)snprintf(
+        out, size,
+        memory->approximate
+            ? ", parameters known, activations approximate: up to %.1f times more or less"
+            : ", unknown architecture: up to %.1f times more or less",
+        exp(memory->guess_log_factor));
     return out;
   }
   if (!ft_dim_or(memory->unknown_bytes, 0))

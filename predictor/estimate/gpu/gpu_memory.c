@@ -504,12 +504,15 @@ int ft_gpu_memory_pass(struct ft_graph *graph, const struct ft_gpu *gpu,
   if (schedule.peak_bytes > FT_GRAPH_ELEMENTS)
     return ft_error_set(err, "%s: memory needed exceeds the largest supported size", graph->file);
   memory->complete = analysis.memory.complete;
-  memory->guess_log_factor = graph->guessed ? log(FT_GRAPH_GUESS) : 0;
+  memory->approximate = graph->approximate;
+  memory->guess_log_factor = log(graph->guessed       ? FT_GRAPH_GUESS
+                                 : graph->approximate ? FT_GRAPH_APPROXIMATE
+                                                      : 1);
   /* A guessed architecture has no tensors of unknown size. Otherwise an unknown element has 4
    * bytes, and in training 4 more for its gradient. */
-  memory->unknown_bytes = ft_dim_times(ft_dim_of(graph->guessed  ? 0
-                                                 : run->training ? 8
-                                                                 : 4),
+  memory->unknown_bytes = ft_dim_times(ft_dim_of(memory->guess_log_factor > 0 ? 0
+                                                 : run->training              ? 8
+                                                                              : 4),
                                        analysis.cost.open_at_most);
   memory->loop_bytes =
       run->training ? ft_known_times(options.batch, analysis.memory.loop_bytes) : 0;

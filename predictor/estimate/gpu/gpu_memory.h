@@ -89,7 +89,8 @@ struct ft_gpu_memory {
   bool complete;           /* all tensor sizes are known; false: the figures are lower bounds */
   ft_dim unknown_bytes;    /* upper bound of the tensors of unknown size; unknown: unbounded */
   uint32_t restored_norms; /* normalisations that the file's exporter had folded */
-  double guess_log_factor; /* added log width if the architecture is guessed; else 0 */
+  double guess_log_factor; /* added log width of a guessed or approximate network; else 0 */
+  bool approximate;        /* ft_graph.approximate */
 };
 
 /*

@@ -49,6 +49,11 @@ static int open_model(const char *path, int *dirfd, struct ft_error *err)
         break;
       }
     }
+    if (fstat(fd, &st) == 0 && S_ISDIR(st.st_mode)) {
+      (void)ft_unsupported_directory(path, fd, err);
+      close(fd);
+      return -1;
+    }
   }
   if (fstat(fd, &st) < 0 || !S_ISREG(st.st_mode)) {
     close(fd);

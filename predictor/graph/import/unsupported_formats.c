@@ -3,6 +3,7 @@
 #include "config.h"
 
 #include <string.h>
+#include <unistd.h>
 
 #include "predictor/core/text.h"
 #include "predictor/core/units.h"
@@ -11,6 +12,8 @@
 #define EXPORT "torch.export.save, torch.jit.save or torch.onnx.export"
 #define UNPACKED "its contents, unpacked"
 #define STABLEHLO "an ONNX file of the network, or what Keras writes with model.export(FOLDER)"
+#define COREML "the program that it was converted from, written by " EXPORT
+#define PICKLE "a Python pickle", "what " EXPORT " writes"
 #define KERAS "what model.export(FOLDER) or tf.saved_model.save writes"
 
 /* A signature, LENGTH bytes at offset AT; the content that it indicates; what to use instead. */
@@ -43,6 +46,10 @@ static const struct {
   /* a pickle of protocol 2 that begins with torch.serialization's MAGIC_NUMBER */
   { 0, 14, "\x80\x02\x8a\x0al\xfc\x9c\x46\xf9 j\xa8P\x19",
     "weights in the format of PyTorch before 1.6", "what " EXPORT " writes" },
+  { 0, 2, "\x80\x02", PICKLE },
+  { 0, 2, "\x80\x03", PICKLE },
+  { 0, 2, "\x80\x04", PICKLE },
+  { 0, 2, "\x80\x05", PICKLE },
   { 0, 5, "<?xml", "an XML file, as OpenVINO's are", "the ONNX file that it was made from" },
 };
 
@@ -103,6 +110,8 @@ int ft_unsupported_head(const char *file, const char *head, size_t length, uint6
   uint64_t weights = safetensors_bytes(head, length, size);
   char shown[32];
 
+  if (ft_string_ends(file, ".mlmodel"))
+    return report_unsupported(file, "a Core ML model", COREML, err);
   for (size_t i = 0; i < sizeof magics / sizeof *magics; i++)
     if (length >= magics[i].at + magics[i].length &&
         memcmp(head + magics[i].at, magics[i].magic, magics[i].length) == 0)
@@ -118,6 +127,29 @@ int ft_unsupported_head(const char *file, const char *head, size_t length, uint6
     return report_unsupported(file, "PaddlePaddle's parameters",
                               "the .json or .pdmodel beside them", err);
   return 0;
+}
+
+int ft_unsupported_directory(const char *path, int fd, struct ft_error *err)
+{
+  static const struct {
+    const char *file, *what, *instead;
+  } contents[] = {
+    { "adapter_config.json", "an adapter of a network (PEFT)",
+      "the config.json of the network that adapter_config.json names" },
+    { "model_index.json", "a pipeline of several networks (diffusers)",
+      "what " EXPORT " writes of one of them" },
+    { "Manifest.json", "a Core ML package", COREML },
+    { "model.safetensors", "weights without a network (safetensors)",
+      "the config.json that belongs to them" },
+    { "pytorch_model.bin", "weights without a network (PyTorch)",
+      "the config.json that belongs to them" },
+  };
+
+  for (size_t i = 0; i < sizeof contents / sizeof *contents; i++)
+    if (faccessat(fd, contents[i].file, F_OK, 0) == 0)
+      return ft_error_set(err, "%s: found %s: %s, which is no readable network; use %s", path,
+                          contents[i].file, contents[i].what, contents[i].instead);
+  return ft_error_set(err, "%s: expected a directory with config.json or saved_model.pb", path);
 }
 
 int ft_unsupported_archive(const struct ft_archive *archive, struct ft_error *err)

@@ -15,4 +15,7 @@ int ft_unsupported_head(const char *file, const char *head, size_t length, uint6
 /* As ft_unsupported_head, for a zip archive, by the names of its members. */
 int ft_unsupported_archive(const struct ft_archive *archive, struct ft_error *err);
 
+/* Fills ERR with what the directory PATH, open as FD, holds instead of a model file. Returns -1. */
+int ft_unsupported_directory(const char *path, int fd, struct ft_error *err);
+
 #endif

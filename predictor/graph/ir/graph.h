@@ -183,6 +183,7 @@ struct ft_graph {
   struct ft_block *other_block; /* of ft_graph_restore_norms: the one that is not in use, or NULL */
   uint32_t restored_norms;      /* normalisations that it has inserted into the block in use */
   bool guessed;                 /* of an unknown family: built from common configuration fields */
+  bool approximate;             /* exact parameters; its activations are an approximation */
   struct ft_arena arena;        /* memory of the file's content */
   struct ft_arena results;      /* memory of inferred results; emptied by ft_graph_infer */
   /* of a program: traces it when its input sizes are known (tracer.h); NULL: the file has a graph
@@ -198,6 +199,10 @@ void ft_graph_free(struct ft_graph *graph);
 /* A generic architecture's true parameter count lies within this factor of the count, either way
  * (tests/bench/hf_guess). */
 #define FT_GRAPH_GUESS 1.6
+
+/* The memory of a network with approximate activations lies within this factor of the estimate,
+ * either way (tests/fixtures/graph/make-hf-shapes, tests/bench/hf_other). */
+#define FT_GRAPH_APPROXIMATE 4.0
 
 /* Sizes that a file does not fix, and what is trained. */
 struct ft_graph_sizes {

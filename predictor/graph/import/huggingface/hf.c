@@ -8,6 +8,7 @@
 #include "predictor/core/buf.h"
 #include "predictor/core/text.h"
 #include "predictor/graph/import/huggingface/hf_config.h"
+#include "predictor/graph/import/huggingface/hf_shapes.h"
 #include "predictor/graph/import/json.h"
 #include "predictor/graph/shape/infer.h"
 
@@ -45,10 +46,46 @@ static size_t count_families(void)
   return count;
 }
 
+static int read_shapes(struct ft_hf_config *c, const struct ft_hf_shapes *shapes, struct ft_hf *m)
+{
+  if (json_is_object(json_object_get(c->root, "quantization_config")))
+    return ft_error_set(c->err, "%s: quantization_config: unsupported for model_type %.60s",
+                        c->file, m->type);
+  ft_hf_shapes_read(c, shapes, m);
+  return c->failed ? -1 : 0;
+}
+
+/* Reports a JSON file that describes no network of transformers. Returns 0, or -1 with the error.
+ */
+static int check_kind(struct ft_hf_config *c)
+{
+  const char *base = ft_hf_string(c, "base_model_name_or_path", NULL),
+             *class = ft_hf_string(c, "_class_name", NULL);
+
+  if (base && json_object_get(c->root, "peft_type"))
+    return ft_error_set(
+        c->err, "%s: found an adapter (PEFT) of %.100s; use the config.json of that network",
+        c->file, base);
+  if (class)
+    return ft_error_set(c->err,
+                        "%s: _class_name %.60s: networks of diffusers are unsupported; use what "
+                        "torch.export.save writes",
+                        c->file, class);
+  return 0;
+}
+
 static int read_config(struct ft_hf_config *c, struct ft_hf *m)
 {
   ft_hf_family_reader *family = find_reader(m->type);
+  const char *saved =
+      json_string_value(json_array_get(json_object_get(c->root, "architectures"), 0));
+  const struct ft_hf_shapes *shapes = ft_hf_shapes_find(m->type, saved ? saved : "");
 
+  if (shapes)
+    return read_shapes(c, shapes, m);
+  if (!family && ft_hf_shapes_find(m->type, ""))
+    return ft_error_set(c->err, "%s: architectures: unsupported class %.60s of model_type %.60s",
+                        c->file, saved, m->type);
   if (!family && m->type[0] && ft_hf_generic_applies(c))
     family = ft_hf_generic;
   if (!family)
@@ -128,12 +165,14 @@ int ft_hf_read(struct ft_build *build, int fd)
     return -1;
   c.root = root;
   m->type = ft_hf_string(&c, "model_type", "");
-  if (read_config(&c, m) < 0 || copy_strings(build, m) < 0 || copy_strings(build, c.vision) < 0)
+  if (check_kind(&c) < 0 || read_config(&c, m) < 0 || copy_strings(build, m) < 0 ||
+      copy_strings(build, c.vision) < 0)
     goto out;
   g->format = "hugging face config";
   g->producer = "transformers";
   g->program = m;
   g->guessed = m->guessed;
+  g->approximate = m->kind == FT_HF_SHAPES;
   g->adapts = true;
   g->generates = m->causal || m->decoder_layers;
   g->max_tokens = ft_hf_int(&c, "max_position_embeddings|n_positions", 0);

@@ -24,8 +24,9 @@ enum ft_hf_kind {
   FT_HF_VIT,
   FT_HF_CLIP,
   FT_HF_MAMBA,
-  FT_HF_VLM,   /* vision-language model: some tokens stand for images */
-  FT_HF_VISION /* a vision encoder alone */
+  FT_HF_VLM,    /* vision-language model: some tokens stand for images */
+  FT_HF_VISION, /* a vision encoder alone */
+  FT_HF_SHAPES  /* a row of hf_shapes_table.inc */
 };
 
 /* Multimodal projector: from patches of the vision encoder to tokens (hf_vlm.c). */
@@ -86,7 +87,8 @@ struct ft_hf {
   bool shared_layers; /* all layers share their weights: albert */
   bool masked;        /* attention gets an explicit mask */
   bool relative_norm, bias_conv;
-  bool guessed; /* unknown family, configuration read by hf_generic.c */
+  struct ft_hf_module_list *modules; /* of FT_HF_SHAPES */
+  bool guessed;                      /* unknown family, configuration read by hf_generic.c */
   /* mixture of experts */
   int64_t experts, experts_per_token, expert_inner, shared_inner;
   int64_t dense_layers, dense_inner; /* layers without experts, and their intermediate size */

@@ -19,9 +19,10 @@ static bool has_integer(const struct ft_hf_config *c, const char *key)
 
 bool ft_hf_generic_applies(const struct ft_hf_config *c)
 {
-  /* audio and vision models are no decoders */
-  static const char *const others[] = { "conv_dim",   "num_mel_bins",  "image_size",
-                                        "patch_size", "vision_config", "audio_config" };
+  /* audio and vision models are no decoders, state space models no transformers */
+  static const char *const others[] = { "conv_dim",      "num_mel_bins",  "image_size",
+                                        "patch_size",    "vision_config", "audio_config",
+                                        "mamba_d_state", "state_size",    "ssm_state_size" };
 
   for (size_t i = 0; i < sizeof others / sizeof *others; i++)
     if (json_object_get(c->root, others[i]))

@@ -6,6 +6,7 @@
 
 #include "predictor/graph/import/huggingface/hf_config.h"
 #include "predictor/graph/import/huggingface/hf_run.h"
+#include "predictor/graph/import/huggingface/hf_shapes.h"
 
 static uint32_t embed_tokens(struct ft_hf_run *r, uint32_t ids, uint32_t *table)
 {
@@ -52,6 +53,7 @@ int ft_hf_run(struct ft_infer *in)
     [FT_HF_MAMBA] = ft_hf_mamba,
     [FT_HF_VLM] = ft_hf_vlm,
     [FT_HF_VISION] = ft_hf_vision,
+    [FT_HF_SHAPES] = ft_hf_shapes_run,
   };
   const struct ft_hf *file = in->graph->program;
   struct ft_hf_run *r = calloc(1, sizeof *r);
