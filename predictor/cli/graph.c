@@ -205,6 +205,10 @@ static int print_text(const struct ft_graph *g, const struct ft_analysis *analys
     printf("batch        %lu times one sample: the file fixes a batch of 1\n", o->batch);
   printf("operators    %" PRIu32 ", %zu of them layers\n", cost->operators, cost->layer_count);
   printf("parameters   %s\n", show(ft_dim_of(cost->parameters), parameters));
+  if (g->weight_inputs)
+    printf("weights      %" PRIu32 " inputs are taken for weights that the file does not hold; "
+           "export_params=True states them\n",
+           g->weight_inputs);
   if (g->guessed)
     printf("guessed      as a typical decoder: up to %.1f times fewer or more parameters\n",
            FT_GRAPH_GUESS);
