@@ -11,6 +11,7 @@
 #include "predictor/core/io.h"
 #include "predictor/core/units.h"
 #include "predictor/graph/analyse.h"
+#include "predictor/graph/cost/size_bound.h"
 #include "predictor/graph/import/read.h"
 #include "predictor/history/json.h"
 
@@ -189,6 +190,14 @@ static void print_memory(const struct ft_memory *m)
            ft_units_show_bytes((uint64_t)m->optimizer_bytes[i], bytes, sizeof bytes));
 }
 
+static bool holds_network(const struct ft_cost *cost)
+{
+  for (size_t i = 0; i < cost->layer_count; i++)
+    if (ft_size_bound_holds_network(cost->layers[i].op))
+      return true;
+  return false;
+}
+
 static int print_text(const struct ft_graph *g, const struct ft_analysis *analysis,
                       const struct options *o)
 {
@@ -205,6 +214,10 @@ static int print_text(const struct ft_graph *g, const struct ft_analysis *analys
     printf("batch        %lu times one sample: the file fixes a batch of 1\n", o->batch);
   printf("operators    %" PRIu32 ", %zu of them layers\n", cost->operators, cost->layer_count);
   printf("parameters   %s\n", show(ft_dim_of(cost->parameters), parameters));
+  if (g->weight_inputs)
+    printf("weights      %" PRIu32 " inputs are taken for weights that the file does not hold; "
+           "export_params=True states them\n",
+           g->weight_inputs);
   if (g->guessed)
     printf("guessed      as a typical decoder: up to %.1f times fewer or more parameters\n",
            FT_GRAPH_GUESS);
@@ -216,6 +229,8 @@ static int print_text(const struct ft_graph *g, const struct ft_analysis *analys
   for (size_t i = 0; i < cost->unknown_count; i++)
     printf("unknown      %.100s%s%.100s, %" PRIu32 " of them\n", cost->unknowns[i].domain,
            cost->unknowns[i].domain[0] ? "." : "", cost->unknowns[i].type, cost->unknowns[i].count);
+  if (holds_network(cost))
+    printf("instead      use an ONNX file: a compiled network within this one is not read\n");
   if (cost->unresolved)
     printf("unresolved   %" PRIu32 " operators with a result of unknown size\n", cost->unresolved);
   if (cost->unresolved || cost->unknown)

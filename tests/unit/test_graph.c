@@ -297,6 +297,21 @@ static void unknown_operators_are_named_counted_and_bounded(void **state)
   ft_graph_free(graph);
 }
 
+static void a_compiled_network_has_no_bound(void **state)
+{
+  struct ft_graph *graph = open_graph("compiled");
+  struct ft_cost cost;
+
+  (void)state;
+  infer(graph, 2, NULL, &cost);
+  assert_int_equal(cost.parameters, 24);
+  assert_int_equal(cost.unknown, 1);
+  assert_false(ft_dim_known(cost.macs_at_most));
+  assert_false(ft_dim_known(cost.activations_at_most));
+  assert_false(ft_dim_known(cost.open_at_most));
+  ft_graph_free(graph);
+}
+
 static void a_branch_without_a_bound_leaves_none(void **state)
 {
   struct ft_graph *graph = open_graph("unbounded-branch");
@@ -578,6 +593,7 @@ int main(void)
     cmocka_unit_test(sequences_of_tensors_are_followed),
     cmocka_unit_test(classical_ml_operators_have_shapes),
     cmocka_unit_test(unknown_operators_are_named_counted_and_bounded),
+    cmocka_unit_test(a_compiled_network_has_no_bound),
     cmocka_unit_test(a_branch_without_a_bound_leaves_none),
     cmocka_unit_test(memory_equals_that_computed_by_hand),
     cmocka_unit_test(a_batch_written_into_the_file_is_scaled),

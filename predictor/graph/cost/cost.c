@@ -320,6 +320,10 @@ static void bound_layer(const struct count *c, struct ft_layer *layer)
   ft_dim results =
       ft_dim_times(ft_size_bound_result(c->graph, op, c->bounds), ft_dim_of(op->output_count));
 
+  if (ft_size_bound_holds_network(op)) {
+    layer->activations_at_most = layer->macs_at_most = FT_DIM_UNKNOWN;
+    return;
+  }
   layer->activations_at_most = ft_dim_known(layer->activations) ? layer->activations : results;
   layer->macs_at_most = layer->macs;
   if (!op->kind || !ft_dim_known(layer->macs))

@@ -64,11 +64,12 @@ static ft_dim sum_of_inputs(const struct ft_graph *graph, const struct ft_operat
   return sum;
 }
 
-/* Returns whether OP, an unknown operator, contains a network or a program, which has no bound. */
-static bool is_whole_network(const struct ft_operator *op)
+bool ft_size_bound_holds_network(const struct ft_operator *op)
 {
-  static const char *const types[] = { "EPContext",     "EagerPyFunc", "PyFunc",         "TRTEngineOp",
-                                       "XlaCallModule", "XlaLaunch",   "execute_engine", NULL };
+  static const char *const types[] = { "EPContext",      "EagerPyFunc",
+                                       "PyFunc",         "TRTEngineOp",
+                                       "XlaCallModule",  "XlaLaunch",
+                                       "execute_engine", NULL };
 
   return !op->kind && ft_string_listed(types, op->type);
 }
@@ -81,7 +82,7 @@ ft_dim ft_size_bound_result(const struct ft_graph *graph, const struct ft_operat
   ft_dim bound = ft_size_bound_inputs(graph, op, bounds);
   int64_t largest, elements;
 
-  if (ft_operator_has(op, FT_OPERATOR_ENLARGES) || is_whole_network(op))
+  if (ft_operator_has(op, FT_OPERATOR_ENLARGES) || ft_size_bound_holds_network(op))
     return FT_DIM_UNKNOWN;
   if (ft_operator_is(op, FT_OP_Concat))
     return sum_of_inputs(graph, op, bounds);
@@ -101,7 +102,7 @@ ft_dim ft_size_bound_products(const struct ft_graph *graph, const struct ft_oper
 {
   int64_t products = 1, each, rows;
 
-  if (is_whole_network(op))
+  if (ft_size_bound_holds_network(op))
     return FT_DIM_UNKNOWN;
   for (uint32_t i = 1; i < op->input_count; i++) {
     const struct ft_tensor *w = &graph->tensors[op->inputs[i]];

@@ -12,6 +12,9 @@
 
 #include "predictor/graph/ir/graph.h"
 
+/* Returns whether OP, an unknown operator, contains a network or a program, which has no bound. */
+bool ft_size_bound_holds_network(const struct ft_operator *op);
+
 /*
  * Returns the upper bound of the largest input or captured tensor of OP, in elements; unknown: no
  * bound. BOUNDS has one entry per tensor of GRAPH: the upper bound in elements of a tensor of

@@ -16,6 +16,7 @@
 #include "predictor/graph/import/onnx/onnx.h"
 #include "predictor/graph/import/onnx/onnx_literals.h"
 #include "predictor/graph/import/onnx/onnx_unmerge.h"
+#include "predictor/graph/import/onnx/onnx_weights.h"
 #include "predictor/graph/import/paddle/paddle.h"
 #include "predictor/graph/import/protobuf.h"
 #include "predictor/graph/import/read.h"
@@ -150,7 +151,8 @@ static int read_message(struct ft_build *build, int fd, int dirfd, const char *h
     return ft_tensorflow_read(build, fd, kind == KIND_SAVED_MODEL);
   if (kind == KIND_PADDLE)
     return ft_paddle_read(build, fd);
-  if (ft_onnx_read(build, fd, dirfd) < 0 || ft_build_finish(build) < 0)
+  if (ft_onnx_read(build, fd, dirfd) < 0 || ft_build_finish(build) < 0 ||
+      ft_onnx_take_weights(build) < 0)
     return -1;
   return ft_onnx_mark_literals(build) < 0 ? -1 : ft_onnx_unmerge(build);
 }

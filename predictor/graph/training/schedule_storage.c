@@ -233,6 +233,13 @@ static bool is_wide(const struct ft_tensor *t)
   return t->constant && t->constant->wide;
 }
 
+/* Returns whether a file of 16-bit weights computes T in 32 bits: its code casts to fp32 itself, as
+ * most normalisations of language models do. */
+static bool computes_in_32_bits(const struct ft_plan *p, uint32_t t)
+{
+  return p->graph->computed && ft_plan_tensor(p, t)->element == FT_ELEMENT_FLOAT;
+}
+
 /* Returns the bytes of an element of OP's outputs. Under autocast: 2 for matrix products, 4 for
  * operators that autocast runs in fp32, otherwise those of the widest input. */
 static uint8_t width_of(const struct ft_plan *p, const struct ft_operator *op,
@@ -253,7 +260,7 @@ static uint8_t width_of(const struct ft_plan *p, const struct ft_operator *op,
     if (p->options->precision > FT_PRECISION_AMP && is_wide(ft_plan_tensor(p, op->inputs[i])))
       return 4;
   if (p->options->precision > FT_PRECISION_AMP)
-    return 2;
+    return op->output_count && computes_in_32_bits(p, op->outputs[0]) ? 4 : 2;
   if (autocasts_to_fp32(op, fusion))
     return 4;
   if (op->kind && op->kind->weight)
