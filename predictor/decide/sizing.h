@@ -52,20 +52,20 @@ struct ft_sizing {
   struct ft_default_request default_request; /* of a job without a request */
   struct ft_default_request kept_default;    /* to request because the job is left to it; bytes 0:
                                                 none */
-  uint64_t max;                /* the partition's maximum or largest node; 0: unknown */
-  uint64_t largest_node;       /* memory of the largest node; 0: unknown */
+  uint64_t max;          /* the partition's maximum or largest node; 0: unknown */
+  uint64_t largest_node; /* memory of the largest node; 0: unknown */
 
-  ft_mem_unit unit;      /* unit of the request */
-  uint64_t per_node;     /* number of units (CPUs, GPUs) on a node */
-  ft_decision_rule rule; /* rule that determined the amount */
-  double ceiling_factor; /* rule ceiling: multiple of ceiling_basis */
-  double ceiling_basis;  /* rule ceiling: largest peak or bound in the evidence; 0: none */
-  double floor;          /* rule floor: bytes, with its margin; 0: none */
-  double floor_basis_bytes;        /* rule floor: bytes, without its margin */
-  enum ft_floor_basis floor_basis; /* of floor_basis_bytes */
-  uint64_t min_need;     /* lower bound of the need, from comparable runs; 0: none */
-  uint64_t amount;       /* recommended */
-  uint64_t unit_amount;  /* recommended, per unit */
+  ft_mem_unit unit;         /* unit of the request */
+  uint64_t per_node;        /* number of units (CPUs, GPUs) on a node */
+  ft_decision_rule rule;    /* rule that determined the amount */
+  double ceiling_factor;    /* rule ceiling: multiple of ceiling_basis */
+  double ceiling_basis;     /* rule ceiling: largest peak or bound in the evidence; 0: none */
+  double floor;             /* rule floor: bytes, with its margin; 0: none */
+  double floor_basis_bytes; /* rule floor: bytes, without its margin */
+  enum ft_floor_basis floor_basis;      /* of floor_basis_bytes */
+  uint64_t min_need;                    /* lower bound of the need, from comparable runs; 0: none */
+  uint64_t amount;                      /* recommended */
+  uint64_t unit_amount;                 /* recommended, per unit */
   uint64_t min_amount, unit_min_amount; /* amount to which a request may be lowered */
   uint64_t stated;   /* memory that the script states, if it raised one of these amounts; else 0 */
   bool keeps_limit;  /* the app sizes itself by its limit, which is left to it */
