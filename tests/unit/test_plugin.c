@@ -22,6 +22,7 @@
 #include "predictor/core/units.h"
 #include "predictor/estimate/variant.h"
 #include "predictor/record/state_files.h"
+#include "predictor/request/describe.h"
 #include "tests/unit/fake_spank.h"
 #include "tests/unit/play_plugin.h"
 
@@ -603,6 +604,18 @@ static void a_late_or_broken_child_is_abandoned(void **state)
   }
 }
 
+/* Returns the path of DIRECTORY with LENGTH characters; the caller frees it. */
+static char *padded_folder(const char *directory, size_t length)
+{
+  char *path = malloc(length + 1);
+
+  assert_non_null(path);
+  memset(path, '/', length);
+  memcpy(path, directory, strlen(directory));
+  path[length] = '\0';
+  return path;
+}
+
 /* Ignored settings are reported at the end of the same line. */
 static void ignored_settings_are_reported(void **state)
 {
@@ -645,8 +658,42 @@ static void ignored_settings_are_reported(void **state)
   output = submit("sbatch --predict-mem job.sh 7", NULL);
   assert_has(output, "; but apps.conf: not a regular file");
   assert_int_equal(lines_said(output), 1);
+  for (size_t n = FT_FILE_PATH - 2; n <= FT_FILE_PATH; n++) {
+    char *home = padded_folder(folder, n - strlen("/.config/foretell/apps.conf"));
+
+    setenv("HOME", home, 1);
+    output = submit("sbatch --predict-mem job.sh 7", NULL);
+    /* the error is cut in the path */
+    if ((strstr(output, "no recorded run yet; but ") != NULL) != (n < FT_FILE_PATH))
+      fail_msg("%zu: %s", n, output);
+    free(home);
+  }
   setenv("HOME", "/nonexistent", 1);
   setenv("FAKE_HELPER", "helper=/nonexistent", 1);
+}
+
+/* A script in a directory of PATH is found if its path fits. */
+static void a_long_path_of_a_script_is_passed_over(void **state)
+{
+  char *path = strdup(getenv("PATH")), *other = realpath("other", NULL);
+  FILE *script = fopen("other/far.sh", "w");
+
+  (void)state;
+  assert_non_null(path);
+  assert_non_null(other);
+  assert_non_null(script);
+  fputs("#!/bin/sh\n./sorter --far $1\n", script);
+  fclose(script);
+  for (size_t n = FT_FILE_PATH - 2; n <= FT_FILE_PATH; n++) {
+    char *directory = padded_folder(other, n - strlen("/far.sh"));
+
+    setenv("PATH", directory, 1);
+    assert_int_equal(strstr(submit("sbatch far.sh 7", NULL), " far=7\n") != NULL, n < FT_FILE_PATH);
+    setenv("PATH", path, 1);
+    free(directory);
+  }
+  free(path);
+  free(other);
 }
 
 static void the_helper_adds_features_of_files(void **state)
@@ -898,6 +945,7 @@ int main(int argc, char **argv)
     cmocka_unit_test(a_job_with_whole_nodes_is_not_rejected),
     cmocka_unit_test(an_external_job_has_no_message),
     cmocka_unit_test(a_late_or_broken_child_is_abandoned),
+    cmocka_unit_test(a_long_path_of_a_script_is_passed_over),
     cmocka_unit_test(the_helper_adds_features_of_files),
     cmocka_unit_test(helpers_of_one_user_run_one_at_a_time),
     cmocka_unit_test(another_users_sockets_take_no_turn),
