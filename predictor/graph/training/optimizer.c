@@ -4,13 +4,14 @@
 #include "predictor/graph/training/optimizer.h"
 
 /* torch.optim 2.11 with foreach=True, counted tensor by tensor in its second step; SGD's copy of
- * the gradients is for weight decay. Lion: github.com/lucidrains/lion-pytorch. */
+ * the gradients is for weight decay. Lion, which torch.optim lacks, keeps one momentum (Chen 2023,
+ * arXiv 2302.06675) and takes one tensor after the other; its update was not measured. */
 static const struct ft_optimizer_traits traits[FT_OPTIMIZERS] = {
   [FT_OPTIMIZER_SGD] = { "sgd", .temporaries = 1 },
   [FT_OPTIMIZER_MOMENTUM] = { "momentum", .states = 1, .temporaries = 1 },
   [FT_OPTIMIZER_ADAM] = { "adam", .states = 2, .temporaries = 1 },
   [FT_OPTIMIZER_ADAMW] = { "adamw", .states = 2, .temporaries = 1 },
-  [FT_OPTIMIZER_ADAM8] = { "adam8bit" },
+  [FT_OPTIMIZER_ADAM8] = { .name = "adam8bit" },
   [FT_OPTIMIZER_ADADELTA] = { "adadelta", .states = 2, .temporaries = 2 },
   [FT_OPTIMIZER_ADAFACTOR] = { "adafactor", .temporaries = 1, .factored = true },
   [FT_OPTIMIZER_ADAGRAD] = { "adagrad", .states = 1, .temporaries = 2 },
