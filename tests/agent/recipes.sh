@@ -59,9 +59,13 @@ stored() {
 is_stored() {
   [ "$(stored 2>/dev/null)" = "$1" ]
 }
+has_stored() {
+  stored 2>/dev/null | grep -qw "$1"
+}
 job() {
   "$announce" "$socket" job="$1" app=hog -- true
   wait_until 60 log_has "job $1: hog"
+  wait_until 60 has_stored "$1"
 }
 store_line() {
   foretell doctor 2>&1 | grep -E '^[a-zA-Z]+ +store:'
