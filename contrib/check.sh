@@ -89,7 +89,7 @@ check() {
 # quick_build, quick_check: what --quick builds and runs, as the target check-quick of the makefile has it
 quick_build() {
   mkdir -p "$work/quick" && cd "$work/quick" &&
-    "$top/configure" -q --enable-werror CC=gcc && make $jobs &&
+    "$top/configure" -q --enable-werror CC=gcc CFLAGS='-g -O1' && make $jobs &&
     make $jobs check-quick quick_tests=
 }
 quick_check() {
