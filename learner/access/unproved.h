@@ -12,8 +12,8 @@
 #include <sys/socket.h>
 
 /* Connections of one address that have not proved their sender: an agent opens at most two at once
- * (FT_EXCHANGE_CONNECTIONS), so this is eight agents behind one address. One more drops the oldest,
- * whose courier tries again. */
+ * (FT_EXCHANGE_CONNECTIONS), so this is eight agents behind one address. One more drops the oldest;
+ * its courier tries again. */
 enum { FT_UNPROVED_LIMIT = 16 };
 
 /* Time for a connection to send the headers of a request, seconds. Source: a packet that is lost

@@ -12,7 +12,7 @@
 
 /* Credentials of a period of 2 FT_TRANSFER_SECONDS: of FT_EXCHANGE_CONNECTIONS agents a query of
  * settings in FT_EXCHANGE_HOLD_SECONDS and four deliveries beside it are 1.0 million. The table of
- * a period has at most twice as many slots, 16 MiB. Above the limit the period is shorter. */
+ * a period has at most twice as many slots, 16 MiB. More credentials make the period shorter. */
 enum { FT_USED_LIMIT = 1 << 20 };
 
 /* Credentials of a period, by their hashes. */

@@ -10,10 +10,9 @@
 #include "predictor/decide/submission.h"
 
 /*
- * Fills out->predictions for tasks of SUBMISSION's job array OUT, as many as there is room for.
- * ARRAY: value of --array; NULL: no array. There are none if all tasks have one prediction. Of a
- * long array, tasks whose files were not examined are omitted. Pure; evaluates each distinct set of
- * features once.
+ * Fills out->predictions of SUBMISSION's job array OUT, up to their limit. ARRAY: value of --array;
+ * NULL: no array. There are none if all tasks have one prediction. In a long array, a task without
+ * examined files has none. Pure; evaluates each distinct set of features once.
  */
 void ft_task_predictions_fill(const struct ft_submission_decision *decision,
                               const ft_submission *submission, const char *array,

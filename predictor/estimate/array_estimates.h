@@ -38,8 +38,8 @@ int ft_estimate_array(const ft_model *model, const ft_submission *submission,
 /* Capacity of ft_task_features: the features of a submission and its variant. */
 enum { FT_TASK_FEATURES = sizeof((ft_submission *)NULL)->features / sizeof(ft_feature) + 1 };
 
-/* Fills FEATURES with the features of SUBMISSION and its variant in MODEL. INDEX: index of a task,
- * whose own features, also from ARRAY, are then included; NULL: no array. Returns the number of
+/* Fills FEATURES with the features of SUBMISSION and its variant in MODEL. INDEX: index of a task;
+ * its own features, also those from ARRAY, are then included; NULL: no array. Returns the number of
  * features. */
 size_t ft_task_features(const ft_model *model, const ft_submission *submission,
                         const ft_job_array *array, const uint32_t *index,

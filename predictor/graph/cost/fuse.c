@@ -112,8 +112,8 @@ static uint32_t cubic_input(const struct fuse *f, struct activation *a, uint32_t
   return 0;
 }
 
-/* Returns whether NEXT, which reads T, goes on with activation A, whose function is CORE: it adds a
- * constant, multiplies by one, by the input, or by the input times a constant. */
+/* Returns whether NEXT, which reads T, is a further step of activation A around the function CORE:
+ * it adds a constant, or multiplies by one, by the input, or by the input times a constant. */
 static bool extends_activation(const struct fuse *f, struct activation *a,
                                const struct ft_operator *core, const struct ft_operator *next,
                                uint32_t t)

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /*
- * Networks whose parameters transformers states as expressions of the configuration
- * (hf_shapes_table.inc). Their parameters are exact; their activations are those of the modules
- * that have parameters, one after the other.
+ * Networks with parameters given as expressions of the configuration (hf_shapes_table.inc), fitted
+ * to those of transformers within 1 %. Their activations are those of the modules that have
+ * parameters, one after the other.
  */
 #ifndef FT_GRAPH_HF_SHAPES_H
 #define FT_GRAPH_HF_SHAPES_H
