@@ -2,9 +2,10 @@
 # Waiting with a time limit, for shell tests; sourced (bash). Without a limit, a test would never end
 # after the thing that it waits for has failed.
 
-# wait_until SECONDS COMMAND...: polls COMMAND until it succeeds; returns 1 if that takes longer than SECONDS
+# wait_until SECONDS COMMAND...: polls COMMAND until it succeeds; returns 1 if that takes longer than SECONDS, or
+# FT_SLOWNESS times as long on an emulated machine
 wait_until() {
-  local end=$((SECONDS + $1))
+  local end=$((SECONDS + $1 * ${FT_SLOWNESS:-1}))
   shift
   until "$@" >/dev/null 2>&1; do
     [ $SECONDS -le $end ] || return 1
