@@ -114,14 +114,14 @@ static void work_forks(int fd)
   await(fd);
   for (int i = 0; i < 3; i++) {
     if (fork() == 0) {
-      spin(0.05);
+      spin(0.15);
       touch(500);
       for (int n = 0; n < 20; n++)
         usleep(500);
       _exit(0);
     }
   }
-  spin(0.05);
+  spin(0.15);
   while (wait(NULL) > 0)
     ;
 }
@@ -132,21 +132,21 @@ static void work_had_child(int fd)
   if (fork() == 0) {
     await(fd);
     if (fork() == 0) {
-      spin(0.1);
+      spin(0.3);
       _exit(0);
     }
     wait(NULL);
     _exit(0);
   }
   await(fd);
-  spin(0.1);
+  spin(0.3);
   wait(NULL);
 }
 
 static void work_executes(int fd)
 {
   await(fd);
-  spin(0.15);
+  spin(0.3);
   if (fork() == 0)
     execl(self, self, "spin", NULL);
   wait(NULL);
@@ -321,7 +321,7 @@ static void test_perf_attaches_to_what_ran_before(void **unused)
   worker = begin(work_had_child);
   settle();
   (void)count(measure, worker, false, 2, &out);
-  assert_near(1e-9 * counter(&out, "task-clock"), 0.2, 0.1);
+  assert_near(1e-9 * counter(&out, "task-clock"), 0.6, 0.1);
   close_measure(measure);
 }
 
@@ -333,9 +333,9 @@ static void test_perf_leaves_out_a_skipped_root(void **unused)
 
   (void)unused;
   usage = count(measure, begin(work_executes), true, 1, &out);
-  assert_true(clock_of(&usage) > 0.24);
-  /* the program spins until its own CPU clock is 0.1 s; exec does not reset that clock */
-  assert_near(1e-9 * counter(&out, "task-clock"), 0.1, 0.15);
+  assert_true(clock_of(&usage) > 0.55);
+  /* the program spins until its own CPU clock is 0.3 s; exec does not reset that clock */
+  assert_near(1e-9 * counter(&out, "task-clock"), 0.3, 0.15);
   close_measure(measure);
 }
 
@@ -359,8 +359,8 @@ static void test_perf_counts_several_trees_separately(void **unused)
     follow(measure, &workers[i]);
     ft_tree_close(trees[i], &out[i]);
   }
-  assert_near(1e-9 * counter(&out[0], "task-clock"), 0.2, 0.15);
-  assert_near(1e-9 * counter(&out[1], "task-clock"), 0.2, 0.15);
+  assert_near(1e-9 * counter(&out[0], "task-clock"), 0.6, 0.15);
+  assert_near(1e-9 * counter(&out[1], "task-clock"), 0.6, 0.15);
   close_measure(measure);
 }
 
@@ -732,7 +732,7 @@ int main(int argc, char **argv)
   };
 
   if (argc == 2 && strcmp(argv[1], "spin") == 0) {
-    spin(0.1);
+    spin(0.3);
     return 0;
   }
   if (readlink("/proc/self/exe", self, sizeof self - 1) < 0)
