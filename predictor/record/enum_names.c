@@ -29,10 +29,9 @@ const char *ft_enum_name(const struct ft_enum_names *names, unsigned value)
 
 int ft_enum_value(const struct ft_enum_names *names, const char *name)
 {
-  for (size_t i = 0; i < names->count; i++)
-    if (strcmp(names->name[i], name) == 0)
-      return (int)i;
-  return -1;
+  size_t i = ft_table_find(names->name, names->count, sizeof *names->name, false, name);
+
+  return i < names->count ? (int)i : -1;
 }
 
 const char *ft_outcome_name(ft_outcome outcome)

@@ -88,20 +88,17 @@ static const struct key site_keys[] = {
 /* Fills KEY with the key NAME. Returns false if there is none. */
 static bool find_config_key(const char *name, struct key *key)
 {
-  for (size_t i = 0; i < FT_POLICY_KEYS; i++) {
-    const struct ft_policy_key *p = &ft_policy_keys[i];
+  size_t policy = FT_TABLE_FIND_INLINED(ft_policy_keys, name);
+  size_t site = FT_TABLE_FIND(site_keys, name);
 
-    if (strcmp(p->name, name) == 0) {
-      *key = (struct key){ p->name, p->type, 0, p->low, p->high };
-      return true;
-    }
+  if (policy < FT_POLICY_KEYS) {
+    const struct ft_policy_key *p = &ft_policy_keys[policy];
+
+    *key = (struct key){ p->name, p->type, 0, p->low, p->high };
+  } else if (site < COUNT(site_keys)) {
+    *key = site_keys[site];
   }
-  for (size_t i = 0; i < COUNT(site_keys); i++)
-    if (strcmp(site_keys[i].name, name) == 0) {
-      *key = site_keys[i];
-      return true;
-    }
-  return false;
+  return policy < FT_POLICY_KEYS || site < COUNT(site_keys);
 }
 
 /*
