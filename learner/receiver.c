@@ -250,12 +250,12 @@ static enum MHD_Result reject_request(struct connection *c, unsigned status, con
 /* Finds the exchange of URL and METHOD. Returns 0; else the status of HTTP. */
 static unsigned find_exchange(const char *url, const char *method, enum ft_exchange *out)
 {
-  for (int i = 0; i < FT_EXCHANGE_COUNT; i++)
-    if (strcmp(url, ft_exchange_paths[i]) == 0) {
-      *out = (enum ft_exchange)i;
-      return strcmp(method, MHD_HTTP_METHOD_POST) == 0 ? 0 : MHD_HTTP_METHOD_NOT_ALLOWED;
-    }
-  return MHD_HTTP_NOT_FOUND;
+  size_t i = FT_TABLE_FIND(ft_exchange_paths, url);
+
+  if (i == FT_EXCHANGE_COUNT)
+    return MHD_HTTP_NOT_FOUND;
+  *out = (enum ft_exchange)i;
+  return strcmp(method, MHD_HTTP_METHOD_POST) == 0 ? 0 : MHD_HTTP_METHOD_NOT_ALLOWED;
 }
 
 static enum MHD_Result reply_metrics(struct connection *c)

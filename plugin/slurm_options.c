@@ -79,11 +79,12 @@ void ft_slurm_options_read(struct ft_slurm_options *slurm)
 
   ft_slurm_options_release(slurm);
   while (slurm->next_set(slurm->opt, &name, &value, &state)) {
-    for (size_t i = 0; name && i < FT_OPTIONS; i++)
-      if (!slurm->value[i] && strcmp(name, option_names[i]) == 0) {
-        slurm->value[i] = value;
-        value = NULL;
-      }
+    size_t i = name ? FT_TABLE_FIND_INLINED(option_names, name) : FT_OPTIONS;
+
+    if (i < FT_OPTIONS && !slurm->value[i]) {
+      slurm->value[i] = value;
+      value = NULL;
+    }
     if (name)
       slurm->xfree((void **)&name);
     if (value)
@@ -160,17 +161,19 @@ static ft_command detect_command(const struct ft_slurm_options *slurm, bool loca
   return FT_COMMAND_SBATCH;
 }
 
+static const unsigned char gpu_options[FT_GPU_OPTIONS] = {
+  [FT_GPU_OPTION_NODE] = FT_OPTION_GPUS_PER_NODE, [FT_GPU_OPTION_JOB] = FT_OPTION_GPUS,
+  [FT_GPU_OPTION_GRES] = FT_OPTION_GRES,          [FT_GPU_OPTION_TASK] = FT_OPTION_GPUS_PER_TASK,
+  [FT_GPU_OPTION_TRES] = FT_OPTION_TRES_PER_TASK, [FT_GPU_OPTION_SOCKET] = FT_OPTION_GPUS_PER_SOCKET
+};
+
 struct ft_gpu_request ft_slurm_options_gpus(const struct ft_slurm_options *slurm)
 {
-  char *const *value = slurm->value;
+  struct ft_gpu_request request;
 
-  return (struct ft_gpu_request){ .value = { [FT_GPU_OPTION_NODE] = value[FT_OPTION_GPUS_PER_NODE],
-                                             [FT_GPU_OPTION_JOB] = value[FT_OPTION_GPUS],
-                                             [FT_GPU_OPTION_GRES] = value[FT_OPTION_GRES],
-                                             [FT_GPU_OPTION_TASK] = value[FT_OPTION_GPUS_PER_TASK],
-                                             [FT_GPU_OPTION_TRES] = value[FT_OPTION_TRES_PER_TASK],
-                                             [FT_GPU_OPTION_SOCKET] =
-                                                 value[FT_OPTION_GPUS_PER_SOCKET] } };
+  for (size_t i = 0; i < FT_GPU_OPTIONS; i++)
+    request.value[i] = slurm->value[gpu_options[i]];
+  return request;
 }
 
 /* Returns the used threads per core, as Slurm interprets --hint (verify_hint); 0: all. */
@@ -218,29 +221,12 @@ void ft_slurm_options_request(const struct ft_slurm_options *slurm, bool local, 
     out->array_tasks = ft_array_count(value[FT_OPTION_ARRAY]);
 }
 
-static const enum ft_option memory_options[] = { FT_OPTION_MEM, FT_OPTION_MEM_PER_CPU,
-                                                 FT_OPTION_MEM_PER_GPU };
-
-enum { MEMORY_OPTIONS = sizeof memory_options / sizeof *memory_options };
-
-/* The memory option that foretell set, and the user's value to restore. */
+/* What foretell set of each kind, and the user's value to restore. */
+enum replaced_kind { REPLACED_GPUS, REPLACED_PARTITION, REPLACED_MEMORY, REPLACED_KINDS };
 static struct {
-  enum ft_option which;
-  uint64_t bytes;         /* 0: nothing was replaced */
-  enum ft_option was_set; /* FT_OPTIONS: the user requested none */
-  char user_value[64];
-} replaced;
-
-static void save_memory_request(const struct ft_slurm_options *slurm)
-{
-  replaced.was_set = FT_OPTIONS;
-  for (size_t i = 0; i < MEMORY_OPTIONS && replaced.was_set == FT_OPTIONS; i++)
-    if (slurm->value[memory_options[i]]) {
-      replaced.was_set = memory_options[i];
-      (void)ft_string_copy(slurm->value[replaced.was_set], replaced.user_value,
-                           sizeof replaced.user_value);
-    }
-}
+  enum ft_option option, user_option;     /* FT_OPTIONS: the user set none */
+  char set_value[1024], user_value[1024]; /* SET_VALUE "": nothing was replaced */
+} replaced[REPLACED_KINDS];
 
 static bool set_option(const struct ft_slurm_options *slurm, enum ft_option option,
                        const char *value)
@@ -260,145 +246,100 @@ static void reset_option(const struct ft_slurm_options *slurm, enum ft_option op
     (void)function(slurm->opt, option_names[option]);
 }
 
-/* Sets OPTION to VALUE. On rejection restores the user's value, which Slurm 22.05 has cleared. */
-static bool replace_option(const struct ft_slurm_options *slurm, enum ft_option option,
-                           const char *value)
+/* Sets OPTION to VALUE instead of USER_OPTION, which Slurm may not allow beside it, and remembers
+ * both. Returns 0; -1 if Slurm rejects VALUE; the user's value is then unchanged. */
+static int replace_option(const struct ft_slurm_options *slurm, enum replaced_kind kind,
+                          enum ft_option option, enum ft_option user_option, const char *value)
 {
-  if (set_option(slurm, option, value))
-    return true;
-  if (slurm->value[option])
-    (void)set_option(slurm, option, slurm->value[option]);
-  return false;
+  const char *user_value = slurm->value[user_option];
+  bool is_set;
+
+  replaced[kind].option = option;
+  replaced[kind].user_option = user_value ? user_option : FT_OPTIONS;
+  is_set =
+      ft_string_copy(user_value, replaced[kind].user_value, sizeof replaced[kind].user_value) &&
+      ft_string_copy(value, replaced[kind].set_value, sizeof replaced[kind].set_value);
+  if (is_set && !set_option(slurm, option, value)) {
+    is_set = false;
+    /* Slurm 22.05 has cleared it */
+    if (slurm->value[option])
+      (void)set_option(slurm, option, slurm->value[option]);
+  }
+  if (!is_set)
+    replaced[kind].set_value[0] = '\0';
+  return is_set ? 0 : -1;
 }
 
 int ft_slurm_options_set_memory(const struct ft_slurm_options *slurm, ft_mem_unit unit,
                                 uint64_t bytes)
 {
+  static const unsigned char options[] = { FT_OPTION_MEM, FT_OPTION_MEM_PER_CPU,
+                                           FT_OPTION_MEM_PER_GPU };
   enum ft_option which = unit == FT_MEM_CPU   ? FT_OPTION_MEM_PER_CPU
                          : unit == FT_MEM_GPU ? FT_OPTION_MEM_PER_GPU
                                               : FT_OPTION_MEM;
   char value[32];
+  size_t user = 0;
 
-  if (!bytes)
-    return -1;
-  save_memory_request(slurm);
+  while (user < sizeof options - 1 && !slurm->value[options[user]])
+    user++;
   ft_units_slurm_bytes(bytes, value, sizeof value);
-  if (!replace_option(slurm, which, value))
+  if (!bytes || replace_option(slurm, REPLACED_MEMORY, which, options[user], value) < 0)
     return -1;
-  for (size_t i = 0; i < MEMORY_OPTIONS; i++)
-    if (memory_options[i] != which && slurm->value[memory_options[i]])
-      reset_option(slurm, memory_options[i]);
-  replaced.which = which;
-  (void)parse_memory(value, &replaced.bytes);
+  for (size_t i = 0; i < sizeof options; i++)
+    if (options[i] != which && slurm->value[options[i]])
+      reset_option(slurm, options[i]);
   return 0;
 }
-
-/* The GPU option that foretell set, and the user's value to restore. */
-static struct {
-  enum ft_option which;
-  bool was_set;
-  char set_value[256], user_value[256]; /* "": nothing was replaced */
-} gpus;
 
 int ft_slurm_options_set_gpus(const struct ft_slurm_options *slurm, const char *name,
                               const char *value)
 {
-  static const enum ft_option where[] = { FT_OPTION_GRES, FT_OPTION_GPUS, FT_OPTION_GPUS_PER_NODE };
-  size_t i = 0;
+  enum ft_gpu_option option = ft_gpu_option_from_name(name);
 
-  while (i < sizeof where / sizeof *where && strcmp(name, option_names[where[i]]) != 0)
-    i++;
-  if (i == sizeof where / sizeof *where || !value[0] ||
+  if (option == FT_GPU_OPTIONS || !ft_gpu_option_is_settable(option) || !value[0] ||
       value[strspn(value, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789"
                           "_.:,=+-/()")] != '\0')
     return -1;
-  gpus.which = where[i];
-  gpus.was_set = slurm->value[gpus.which];
-  if (!ft_string_copy(slurm->value[gpus.which], gpus.user_value, sizeof gpus.user_value) ||
-      !ft_string_copy(value, gpus.set_value, sizeof gpus.set_value) ||
-      !replace_option(slurm, gpus.which, value)) {
-    gpus.set_value[0] = '\0';
-    return -1;
-  }
-  return 0;
+  return replace_option(slurm, REPLACED_GPUS, gpu_options[option], gpu_options[option], value);
 }
-
-/* Whether NOW, the value that Slurm returns, is the gres list SET_VALUE. Names in NOW may have a
- * "gres:" prefix. */
-static bool is_same_gres_list(const char *now, const char *set_value)
-{
-  struct ft_text left = ft_text_from(now), right = ft_text_from(set_value), a, b;
-
-  while (ft_text_until(&right, ',', &b)) {
-    if (!ft_text_until(&left, ',', &a))
-      return false;
-    if (!ft_text_same(ft_gres_skip_prefix(a), b))
-      return false;
-  }
-  return !ft_text_left(&left);
-}
-
-static void restore_gpus(struct ft_slurm_options *slurm)
-{
-  const char *now = slurm->value[gpus.which];
-
-  if (gpus.set_value[0] && now && is_same_gres_list(now, gpus.set_value)) {
-    reset_option(slurm, gpus.which);
-    if (gpus.was_set)
-      (void)set_option(slurm, gpus.which, gpus.user_value);
-    ft_slurm_options_read(slurm);
-  }
-  gpus.set_value[0] = '\0';
-}
-
-/* The partition that foretell set, and the user's value to restore. */
-static struct {
-  bool was_set;
-  char set_value[1024], user_value[1024]; /* "": nothing was replaced */
-} partition;
 
 int ft_slurm_options_set_partition(const struct ft_slurm_options *slurm, const char *list)
 {
-  const char *now = slurm->value[FT_OPTION_PARTITION];
+  enum ft_option option = FT_OPTION_PARTITION;
 
-  partition.was_set = now;
-  if (!list[0] || !ft_string_copy(now, partition.user_value, sizeof partition.user_value) ||
-      !ft_string_copy(list, partition.set_value, sizeof partition.set_value) ||
-      !replace_option(slurm, FT_OPTION_PARTITION, list)) {
-    partition.set_value[0] = '\0';
-    return -1;
-  }
-  return 0;
+  return list[0] ? replace_option(slurm, REPLACED_PARTITION, option, option, list) : -1;
 }
 
-static void restore_partition(struct ft_slurm_options *slurm)
+/* Whether NOW, the value that Slurm returns, is SET_VALUE: the same amount of memory, or the same
+ * list. Names in NOW may have a "gres:" prefix. */
+static bool is_same_value(enum replaced_kind kind, const char *now, const char *set_value)
 {
-  const char *now = slurm->value[FT_OPTION_PARTITION];
+  struct ft_text left = ft_text_from(now), right = ft_text_from(set_value), a, b;
+  uint64_t bytes, set_bytes;
 
-  if (partition.set_value[0] && now && strcmp(now, partition.set_value) == 0) {
-    reset_option(slurm, FT_OPTION_PARTITION);
-    if (partition.was_set)
-      (void)set_option(slurm, FT_OPTION_PARTITION, partition.user_value);
-    ft_slurm_options_read(slurm);
-  }
-  partition.set_value[0] = '\0';
+  if (kind == REPLACED_MEMORY)
+    return parse_memory(now, &bytes) && parse_memory(set_value, &set_bytes) && bytes == set_bytes;
+  while (ft_text_until(&right, ',', &b))
+    if (!ft_text_until(&left, ',', &a) || !ft_text_same(ft_gres_skip_prefix(a), b))
+      return false;
+  return !ft_text_left(&left);
 }
 
 void ft_slurm_options_restore(struct ft_slurm_options *slurm)
 {
-  uint64_t bytes;
+  for (enum replaced_kind kind = 0; kind < REPLACED_KINDS; kind++) {
+    enum ft_option option = replaced[kind].option, user_option = replaced[kind].user_option;
 
-  restore_gpus(slurm);
-  restore_partition(slurm);
-  if (!replaced.bytes)
-    return;
-  if (parse_memory(slurm->value[replaced.which], &bytes) && bytes == replaced.bytes) {
-    reset_option(slurm, replaced.which);
-    if (replaced.was_set < FT_OPTIONS)
-      (void)set_option(slurm, replaced.was_set, replaced.user_value);
-    ft_slurm_options_read(slurm);
+    if (replaced[kind].set_value[0] && slurm->value[option] &&
+        is_same_value(kind, slurm->value[option], replaced[kind].set_value)) {
+      reset_option(slurm, option);
+      if (user_option < FT_OPTIONS)
+        (void)set_option(slurm, user_option, replaced[kind].user_value);
+      ft_slurm_options_read(slurm);
+    }
+    replaced[kind].set_value[0] = '\0';
   }
-  replaced.bytes = 0;
 }
 
 /* Returns how many arguments the option WORD occupies, itself included; 0 if only Slurm's table

@@ -7,6 +7,7 @@
 
 #include "predictor/cli/cli.h"
 #include "predictor/cli/nearest_name.h"
+#include "predictor/core/text.h"
 
 struct command {
   const char *name;
@@ -57,10 +58,9 @@ static int print_version(void)
 
 static const struct command *find_command(const char *name)
 {
-  for (int i = 0; i < COMMANDS; i++)
-    if (strcmp(commands[i].name, name) == 0)
-      return &commands[i];
-  return NULL;
+  size_t i = FT_TABLE_FIND(commands, name);
+
+  return i < COMMANDS ? &commands[i] : NULL;
 }
 
 static int report_unknown_command(const char *name)

@@ -251,6 +251,17 @@ bool ft_string_listed(const char *const *list, const char *string)
   return false;
 }
 
+size_t ft_table_find(const void *table, size_t count, size_t size, bool inlined, const char *name)
+{
+  const char *row = table;
+  size_t i = 0;
+
+  for (; i < count; i++, row += size)
+    if (strcmp(inlined ? row : *(const char *const *)row, name) == 0)
+      break;
+  return i;
+}
+
 const char *ft_plural(uint64_t count)
 {
   return count == 1 ? "" : "s";

@@ -85,6 +85,18 @@ bool ft_string_ends(const char *string, const char *tail);
 /* Returns whether STRING is in LIST, which ends in NULL. */
 bool ft_string_listed(const char *const *list, const char *string);
 
+/*
+ * Returns the index of the first of COUNT rows of SIZE bytes that has NAME; COUNT if none has. Each
+ * row of TABLE begins with a pointer to its name or, INLINED, with the characters of its name.
+ */
+size_t ft_table_find(const void *table, size_t count, size_t size, bool inlined, const char *name);
+
+/* The same in an array whose size the compiler knows. */
+#define FT_TABLE_FIND(table, name)                                                                 \
+  ft_table_find((table), sizeof(table) / sizeof *(table), sizeof *(table), false, (name))
+#define FT_TABLE_FIND_INLINED(table, name)                                                         \
+  ft_table_find((table), sizeof(table) / sizeof *(table), sizeof *(table), true, (name))
+
 /* Returns the ending of a noun after the number COUNT in a message: "" or "s". */
 const char *ft_plural(uint64_t count);
 

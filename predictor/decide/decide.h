@@ -18,10 +18,8 @@
  * unknown, no override. PARTITION NULL or "": the site's default partition. SITE NULL: built-in
  * defaults.
  *
- * A job that names several partitions may start in any of them, so their policies are merged first.
- * mode: the one that changes least, or check if only some are off. oom_probability,
- * reject_probability, ceiling_factor, leak_runs: the minimum. min_runs, trim_runs, floor, round,
- * trim_factor, failure_price: the maximum. quiet, borrow, force: true if all are.
+ * A job that names several partitions may start in any of them, so their policies are merged first
+ * (enum ft_policy_merge of record/policy_keys.h).
  */
 void ft_policy_resolve(const ft_site *site, const char *partition, const char *account,
                        const char *user, ft_policy *out);

@@ -28,11 +28,7 @@ const char *ft_gpu_option_name(enum ft_gpu_option option)
 
 enum ft_gpu_option ft_gpu_option_from_name(const char *name)
 {
-  enum ft_gpu_option i = 0;
-
-  while (i < FT_GPU_OPTIONS && strcmp(options[i].name, name) != 0)
-    i++;
-  return i;
+  return FT_TABLE_FIND_INLINED(options, name);
 }
 
 bool ft_gpu_option_is_mixed(enum ft_gpu_option option)

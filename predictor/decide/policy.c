@@ -6,27 +6,33 @@
 
 #include "predictor/core/text.h"
 #include "predictor/decide/decide.h"
+#include "predictor/record/policy_keys.h"
 
-/* Sets in OUT the fields that WITH has. */
+/* Sets in OUT the keys that WITH has. */
 static void override_policy(ft_policy *out, const ft_policy *with)
 {
-#define OVERRIDE(field) out->field = with->has_##field ? with->field : out->field
-  if (with->mode != FT_MODE_UNSET)
-    out->mode = with->mode;
-  OVERRIDE(min_runs);
-  OVERRIDE(trim_runs);
-  OVERRIDE(oom_probability);
-  OVERRIDE(reject_probability);
-  OVERRIDE(floor_bytes);
-  OVERRIDE(round_bytes);
-  OVERRIDE(trim_factor);
-  OVERRIDE(quiet);
-  OVERRIDE(failure_price);
-  OVERRIDE(force);
-  OVERRIDE(borrow);
-  OVERRIDE(ceiling_factor);
-  OVERRIDE(leak_runs);
-#undef OVERRIDE
+  for (size_t i = 0; i < FT_POLICY_KEYS; i++)
+    if (ft_policy_has(with, &ft_policy_keys[i]))
+      ft_policy_set(out, &ft_policy_keys[i], ft_policy_value(with, &ft_policy_keys[i]));
+}
+
+/* Returns what counts of A and B, two values that KEY may have. */
+static double merge_policy_values(const struct ft_policy_key *key, double a, double b)
+{
+  double smaller = a < b ? a : b, larger = a < b ? b : a;
+
+  switch ((enum ft_policy_merge)key->merge) {
+  case FT_MERGE_SMALLEST:
+  case FT_MERGE_IF_ALL:
+    return smaller;
+  case FT_MERGE_SMALLEST_ABOVE_0:
+    return smaller > 0 ? smaller : larger;
+  case FT_MERGE_LARGEST:
+    return larger;
+  case FT_MERGE_MODE:
+    return smaller == FT_MODE_OFF && larger > FT_MODE_OFF ? FT_MODE_CHECK : smaller;
+  }
+  return a;
 }
 
 /*
@@ -36,30 +42,13 @@ static void override_policy(ft_policy *out, const ft_policy *with)
  */
 static void merge_policy(ft_policy *into, const ft_policy *other)
 {
-#define USE_LARGER(field) into->field = other->field > into->field ? other->field : into->field
-#define USE_SMALLER(field) into->field = other->field < into->field ? other->field : into->field
-  if (into->mode != other->mode && (into->mode == FT_MODE_OFF || other->mode == FT_MODE_OFF))
-    into->mode = FT_MODE_CHECK;
-  else if (other->mode < into->mode)
-    into->mode = other->mode;
-  USE_LARGER(min_runs);
-  USE_LARGER(trim_runs);
-  USE_SMALLER(oom_probability);
-  if (other->reject_probability > 0 &&
-      (into->reject_probability <= 0 || other->reject_probability < into->reject_probability))
-    into->reject_probability = other->reject_probability;
-  USE_LARGER(floor_bytes);
-  USE_LARGER(round_bytes);
-  USE_LARGER(trim_factor);
-  USE_LARGER(failure_price);
-  USE_SMALLER(ceiling_factor);
-  if (other->leak_runs && (!into->leak_runs || other->leak_runs < into->leak_runs))
-    into->leak_runs = other->leak_runs;
-  into->quiet = into->quiet && other->quiet;
-  into->borrow = into->borrow && other->borrow;
-  into->force = into->force && other->force;
-#undef USE_LARGER
-#undef USE_SMALLER
+  for (size_t i = 0; i < FT_POLICY_KEYS; i++) {
+    const struct ft_policy_key *key = &ft_policy_keys[i];
+
+    ft_policy_set(
+        into, key,
+        merge_policy_values(key, ft_policy_value(into, key), ft_policy_value(other, key)));
+  }
 }
 
 /* Overrides OUT by the site's policies for partition NAME. */

@@ -153,10 +153,9 @@ const size_t ft_field_count = sizeof ft_fields / sizeof *ft_fields;
 
 const struct ft_field *ft_field_find(const char *name)
 {
-  for (size_t i = 0; i < ft_field_count; i++)
-    if (strcmp(ft_fields[i].name, name) == 0)
-      return &ft_fields[i];
-  return NULL;
+  size_t i = FT_TABLE_FIND(ft_fields, name);
+
+  return i < ft_field_count ? &ft_fields[i] : NULL;
 }
 
 static const void *field_address(const ft_observation *o, const struct ft_field *field)

@@ -38,11 +38,7 @@ static double typical_seconds(const ft_performance *p, size_t platform)
 /* Returns the index of NAME; COUNT if it is absent. */
 static size_t find_name_index(const ft_relative_name *names, size_t count, const char *name)
 {
-  size_t i = 0;
-
-  while (i < count && strcmp(names[i], name) != 0)
-    i++;
-  return i;
+  return ft_table_find(names, count, sizeof *names, true, name);
 }
 
 /* ---- training table ---- */

@@ -260,10 +260,10 @@ static int read_nextflow_header(struct table *t, struct ft_error *err)
     return ft_error_set(err, "%s: expected a header line", t->source->name);
   t->count = t->csv.count;
   for (int c = 0; c < COLUMNS; c++) {
-    t->at[c] = -1;
-    for (size_t i = 0; i < t->csv.count && t->at[c] < 0; i++)
-      if (strcmp(t->csv.field[i], column_names[c]) == 0)
-        t->at[c] = (int)i;
+    size_t i =
+        ft_table_find(t->csv.field, t->csv.count, sizeof *t->csv.field, false, column_names[c]);
+
+    t->at[c] = i < t->csv.count ? (int)i : -1;
   }
   if (t->at[PROCESS] < 0 && t->at[NAME] < 0)
     return ft_error_set(err, "%s: line 1: expected a column process, or name", t->source->name);

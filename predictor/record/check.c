@@ -6,6 +6,7 @@
 
 #include "predictor/core/text.h"
 #include "predictor/record/check.h"
+#include "predictor/record/policy_keys.h"
 
 /* Bytes: 1 PiB, more than the memory of any node. The learners accept no more either. */
 #define MAX_PEAK_BYTES 0x1p50
@@ -381,16 +382,6 @@ static int check_prior(const ft_prior *p, struct ft_error *err)
   return 0;
 }
 
-static int check_policy(const ft_policy *p, struct ft_error *err)
-{
-  if ((unsigned)p->mode > _ft_mode_MAX || !(p->oom_probability >= 0 && p->oom_probability <= 1) ||
-      !(p->reject_probability >= 0 && p->reject_probability <= 1) || !isfinite(p->trim_factor) ||
-      !(p->failure_price >= 0 && p->failure_price <= MAX_FAILURE_COST) ||
-      (p->has_ceiling_factor && !(p->ceiling_factor >= 1 && isfinite(p->ceiling_factor))))
-    return bad(err, "policy");
-  return 0;
-}
-
 static int check_site_record(const ft_site *s, struct ft_error *err)
 {
   if ((unsigned)s->rule > _ft_rule_MAX || !isfinite(s->updated) || !printable(s->cluster) ||
@@ -398,9 +389,9 @@ static int check_site_record(const ft_site *s, struct ft_error *err)
       !printable(s->learner_socket))
     return bad(err, "rule, cluster or socket");
   for (size_t i = 0; i < s->overrides_count; i++)
-    if (check_policy(&s->overrides[i].policy, err) < 0)
-      return -1;
-  return check_policy(&s->policy, err);
+    if (!ft_policy_is_valid(&s->overrides[i].policy))
+      return bad(err, "policy");
+  return ft_policy_is_valid(&s->policy) ? 0 : bad(err, "policy");
 }
 
 static int check_announcement(const ft_announcement *a, struct ft_error *err)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Names of enum values, default policy, and helpers for observations and features. */
+/* Names of enum values, and helpers for observations and features. */
 #include "config.h"
 
 #include <math.h>
@@ -7,36 +7,7 @@
 
 #include "predictor/core/hash.h"
 #include "predictor/core/text.h"
-#include "predictor/core/units.h"
 #include "predictor/record/record.h"
-
-const ft_policy ft_policy_defaults = { .mode = FT_MODE_OFF,
-                                       .has_min_runs = true,
-                                       .min_runs = 5,
-                                       .has_trim_runs = true,
-                                       .trim_runs = 20,
-                                       .has_oom_probability = true,
-                                       .oom_probability = 0.01,
-                                       .has_reject_probability = true,
-                                       .reject_probability = 0,
-                                       .has_floor_bytes = true,
-                                       .floor_bytes = 100 * FT_MIB,
-                                       .has_round_bytes = true,
-                                       .round_bytes = 100 * FT_MIB,
-                                       .has_trim_factor = true,
-                                       .trim_factor = 2,
-                                       .has_quiet = true,
-                                       .quiet = false,
-                                       .has_failure_price = true,
-                                       .failure_price = 1.1,
-                                       .has_force = true,
-                                       .force = true,
-                                       .has_borrow = true,
-                                       .borrow = true,
-                                       .has_ceiling_factor = true,
-                                       .ceiling_factor = 2,
-                                       .has_leak_runs = true,
-                                       .leak_runs = 3 };
 
 const struct ft_enum_names ft_outcome_names =
     FT_ENUM_NAMES("unknown", "completed", "failed", "out_of_memory", "cancelled", "timeout",
@@ -58,10 +29,9 @@ const char *ft_enum_name(const struct ft_enum_names *names, unsigned value)
 
 int ft_enum_value(const struct ft_enum_names *names, const char *name)
 {
-  for (size_t i = 0; i < names->count; i++)
-    if (strcmp(names->name[i], name) == 0)
-      return (int)i;
-  return -1;
+  size_t i = ft_table_find(names->name, names->count, sizeof *names->name, false, name);
+
+  return i < names->count ? (int)i : -1;
 }
 
 const char *ft_outcome_name(ft_outcome outcome)

@@ -124,7 +124,7 @@ int ft_submission_decode(const void *data, size_t length, ft_submission *submiss
 int ft_submission_from_text(const char *text, ft_submission *submission, ft_job_array *array,
                             struct ft_error *err);
 
-/* The default policy of foretell.conf(5), with every field set. */
+/* The default policy of foretell.conf(5) (policy_table.h), with every field set. */
 extern const ft_policy ft_policy_defaults;
 
 /* The names of an enum's values, from value 0 on. */

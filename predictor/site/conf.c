@@ -11,6 +11,7 @@
 
 #include "predictor/core/io.h"
 #include "predictor/core/units.h"
+#include "predictor/record/policy_keys.h"
 #include "predictor/site/conf.h"
 #include "predictor/site/conf_apps.h"
 #include "predictor/site/conf_platforms.h"
@@ -27,80 +28,77 @@ static _Thread_local struct parse {
   int agent_users_line, learner_users_line; /* 0: not set */
 } parse;
 
-/* A key: type and range of its value. The bounds are in the unit of the key; of a KEY_NAME or
- * KEY_PATH, HIGH is the size of its array in bytes. Ranges are those of foretell.conf(5). */
+/* A key: type and range of its value, and the field of struct ft_config outside of the policy. The
+ * bounds are in the unit of the key; of text, HIGH is the size of its array in bytes. Ranges are
+ * those of foretell.conf(5). */
 struct key {
   const char *name;
   enum {
-    KEY_NUMBER,
-    KEY_INTEGER,
-    KEY_BYTES,
+    KEY_NUMBER = FT_POLICY_NUMBER,
+    KEY_COUNT = FT_POLICY_COUNT,
+    KEY_BYTES = FT_POLICY_BYTES,
+    KEY_SWITCH = FT_POLICY_SWITCH,
+    KEY_MODE = FT_POLICY_MODE,
     KEY_PERIOD,
-    KEY_MODE,
     KEY_RULE,
     KEY_NAME,
     KEY_PATH,
     KEY_LEARNERS,
     KEY_LISTEN,
-    KEY_AUTH,
-    KEY_BOOL
+    KEY_AUTH
   } type;
+  size_t offset;
   double low, high;
 };
 
-static const struct key policy_keys[] = { { "mode", KEY_MODE, 0, 0 },
-                                          { "min_runs", KEY_INTEGER, 1, 100000 },
-                                          { "trim_runs", KEY_INTEGER, 1, 100000 },
-                                          { "oom_probability", KEY_NUMBER, 1e-6, 0.5 },
-                                          { "reject_probability", KEY_NUMBER, 0, 1 },
-                                          { "floor", KEY_BYTES, 0, 0x1p50 },
-                                          { "round", KEY_BYTES, 0x1p20, 0x1p40 },
-                                          { "trim_factor", KEY_NUMBER, 1, 1000 },
-                                          { "quiet", KEY_BOOL, 0, 0 },
-                                          { "failure_price", KEY_NUMBER, 0, 1e6 },
-                                          { "borrow", KEY_BOOL, 0, 0 },
-                                          { "force", KEY_BOOL, 0, 0 },
-                                          { "ceiling_factor", KEY_NUMBER, 1, 1000 },
-                                          { "leak_runs", KEY_INTEGER, 0, 1000 } };
+#define AT(field) offsetof(struct ft_config, field)
+#define TEXT(field) AT(field), 0, sizeof((struct ft_config *)NULL)->field
 
-static const struct key site_keys[] = { { "state_dir", KEY_PATH, 0, PATH_MAX },
-                                        { "socket", KEY_PATH, 0, 108 }, /* unix(7): sun_path */
-                                        { "learner_socket", KEY_PATH, 0, 108 },
-                                        { "learner", KEY_LEARNERS, 0, 0 },
-                                        { "listen", KEY_LISTEN, 0, 0 },
-                                        { "auth", KEY_AUTH, 0, 0 },
-                                        { "agent_users", KEY_NAME, 0, 256 },
-                                        { "learner_users", KEY_NAME, 0, 256 },
-                                        { "munge_socket", KEY_PATH, 0, 108 },
-                                        { "tls_certificate", KEY_PATH, 0, PATH_MAX },
-                                        { "tls_key", KEY_PATH, 0, PATH_MAX },
-                                        { "tls_ca", KEY_PATH, 0, PATH_MAX },
-                                        { "cluster", KEY_NAME, 0, 64 },
-                                        { "node_platform", KEY_NAME, 0, 64 },
-                                        { "currency", KEY_NAME, 0, 16 },
-                                        { "metrics_file", KEY_PATH, 0, PATH_MAX },
-                                        { "metrics_listen", KEY_NAME, 0, 64 },
-                                        { "sample_hz", KEY_NUMBER, 0.1, 100 },
-                                        { "cluster_refresh", KEY_INTEGER, 10, 86400 },
-                                        { "memory_rule", KEY_RULE, 0, 0 },
-                                        { "slurm_bin", KEY_PATH, 0, PATH_MAX },
-                                        { "helper_timeout_ms", KEY_INTEGER, 10, 10000 },
-                                        { "user_apps", KEY_BOOL, 0, 0 },
-                                        { "keep_arguments", KEY_NAME, 0, 256 },
-                                        { "drop_arguments", KEY_NAME, 0, 256 },
-                                        { "max_runs", KEY_INTEGER, 0, 10000000 },
-                                        { "max_age", KEY_PERIOD, 3600, 100 * 365 * 86400.0 },
-                                        { "max_apps", KEY_INTEGER, 0, 1000000 } };
+static const struct key site_keys[] = {
+  { "state_dir", KEY_PATH, TEXT(state_directory) },
+  { "socket", KEY_PATH, TEXT(socket) },
+  { "learner_socket", KEY_PATH, TEXT(learner_socket) },
+  { "learner", KEY_LEARNERS, TEXT(network.learners) },
+  { "listen", KEY_LISTEN, TEXT(network.listen) },
+  { "auth", KEY_AUTH, AT(network.auth), 0, 0 },
+  { "agent_users", KEY_NAME, TEXT(network.agent_users) },
+  { "learner_users", KEY_NAME, TEXT(network.learner_users) },
+  { "munge_socket", KEY_PATH, TEXT(network.munge_socket) },
+  { "tls_certificate", KEY_PATH, TEXT(network.tls_certificate) },
+  { "tls_key", KEY_PATH, TEXT(network.tls_key) },
+  { "tls_ca", KEY_PATH, TEXT(network.tls_ca) },
+  { "cluster", KEY_NAME, TEXT(cluster) },
+  { "node_platform", KEY_NAME, TEXT(node_platform) },
+  { "currency", KEY_NAME, TEXT(currency) },
+  { "metrics_file", KEY_PATH, TEXT(metrics_file) },
+  { "metrics_listen", KEY_NAME, TEXT(metrics_listen) },
+  { "sample_hz", KEY_NUMBER, AT(sample_hertz), 0.1, 100 },
+  { "cluster_refresh", KEY_COUNT, AT(cluster_seconds), 10, 86400 },
+  { "memory_rule", KEY_RULE, AT(rule), 0, 0 },
+  { "slurm_bin", KEY_PATH, TEXT(slurm_bin) },
+  { "helper_timeout_ms", KEY_COUNT, AT(helper_milliseconds), 10, 10000 },
+  { "user_apps", KEY_SWITCH, AT(user_apps), 0, 0 },
+  { "keep_arguments", KEY_NAME, TEXT(keep_arguments) },
+  { "drop_arguments", KEY_NAME, TEXT(drop_arguments) },
+  { "max_runs", KEY_COUNT, AT(max_runs), 0, 10000000 },
+  { "max_age", KEY_PERIOD, AT(max_age_seconds), 3600, 100 * 365 * 86400.0 },
+  { "max_apps", KEY_COUNT, AT(max_apps), 0, 1000000 }
+};
 
-static const struct key *find_config_key(const char *name)
+/* Fills KEY with the key NAME. Returns false if there is none. */
+static bool find_config_key(const char *name, struct key *key)
 {
-  for (size_t i = 0; i < COUNT(policy_keys); i++)
-    if (strcmp(policy_keys[i].name, name) == 0)
-      return &policy_keys[i];
-  for (size_t i = 0; i < COUNT(site_keys); i++)
-    if (strcmp(site_keys[i].name, name) == 0)
-      return &site_keys[i];
-  return NULL;
+  size_t policy = FT_TABLE_FIND_INLINED(ft_policy_keys, name);
+  size_t site = FT_TABLE_FIND(site_keys, name);
+
+  if (policy < FT_POLICY_KEYS) {
+    const struct ft_policy_key *p = &ft_policy_keys[policy];
+
+    *key = (struct key){ p->name, p->type, 0, p->low, p->high };
+  } else if (site < COUNT(site_keys)) {
+    *key = site_keys[site];
+  }
+  return policy < FT_POLICY_KEYS || site < COUNT(site_keys);
 }
 
 /*
@@ -208,22 +206,21 @@ static int check_text(cfg_t *cfg, const struct key *key, const char *text)
 
 static int check_value(cfg_t *cfg, cfg_opt_t *opt)
 {
-  const struct key *key = find_config_key(cfg_opt_name(opt));
+  struct key key;
   double value;
 
-  if (!key || key->type == KEY_BOOL)
+  if (!find_config_key(cfg_opt_name(opt), &key) || key.type == KEY_SWITCH)
     return 0;
-  if (strcmp(key->name, "agent_users") == 0)
+  if (strcmp(key.name, "agent_users") == 0)
     parse.agent_users_line = cfg->line;
-  else if (strcmp(key->name, "learner_users") == 0)
+  else if (strcmp(key.name, "learner_users") == 0)
     parse.learner_users_line = cfg->line;
-  if (key->type != KEY_NUMBER && key->type != KEY_INTEGER)
-    return check_text(cfg, key, cfg_opt_getnstr(opt, 0));
-  value = key->type == KEY_INTEGER ? (double)cfg_opt_getnint(opt, 0) : cfg_opt_getnfloat(opt, 0);
-  if (value >= key->low && value <= key->high)
+  if (key.type != KEY_NUMBER && key.type != KEY_COUNT)
+    return check_text(cfg, &key, cfg_opt_getnstr(opt, 0));
+  value = key.type == KEY_COUNT ? (double)cfg_opt_getnint(opt, 0) : cfg_opt_getnfloat(opt, 0);
+  if (value >= key.low && value <= key.high)
     return 0;
-  cfg_error(cfg, "%s: expected a number from %g to %g, not %g", key->name, key->low, key->high,
-            value);
+  cfg_error(cfg, "%s: expected a number from %g to %g, not %g", key.name, key.low, key.high, value);
   return -1;
 }
 
@@ -237,112 +234,120 @@ static int note_first_line(cfg_t *cfg, cfg_opt_t *opt)
   return 0;
 }
 
-static uint64_t get_bytes(cfg_t *cfg, const char *key)
+/* Returns the value of the key NAME in CFG that is a number or, of TYPE, stands for one. */
+static double convert_number(cfg_t *cfg, const char *name, unsigned type)
 {
   uint64_t bytes = 0;
+  double seconds = 0;
 
-  (void)ft_units_parse_bytes(ft_text_from(cfg_getstr(cfg, key)), FT_MIB, &bytes);
-  return bytes;
+  switch (type) {
+  case KEY_NUMBER:
+    return cfg_getfloat(cfg, name);
+  case KEY_COUNT:
+    return (double)cfg_getint(cfg, name);
+  case KEY_SWITCH:
+    return cfg_getbool(cfg, name);
+  case KEY_MODE:
+    return ft_mode_from_name(cfg_getstr(cfg, name));
+  case KEY_PERIOD:
+    (void)ft_units_parse_period(ft_text_from(cfg_getstr(cfg, name)), &seconds);
+    return seconds;
+  default:
+    (void)ft_units_parse_bytes(ft_text_from(cfg_getstr(cfg, name)), FT_MIB, &bytes);
+    return (double)bytes;
+  }
 }
-
-#define SET(cfg, key) (cfg_size(cfg, key) > 0)
 
 /* Copies the keys that CFG sets into P, with their has_ fields. */
 static void convert_policy(cfg_t *cfg, ft_policy *p)
 {
-#define CONVERT(key, field, value)                                                                 \
-  if (SET(cfg, key)) {                                                                             \
-    p->has_##field = true;                                                                         \
-    p->field = value;                                                                              \
+  for (size_t i = 0; i < FT_POLICY_KEYS; i++) {
+    const struct ft_policy_key *key = &ft_policy_keys[i];
+
+    if (cfg_size(cfg, key->name) > 0)
+      ft_policy_set(p, key, convert_number(cfg, key->name, key->type));
   }
-  if (SET(cfg, "mode"))
-    p->mode = (ft_mode)ft_mode_from_name(cfg_getstr(cfg, "mode"));
-  CONVERT("min_runs", min_runs, (uint32_t)cfg_getint(cfg, "min_runs"))
-  CONVERT("trim_runs", trim_runs, (uint32_t)cfg_getint(cfg, "trim_runs"))
-  CONVERT("oom_probability", oom_probability, cfg_getfloat(cfg, "oom_probability"))
-  CONVERT("reject_probability", reject_probability, cfg_getfloat(cfg, "reject_probability"))
-  CONVERT("floor", floor_bytes, get_bytes(cfg, "floor"))
-  CONVERT("round", round_bytes, get_bytes(cfg, "round"))
-  CONVERT("trim_factor", trim_factor, cfg_getfloat(cfg, "trim_factor"))
-  CONVERT("quiet", quiet, cfg_getbool(cfg, "quiet"))
-  CONVERT("failure_price", failure_price, cfg_getfloat(cfg, "failure_price"))
-  CONVERT("force", force, cfg_getbool(cfg, "force"))
-  CONVERT("borrow", borrow, cfg_getbool(cfg, "borrow"))
-  CONVERT("ceiling_factor", ceiling_factor, cfg_getfloat(cfg, "ceiling_factor"))
-  CONVERT("leak_runs", leak_runs, (uint32_t)cfg_getint(cfg, "leak_runs"))
-#undef CONVERT
 }
 
-#define POLICY_OPTIONS                                                                             \
-  CFG_STR("mode", NULL, CFGF_NODEFAULT), CFG_INT("min_runs", 0, CFGF_NODEFAULT),                   \
-      CFG_INT("trim_runs", 0, CFGF_NODEFAULT), CFG_FLOAT("oom_probability", 0, CFGF_NODEFAULT),    \
-      CFG_FLOAT("reject_probability", 0, CFGF_NODEFAULT), CFG_STR("floor", NULL, CFGF_NODEFAULT),  \
-      CFG_STR("round", NULL, CFGF_NODEFAULT), CFG_FLOAT("trim_factor", 0, CFGF_NODEFAULT),         \
-      CFG_BOOL("quiet", cfg_false, CFGF_NODEFAULT), CFG_FLOAT("failure_price", 1, CFGF_NODEFAULT), \
-      CFG_BOOL("borrow", cfg_true, CFGF_NODEFAULT), CFG_BOOL("force", cfg_true, CFGF_NODEFAULT),   \
-      CFG_FLOAT("ceiling_factor", 2, CFGF_NODEFAULT), CFG_INT("leak_runs", 3, CFGF_NODEFAULT)
+/* Copies the key that CFG sets into its field of CONFIG. */
+static void convert_key(cfg_t *cfg, const struct key *key, struct ft_config *config)
+{
+  void *to = (char *)config + key->offset;
+  const char *text;
 
-static cfg_opt_t override_options[] = { POLICY_OPTIONS, CFG_END() };
+  switch (key->type) {
+  case KEY_NUMBER:
+  case KEY_PERIOD:
+    *(double *)to = convert_number(cfg, key->name, key->type);
+    break;
+  case KEY_COUNT:
+    *(uint64_t *)to = (uint64_t)convert_number(cfg, key->name, key->type);
+    break;
+  case KEY_SWITCH:
+    *(bool *)to = cfg_getbool(cfg, key->name);
+    break;
+  case KEY_RULE:
+    text = cfg_getstr(cfg, key->name);
+    *(ft_rule *)to = strcmp(text, "auto") == 0 ? FT_RULE_UNKNOWN : (ft_rule)ft_rule_from_name(text);
+    break;
+  case KEY_AUTH:
+    text = cfg_getstr(cfg, key->name);
+    *(enum ft_auth *)to = strcmp(text, "tls") == 0 ? FT_AUTH_TLS : FT_AUTH_MUNGE;
+    break;
+  default:
+    (void)ft_string_copy(cfg_getstr(cfg, key->name), to, (size_t)key->high);
+    break;
+  }
+}
+
+/* Returns libconfuse's option of the key NAME. It has no default: an unset key has no value. */
+static cfg_opt_t option_of_key(const char *name, unsigned type)
+{
+  cfg_opt_t option = CFG_STR(name, NULL, CFGF_NODEFAULT);
+
+  if (type == KEY_NUMBER)
+    option.type = CFGT_FLOAT;
+  else if (type == KEY_COUNT)
+    option.type = CFGT_INT;
+  else if (type == KEY_SWITCH)
+    option.type = CFGT_BOOL;
+  option.validcb = check_value;
+  return option;
+}
 
 enum { SECTION_FLAGS = CFGF_MULTI | CFGF_TITLE | CFGF_NO_TITLE_DUPES };
 
-static cfg_opt_t site_options[] = { CFG_STR("state_dir", NULL, CFGF_NODEFAULT),
-                                    CFG_STR("socket", NULL, CFGF_NODEFAULT),
-                                    CFG_STR("learner_socket", NULL, CFGF_NODEFAULT),
-                                    CFG_STR("learner", NULL, CFGF_NODEFAULT),
-                                    CFG_STR("listen", NULL, CFGF_NODEFAULT),
-                                    CFG_STR("auth", NULL, CFGF_NODEFAULT),
-                                    CFG_STR("agent_users", NULL, CFGF_NODEFAULT),
-                                    CFG_STR("learner_users", NULL, CFGF_NODEFAULT),
-                                    CFG_STR("munge_socket", NULL, CFGF_NODEFAULT),
-                                    CFG_STR("tls_certificate", NULL, CFGF_NODEFAULT),
-                                    CFG_STR("tls_key", NULL, CFGF_NODEFAULT),
-                                    CFG_STR("tls_ca", NULL, CFGF_NODEFAULT),
-                                    CFG_STR("cluster", NULL, CFGF_NODEFAULT),
-                                    CFG_STR("node_platform", NULL, CFGF_NODEFAULT),
-                                    CFG_STR("currency", NULL, CFGF_NODEFAULT),
-                                    CFG_STR("metrics_file", NULL, CFGF_NODEFAULT),
-                                    CFG_STR("metrics_listen", NULL, CFGF_NODEFAULT),
-                                    CFG_FLOAT("sample_hz", 0, CFGF_NODEFAULT),
-                                    CFG_INT("cluster_refresh", 0, CFGF_NODEFAULT),
-                                    CFG_STR("memory_rule", NULL, CFGF_NODEFAULT),
-                                    CFG_STR("slurm_bin", NULL, CFGF_NODEFAULT),
-                                    CFG_INT("helper_timeout_ms", 0, CFGF_NODEFAULT),
-                                    CFG_BOOL("user_apps", cfg_true, CFGF_NODEFAULT),
-                                    CFG_STR("keep_arguments", NULL, CFGF_NODEFAULT),
-                                    CFG_STR("drop_arguments", NULL, CFGF_NODEFAULT),
-                                    CFG_INT("max_runs", 0, CFGF_NODEFAULT),
-                                    CFG_STR("max_age", NULL, CFGF_NODEFAULT),
-                                    CFG_INT("max_apps", 0, CFGF_NODEFAULT),
-                                    POLICY_OPTIONS,
-                                    CFG_SEC("partition", override_options, SECTION_FLAGS),
-                                    CFG_SEC("account", override_options, SECTION_FLAGS),
-                                    CFG_SEC("user", override_options, SECTION_FLAGS),
-                                    CFG_SEC("app", ft_conf_app_options, SECTION_FLAGS),
-                                    CFG_SEC("platform", ft_conf_platform_options, SECTION_FLAGS),
-                                    CFG_BOOL(END_MARK, cfg_false, CFGF_NODEFAULT),
-                                    CFG_END() };
-
-static cfg_opt_t user_options[] = { CFG_SEC("app", ft_conf_app_options, SECTION_FLAGS),
-                                    CFG_BOOL(END_MARK, cfg_false, CFGF_NODEFAULT), CFG_END() };
-
 static const char *const override_sections[] = { "partition", "account", "user" };
 
-static void validate_policy_section(cfg_t *cfg, const char *section)
+/* Returns libconfuse's object for foretell.conf (SITE) or apps.conf; NULL out of memory. It copies
+ * the options. */
+static cfg_t *create_parser(bool site)
 {
-  char path[64];
+  cfg_opt_t options[FT_POLICY_KEYS + COUNT(site_keys) + COUNT(override_sections) + 4];
+  cfg_opt_t overrides[FT_POLICY_KEYS + 1];
+  size_t n = 0;
 
-  for (size_t i = 0; i < COUNT(policy_keys); i++) {
-    (void)snprintf(path, sizeof path, "%s%s%s", section, section[0] ? "|" : "",
-                   policy_keys[i].name);
-    cfg_set_validate_func(cfg, path, check_value);
+  if (site) {
+    for (; n < FT_POLICY_KEYS; n++)
+      options[n] = overrides[n] = option_of_key(ft_policy_keys[n].name, ft_policy_keys[n].type);
+    overrides[n] = (cfg_opt_t)CFG_END();
+    for (size_t i = 0; i < COUNT(site_keys); i++)
+      options[n++] = option_of_key(site_keys[i].name, site_keys[i].type);
+    for (size_t i = 0; i < COUNT(override_sections); i++) {
+      options[n] = (cfg_opt_t)CFG_SEC(override_sections[i], overrides, SECTION_FLAGS);
+      options[n++].validcb = note_first_line;
+    }
+    options[n++] = (cfg_opt_t)CFG_SEC("platform", ft_conf_platform_options, SECTION_FLAGS);
   }
+  options[n++] = (cfg_opt_t)CFG_SEC("app", ft_conf_app_options, SECTION_FLAGS);
+  options[n++] = (cfg_opt_t)CFG_BOOL(END_MARK, cfg_false, CFGF_NODEFAULT);
+  options[n] = (cfg_opt_t)CFG_END();
+  return cfg_init(options, CFGF_NONE);
 }
 
-/* Parses PATH with OPTIONS; SITE: it is foretell.conf. Returns the result, which the caller frees
- * with cfg_free; NULL on error and fills ERR. */
-static cfg_t *parse_config_file(const char *path, cfg_opt_t *options, bool site,
-                                struct ft_error *err)
+/* Parses PATH; SITE: it is foretell.conf, else apps.conf. Returns the result, which the caller
+ * frees with cfg_free; NULL on error and fills ERR. */
+static cfg_t *parse_config_file(const char *path, bool site, struct ft_error *err)
 {
   struct ft_buf text;
   FILE *stream = NULL;
@@ -357,7 +362,7 @@ static cfg_t *parse_config_file(const char *path, cfg_opt_t *options, bool site,
     ft_error_set(err, "%s: byte %zu: expected text, not a NUL", path, strlen(text.data));
     goto out;
   }
-  cfg = cfg_init(options, CFGF_NONE);
+  cfg = create_parser(site);
   length = text.length;
   if (ft_buf_printf(&text, "\n%s = true\n", END_MARK) == 0) {
     ft_conf_blank_comments(text.data, length);
@@ -370,16 +375,8 @@ static cfg_t *parse_config_file(const char *path, cfg_opt_t *options, bool site,
   parse = (struct parse){ .path = path, .text = ft_text_of(text.data, length), .err = err };
   cfg_set_error_function(cfg, report_first_error);
   ft_conf_apps_watch(cfg);
-  if (site) {
-    validate_policy_section(cfg, "");
+  if (site)
     ft_conf_platforms_watch(cfg);
-    for (size_t i = 0; i < COUNT(override_sections); i++) {
-      validate_policy_section(cfg, override_sections[i]);
-      cfg_set_validate_func(cfg, override_sections[i], note_first_line);
-    }
-    for (size_t i = 0; i < COUNT(site_keys); i++)
-      cfg_set_validate_func(cfg, site_keys[i].name, check_value);
-  }
   status = cfg_parse_fp(cfg, stream);
   if (status == CFG_SUCCESS && !cfg_size(cfg, END_MARK)) {
     status = CFG_PARSE_ERROR;
@@ -416,44 +413,15 @@ void ft_config_defaults(struct ft_config *config)
   config->policy = ft_policy_defaults;
 }
 
-static void convert_names(cfg_t *cfg, struct ft_config *config)
+/* Copies the keys that CFG sets outside of sections into CONFIG. */
+static void convert_keys(cfg_t *cfg, struct ft_config *config)
 {
-  static const char unset[] = "";
-  struct ft_config_network *n = &config->network;
-  const struct {
-    const char *key;
-    char *to;
-    size_t size;
-  } names[] = { { "state_dir", config->state_directory, sizeof config->state_directory },
-                { "socket", config->socket, sizeof config->socket },
-                { "learner_socket", config->learner_socket, sizeof config->learner_socket },
-                { "learner", n->learners, sizeof n->learners },
-                { "listen", n->listen, sizeof n->listen },
-                { "agent_users", n->agent_users, sizeof n->agent_users },
-                { "learner_users", n->learner_users, sizeof n->learner_users },
-                { "munge_socket", n->munge_socket, sizeof n->munge_socket },
-                { "tls_certificate", n->tls_certificate, sizeof n->tls_certificate },
-                { "tls_key", n->tls_key, sizeof n->tls_key },
-                { "tls_ca", n->tls_ca, sizeof n->tls_ca },
-                { "cluster", config->cluster, sizeof config->cluster },
-                { "node_platform", config->node_platform, sizeof config->node_platform },
-                { "currency", config->currency, sizeof config->currency },
-                { "metrics_file", config->metrics_file, sizeof config->metrics_file },
-                { "metrics_listen", config->metrics_listen, sizeof config->metrics_listen },
-                { "keep_arguments", config->keep_arguments, sizeof config->keep_arguments },
-                { "drop_arguments", config->drop_arguments, sizeof config->drop_arguments },
-                { "slurm_bin", config->slurm_bin, sizeof config->slurm_bin } };
-
-  for (size_t i = 0; i < COUNT(names); i++)
-    if (SET(cfg, names[i].key)) {
-      const char *text = cfg_getstr(cfg, names[i].key);
-
-      (void)ft_string_copy(text ? text : unset, names[i].to, names[i].size);
-    }
-  n->agent_users_line = parse.agent_users_line;
-  n->learner_users_line = parse.learner_users_line;
-  if (SET(cfg, "auth"))
-    n->auth = strcmp(cfg_getstr(cfg, "auth"), "tls") == 0 ? FT_AUTH_TLS : FT_AUTH_MUNGE;
+  for (size_t i = 0; i < COUNT(site_keys); i++)
+    if (cfg_size(cfg, site_keys[i].name) > 0)
+      convert_key(cfg, &site_keys[i], config);
+  config->network.agent_users_line = parse.agent_users_line;
+  config->network.learner_users_line = parse.learner_users_line;
+  convert_policy(cfg, &config->policy);
 }
 
 /* Checks keys that need each other. Returns 0; -1 and ERR. */
@@ -467,29 +435,6 @@ static int check_combinations(const struct ft_config *config, const char *path,
   if (n->auth == FT_AUTH_TLS && (!n->tls_certificate[0] || !n->tls_key[0] || !n->tls_ca[0]))
     return ft_error_set(err, "%s: auth = tls needs tls_certificate, tls_key and tls_ca", path);
   return 0;
-}
-
-static void convert_numbers(cfg_t *cfg, struct ft_config *config)
-{
-  if (SET(cfg, "sample_hz"))
-    config->sample_hertz = cfg_getfloat(cfg, "sample_hz");
-  if (SET(cfg, "cluster_refresh"))
-    config->cluster_seconds = (double)cfg_getint(cfg, "cluster_refresh");
-  if (SET(cfg, "helper_timeout_ms"))
-    config->helper_milliseconds = (uint32_t)cfg_getint(cfg, "helper_timeout_ms");
-  if (SET(cfg, "max_runs"))
-    config->max_runs = (uint64_t)cfg_getint(cfg, "max_runs");
-  if (SET(cfg, "max_age"))
-    (void)ft_units_parse_period(ft_text_from(cfg_getstr(cfg, "max_age")), &config->max_age_seconds);
-  if (SET(cfg, "max_apps"))
-    config->max_apps = (uint64_t)cfg_getint(cfg, "max_apps");
-  if (SET(cfg, "user_apps"))
-    config->user_apps = cfg_getbool(cfg, "user_apps");
-  if (SET(cfg, "memory_rule")) {
-    const char *rule = cfg_getstr(cfg, "memory_rule");
-
-    config->rule = strcmp(rule, "auto") == 0 ? FT_RULE_UNKNOWN : (ft_rule)ft_rule_from_name(rule);
-  }
 }
 
 static int convert_overrides(cfg_t *cfg, const char *path, struct ft_config *config,
@@ -527,13 +472,11 @@ int ft_config_read(const char *path, struct ft_config *config, struct ft_error *
     ft_error_errno(err, "%s", path);
     goto out;
   }
-  cfg = parse_config_file(path, site_options, true, err);
+  cfg = parse_config_file(path, true, err);
   if (!cfg)
     goto out;
   ft_config_defaults(read);
-  convert_names(cfg, read);
-  convert_numbers(cfg, read);
-  convert_policy(cfg, &read->policy);
+  convert_keys(cfg, read);
   if (convert_overrides(cfg, path, read, err) < 0 ||
       ft_conf_platforms_read(cfg, path, read, err) < 0 ||
       ft_conf_apps_read(cfg, path, read->apps, COUNT(read->apps), &apps, err) < 0)
@@ -553,7 +496,7 @@ out:
 int ft_config_read_apps(const char *path, ft_declared_app *apps, size_t limit, size_t *count,
                         struct ft_error *err)
 {
-  cfg_t *cfg = parse_config_file(path, user_options, false, err);
+  cfg_t *cfg = parse_config_file(path, false, err);
   int status;
 
   if (!cfg)
@@ -577,7 +520,7 @@ void ft_config_to_site(const struct ft_config *config, ft_site *site, ft_apps *a
   site->user_apps = config->user_apps;
   (void)ft_string_copy(config->keep_arguments, site->keep_arguments, sizeof site->keep_arguments);
   (void)ft_string_copy(config->drop_arguments, site->drop_arguments, sizeof site->drop_arguments);
-  site->helper_milliseconds = config->helper_milliseconds;
+  site->helper_milliseconds = (uint32_t)config->helper_milliseconds;
   site->apps = config->app_count;
   *apps = (ft_apps){ .schema = FT_SCHEMA, .apps_count = config->app_count };
   memcpy(apps->apps, config->apps, sizeof apps->apps);

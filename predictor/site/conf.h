@@ -51,10 +51,10 @@ struct ft_config {
   char metrics_file[PATH_MAX];  /* of the agent's metrics; empty: none */
   char metrics_listen[64];      /* address of the learner's metrics; empty: none */
   double sample_hertz;          /* sampling rate of jobs */
-  double cluster_seconds;       /* interval of cluster polls */
+  uint64_t cluster_seconds;     /* interval of cluster polls */
   ft_rule rule;                 /* FT_RULE_UNKNOWN: from the configuration of Slurm */
   char slurm_bin[PATH_MAX];     /* directory of scontrol and sacct; empty: search PATH */
-  uint32_t helper_milliseconds; /* deadline of the helper process */
+  uint64_t helper_milliseconds; /* deadline of the helper process */
   bool user_apps;               /* read ~/.config/foretell/apps.conf */
   char keep_arguments[256];     /* comma-separated names: never secret (record/secret.h) */
   char drop_arguments[256];     /* comma-separated names: always secret */

@@ -24,10 +24,9 @@ static const struct {
 
 static ft_price_unit parse_price_unit(const char *name)
 {
-  for (size_t i = 0; i < COUNT(units); i++)
-    if (strcmp(units[i].name, name) == 0)
-      return units[i].unit;
-  return FT_PRICE_NONE;
+  size_t i = FT_TABLE_FIND(units, name);
+
+  return i < COUNT(units) ? units[i].unit : FT_PRICE_NONE;
 }
 
 static int check_price(cfg_t *cfg, cfg_opt_t *opt)

@@ -4,10 +4,12 @@
 #include "tests/unit/unit.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <unistd.h>
 
 #include "predictor/core/io.h"
 #include "predictor/core/units.h"
+#include "predictor/record/policy_keys.h"
 #include "predictor/site/conf.h"
 
 static char path[] = "/tmp/foretell-test-XXXXXX";
@@ -238,6 +240,55 @@ static void every_key_is_read(void **state)
   assert_string_equal(c.apps[0].files[2].feature, "cells");
 }
 
+static void the_sample_shows_the_defaults(void **state)
+{
+  struct ft_config c, defaults;
+  struct ft_buf sample, set;
+  struct ft_text text, line;
+  struct ft_error err;
+  char name[512];
+
+  (void)state;
+  ft_buf_init(&sample, FT_LIMIT_CONFIG);
+  ft_buf_init(&set, FT_LIMIT_CONFIG);
+  (void)snprintf(name, sizeof name, "%s/etc/foretell.conf", getenv("FT_TOP_SRCDIR"));
+  assert_int_equal(ft_io_read_file(AT_FDCWD, name, &sample, &err), 0);
+  text = ft_text_from(ft_buf_text(&sample));
+  /* the lines before the sections; the paths are the build's */
+  while (ft_text_line(&text, &line) && !ft_text_starts(line, "# These sections")) {
+    struct ft_text value = line, key;
+
+    if (ft_text_skip(&value, "# ") && ft_text_word(&value, &key) && ft_text_skip(&value, " = ") &&
+        !ft_text_equals(key, "state_dir") && !ft_text_equals(key, "socket") &&
+        !ft_text_equals(key, "learner_socket"))
+      assert_int_equal(ft_buf_printf(&set, "%.*s\n", (int)(line.end - line.at - 2), line.at + 2),
+                       0);
+  }
+  write_config(ft_buf_text(&set));
+  if (ft_config_read(path, &c, &err) < 0)
+    fail_msg("%s", err.text);
+  ft_config_defaults(&defaults);
+  for (size_t i = 0; i < FT_POLICY_KEYS; i++)
+    if (ft_policy_value(&c.policy, &ft_policy_keys[i]) !=
+        ft_policy_value(&defaults.policy, &ft_policy_keys[i]))
+      fail_msg("%s", ft_policy_keys[i].name);
+  assert_string_equal(c.network.learners, defaults.network.learners);
+  assert_string_equal(c.network.listen, defaults.network.listen);
+  assert_int_equal(c.network.auth, defaults.network.auth);
+  assert_string_equal(c.network.agent_users, defaults.network.agent_users);
+  assert_string_equal(c.network.learner_users, defaults.network.learner_users);
+  assert_true(c.sample_hertz == defaults.sample_hertz);
+  assert_int_equal(c.cluster_seconds, defaults.cluster_seconds);
+  assert_int_equal(c.rule, defaults.rule);
+  assert_int_equal(c.helper_milliseconds, defaults.helper_milliseconds);
+  assert_int_equal(c.user_apps, defaults.user_apps);
+  assert_int_equal(c.max_runs, defaults.max_runs);
+  assert_true(c.max_age_seconds == defaults.max_age_seconds);
+  assert_int_equal(c.max_apps, defaults.max_apps);
+  ft_buf_free(&sample);
+  ft_buf_free(&set);
+}
+
 static void errors_name_their_line(void **state)
 {
   static const struct {
@@ -431,6 +482,7 @@ int main(void)
                                       cmocka_unit_test(wrong_keys_of_the_network_are_rejected),
                                       cmocka_unit_test(addresses_are_parsed),
                                       cmocka_unit_test(addresses_of_metrics_are_parsed),
+                                      cmocka_unit_test(the_sample_shows_the_defaults),
                                       cmocka_unit_test(errors_name_their_line),
                                       cmocka_unit_test(users_file_may_only_declare_apps),
                                       cmocka_unit_test(the_site_file_equals_the_configuration),

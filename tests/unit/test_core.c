@@ -546,9 +546,31 @@ static void configuration_belongs_to_root_or_the_process_user(void **state)
   assert_int_equal(rmdir(folder), 0);
 }
 
+static void a_row_is_found_by_its_name(void **state)
+{
+  static const struct {
+    const char *name;
+    int value;
+  } rows[] = { { "one", 1 }, { "two", 2 }, { "two", 3 } };
+  static const struct {
+    char name[8];
+    int value;
+  } inlined[] = { { "one", 1 }, { "eight..", 2 }, { "two", 3 } };
+
+  (void)state;
+  assert_int_equal(FT_TABLE_FIND(rows, "one"), 0);
+  assert_int_equal(FT_TABLE_FIND(rows, "two"), 1);
+  assert_int_equal(FT_TABLE_FIND(rows, "tw"), 3);
+  assert_int_equal(FT_TABLE_FIND_INLINED(inlined, "eight.."), 1);
+  assert_int_equal(FT_TABLE_FIND_INLINED(inlined, "two"), 2);
+  assert_int_equal(FT_TABLE_FIND_INLINED(inlined, ""), 3);
+  assert_int_equal(ft_table_find(rows, 0, sizeof *rows, false, "one"), 0);
+}
+
 int main(void)
 {
   const struct CMUnitTest tests[] = {
+    cmocka_unit_test(a_row_is_found_by_its_name),
     cmocka_unit_test(text_of_users_is_cleaned),
     cmocka_unit_test(configuration_belongs_to_root_or_the_process_user),
     cmocka_unit_test(bytes_as_slurm_writes_them),

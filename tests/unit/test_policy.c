@@ -6,6 +6,7 @@
 
 #include "predictor/core/units.h"
 #include "predictor/decide/decide.h"
+#include "predictor/record/policy_keys.h"
 
 #define MB FT_MIB
 #define GB FT_GIB
@@ -130,11 +131,64 @@ static void of_several_partitions_the_strictest_counts(void **state)
   }
 }
 
+/* Returns what counts of the smallest and the largest value of KEY. */
+static double merged_extremes(const struct ft_policy_key *key)
+{
+  switch ((enum ft_policy_merge)key->merge) {
+  case FT_MERGE_LARGEST:
+    return key->high;
+  case FT_MERGE_SMALLEST_ABOVE_0:
+    return key->low > 0 ? key->low : key->high;
+  case FT_MERGE_MODE:
+    return FT_MODE_CHECK;
+  case FT_MERGE_SMALLEST:
+  case FT_MERGE_IF_ALL:
+    break;
+  }
+  return key->low;
+}
+
+static void every_key_is_overridden_and_merged(void **state)
+{
+  (void)state;
+  for (size_t i = 0; i < FT_POLICY_KEYS; i++) {
+    const struct ft_policy_key *key = &ft_policy_keys[i];
+    ft_site site = { .overrides_count = 2,
+                     .overrides = { { .partition = "low", .has_policy = true },
+                                    { .partition = "high", .has_policy = true } } };
+    const struct {
+      const char *partition;
+      double value;
+    } cases[] = { { "none", ft_policy_value(&ft_policy_defaults, key) },
+                  { "low", key->low },
+                  { "high", key->high },
+                  { "low,high", merged_extremes(key) },
+                  { "high,low", merged_extremes(key) } };
+
+    assert_true(ft_policy_has(&ft_policy_defaults, key) && cases[0].value >= key->low &&
+                cases[0].value <= key->high);
+    ft_policy_set(&site.overrides[0].policy, key, key->low);
+    ft_policy_set(&site.overrides[1].policy, key, key->high);
+    for (size_t c = 0; c < COUNT_OF(cases); c++) {
+      ft_policy p;
+
+      ft_policy_resolve(&site, cases[c].partition, NULL, NULL, &p);
+      if (!ft_policy_has(&p, key) || ft_policy_value(&p, key) != cases[c].value)
+        fail_msg("%s, %s: %g, not %g", key->name, cases[c].partition, ft_policy_value(&p, key),
+                 cases[c].value);
+      for (size_t other = 0; other < FT_POLICY_KEYS; other++)
+        assert_true(other == i || ft_policy_value(&p, &ft_policy_keys[other]) ==
+                                      ft_policy_value(&ft_policy_defaults, &ft_policy_keys[other]));
+    }
+  }
+}
+
 int main(void)
 {
   const struct CMUnitTest tests[] = {
     cmocka_unit_test(overrides_hold_in_order_field_by_field),
     cmocka_unit_test(of_several_partitions_the_strictest_counts),
+    cmocka_unit_test(every_key_is_overridden_and_merged),
   };
 
   return cmocka_run_group_tests_name("policy", tests, NULL, NULL);

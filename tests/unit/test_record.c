@@ -8,6 +8,8 @@
 #include <pb_common.h>
 
 #include "predictor/core/io.h"
+#include "predictor/record/check.h"
+#include "predictor/record/policy_keys.h"
 #include "predictor/record/request_memory.h"
 #include "predictor/record/state_files.h"
 
@@ -209,6 +211,32 @@ static void a_forged_decision_is_rejected(void **state)
     s.decision.p_oom = cases[i].p_oom;
     if (through(FT_RECORD_SUBMISSION, &s, &out) != cases[i].status)
       fail_msg("case %zu", i);
+  }
+}
+
+static bool accepts_policy(const struct ft_policy_key *key, double value)
+{
+  ft_site site = { .schema = FT_SCHEMA, .has_policy = true, .overrides_count = 1 };
+  struct ft_error err;
+
+  ft_policy_set(&site.overrides[0].policy, key, value);
+  return ft_record_check(FT_RECORD_SITE, &site, &err) == 0;
+}
+
+static void a_policy_out_of_range_is_rejected(void **state)
+{
+  (void)state;
+  for (size_t i = 0; i < FT_POLICY_KEYS; i++) {
+    const struct ft_policy_key *key = &ft_policy_keys[i];
+    bool is_number = key->type == FT_POLICY_NUMBER;
+    double step = is_number ? 1e-9 : 1;
+    bool has_lower = is_number || (key->low > 0 && key->type != FT_POLICY_MODE);
+
+    if (!accepts_policy(key, key->low) || !accepts_policy(key, key->high) ||
+        (has_lower && accepts_policy(key, key->low - step)) ||
+        (key->type != FT_POLICY_SWITCH && accepts_policy(key, key->high + step)) ||
+        (is_number && accepts_policy(key, NAN)))
+      fail_msg("%s", key->name);
   }
 }
 
@@ -631,6 +659,7 @@ int main(void)
     cmocka_unit_test(an_observation_without_an_app_keeps_the_rest),
     cmocka_unit_test(hostile_bytes_are_rejected),
     cmocka_unit_test(a_forged_decision_is_rejected),
+    cmocka_unit_test(a_policy_out_of_range_is_rejected),
     cmocka_unit_test(a_request_is_for_one_node),
     cmocka_unit_test(names_of_users_are_clean),
     cmocka_unit_test(the_uid_of_no_user_is_rejected),

@@ -23,12 +23,8 @@ enum {
 
 static int find_csv_field(const struct ft_csv *csv, const char *name, size_t *field)
 {
-  for (size_t i = 0; i < csv->count; i++)
-    if (strcmp(csv->field[i], name) == 0) {
-      *field = i;
-      return 0;
-    }
-  return -1;
+  *field = ft_table_find(csv->field, csv->count, sizeof *csv->field, false, name);
+  return *field < csv->count ? 0 : -1;
 }
 
 /* Appends the column NAME of the header in CSV to T's columns: each feature and, last, the target.

@@ -4,6 +4,7 @@
 #include <math.h>
 #include <string.h>
 
+#include "predictor/core/text.h"
 #include "predictor/estimate/gpu/gpu_time.h"
 #include "predictor/graph/shape/infer.h"
 #include "predictor/graph/shape/operators.h"
@@ -44,10 +45,9 @@ static const struct speed {
 /* Returns the rates of GPU; of the first row if unknown. */
 static const struct speed *speed_of(const struct ft_gpu *gpu)
 {
-  for (size_t i = 0; gpu && i < sizeof speeds / sizeof *speeds; i++)
-    if (strcmp(speeds[i].gpu, gpu->name) == 0)
-      return &speeds[i];
-  return &speeds[0];
+  size_t i = gpu ? FT_TABLE_FIND(speeds, gpu->name) : 0;
+
+  return &speeds[i < sizeof speeds / sizeof *speeds ? i : 0];
 }
 
 /* Returns the peak rate of OP in 1e12 operations per second. By default, PyTorch allows TF32 in

@@ -253,13 +253,13 @@ static bool has_long_option(const char *names, const char *name)
 
 const struct ft_launcher *ft_launcher_find(const char *name)
 {
-  for (size_t i = 0; i < sizeof aliases / sizeof *aliases; i++)
+  size_t i;
+
+  for (i = 0; i < sizeof aliases / sizeof *aliases; i++)
     if (ft_text_lists(ft_text_from(aliases[i].names), name))
       name = aliases[i].launcher;
-  for (size_t i = 0; i < sizeof launchers / sizeof *launchers; i++)
-    if (strcmp(launchers[i].name, name) == 0)
-      return &launchers[i];
-  return NULL;
+  i = FT_TABLE_FIND(launchers, name);
+  return i < sizeof launchers / sizeof *launchers ? &launchers[i] : NULL;
 }
 
 /* Returns the text of an option, without a quote before it, even if its value is unknown. */
