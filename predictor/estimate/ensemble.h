@@ -12,6 +12,7 @@
 
 #include <stdbool.h>
 
+#include "predictor/learn/series/series.h"
 #include "predictor/record/record.h"
 
 enum {
@@ -19,20 +20,14 @@ enum {
   FT_ENSEMBLE_KERNELS = 5,    /* equal weights; three widths in the covariate; recent runs */
   FT_ENSEMBLE_SHAPES = 2,     /* empirical; Student's t */
   FT_ENSEMBLE_MEMBERS = FT_ENSEMBLE_PREDICTORS * FT_ENSEMBLE_KERNELS * FT_ENSEMBLE_SHAPES,
-  FT_ENSEMBLE_RUNS = 200 /* maximum of runs: max_count of ft_evaluator.needs (foretell.options) */
+  FT_ENSEMBLE_RUNS = FT_SERIES_RUNS
 };
 
 /* Minimum number of runs; with fewer the small-sample model applies. Chosen by judgement. */
 enum { FT_ENSEMBLE_MIN_RUNS = 5 };
 
-/* Indices of e->baselines; the line and the power law need a primary column. */
-enum { FT_BASELINE_CONSTANT, FT_BASELINE_LINE, FT_BASELINE_POWER, FT_BASELINES };
-
 /* Unit of a failure cost above 1, in byte seconds: a gigabyte-minute. */
 #define FT_FAILURE_BYTE_SECONDS (60 * 1e9)
-
-/* Minimum of a predicted peak, as a fraction of the smallest observed peak. Chosen by judgement. */
-#define FT_ENSEMBLE_MIN_FRACTION 0.5
 
 /* The submission for which an allocation is computed. */
 struct ft_allocation_query {

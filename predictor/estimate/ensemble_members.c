@@ -121,7 +121,7 @@ static double minimum_need(const ft_evaluator *e)
   const ft_baseline *peak = &e->baselines[FT_BASELINE_CONSTANT];
 
   return e->baselines_count && peak->needs_count
-             ? fmax(FT_ENSEMBLE_MIN_FRACTION * (double)peak->needs[0], 1)
+             ? fmax(FT_BASELINE_MIN_FRACTION * (double)peak->needs[0], 1)
              : 1;
 }
 

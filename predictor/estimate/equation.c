@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "config.h"
 
-#include <math.h>
 #include <string.h>
 
 #include "predictor/estimate/equation.h"
@@ -9,15 +8,13 @@
 enum {
   /* first code byte of a variable; smaller ones are an enum ft_symbol (foretell.proto) */
   FIRST_VARIABLE = 32,
-  VARIABLES = sizeof((ft_equation *)NULL)->columns,
   CONSTANTS = sizeof((ft_equation *)NULL)->constants / sizeof(double)
 };
+_Static_assert(sizeof((ft_equation *)NULL)->columns == FT_LAW_VARIABLES, "foretell.options");
 
-/* Maximum of a prediction in bytes: 1 PiB, more than a node has. Chosen by judgement. */
-#define MAX_BYTES 0x1p50
-
-bool ft_equation_open(const ft_equation *q, struct ft_expression *code)
+bool ft_equation_open(const ft_equation *q, struct ft_law *law)
 {
+  struct ft_expression *code = &law->code;
   size_t constants = 0;
 
   if (!q->code.size || q->code.size > FT_EXPRESSION_NODES || q->columns_count != q->scales_count ||
@@ -38,23 +35,10 @@ bool ft_equation_open(const ft_equation *q, struct ft_expression *code)
       return false;
     code->constant[i] = q->constants[constants++];
   }
+  law->variables = q->columns_count;
+  for (size_t v = 0; v < q->columns_count; v++)
+    law->variable[v] = (struct ft_variable){ q->columns[v], q->levels[v] };
   return ft_expression_valid(code, q->scales_count);
-}
-
-double ft_equation_log(const ft_equation *q, const struct ft_expression *code, const float *x,
-                       size_t count)
-{
-  double value[VARIABLES], bytes;
-
-  for (size_t v = 0; v < q->columns_count; v++) {
-    value[v] = q->columns[v] < count ? (double)x[q->columns[v]] : NAN;
-    if (q->levels[v])
-      value[v] = value[v] == q->levels[v] - 1;
-    else if (isnan(value[v]))
-      return NAN;
-  }
-  bytes = ft_expression_evaluate(code, value);
-  return bytes >= 1 && bytes <= MAX_BYTES ? log(bytes) : NAN;
 }
 
 bool ft_equation_pack(const struct ft_expression *code, const struct ft_variable *variables,
@@ -76,7 +60,7 @@ bool ft_equation_pack(const struct ft_expression *code, const struct ft_variable
     if (code->symbol[i] != FT_SYMBOL_VARIABLE)
       continue;
     if (!number[v]) {
-      if (q->columns_count == VARIABLES)
+      if (q->columns_count == FT_LAW_VARIABLES)
         return false;
       q->columns[q->columns_count++] = variables[v].column;
       q->levels[q->levels_count++] = variables[v].level;

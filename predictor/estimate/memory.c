@@ -18,10 +18,6 @@
 /* Bytes. Chosen by judgement. */
 #define MIN_DEVIATION_BYTES (0.5 * FT_MIB)
 
-/* Number of cohorts at which the interval is twice as wide as the residuals show. Runs of one
- * cohort resemble each other. Chosen by tests/bench/replay_constants. */
-#define FEW_COHORTS 4.0
-
 /* Minimum number of runs from which the 90 % interval is taken from ranks alone: a new residual is
  * outside each extreme of 19 with probability 5 % (conformal prediction, Vovk, Gammerman and Shafer
  * 2005). With fewer runs, and for levels outside the interval, the prior and Student's t are used.
@@ -121,16 +117,18 @@ static void widen_outer_levels(double quantile[FT_ESTIMATE_LEVELS], double min_d
   }
 }
 
-unsigned ft_memory_cohorts(const ft_model *model)
+struct ft_calibration ft_memory_calibration(const ft_model *model)
 {
-  unsigned cohorts = model->evaluator.cohorts;
+  const ft_evaluator *e = &model->evaluator;
 
-  return cohorts > 0 && cohorts < model->completed ? cohorts : model->completed;
+  return (struct ft_calibration){ e->log_interval_scale, e->cohorts, e->cohort_ended };
 }
 
-double ft_memory_widening(unsigned cohorts)
+unsigned ft_memory_cohorts(const ft_model *model)
 {
-  return 1 + FEW_COHORTS / fmax(cohorts, 1);
+  struct ft_calibration calibration = ft_memory_calibration(model);
+
+  return ft_calibration_cohorts(&calibration, model->completed);
 }
 
 /* Multiplies the width of the 90 % interval by FACTOR. Widening (lengthen_interval): at least as
@@ -173,8 +171,8 @@ static int estimate_distribution(const ft_model *model, const ft_feature *featur
   width = out->quantile[INTERVAL_HIGH] - out->quantile[INTERVAL_LOW];
   ft_estimate_widen(out->quantile, centre.added_variance);
   prior_sd *= 1 + 2 / fmax(model->completed, 1);
-  factor = exp(fmin(fmax(e->log_interval_scale, -FT_MEMORY_MAX_LOG_INTERVAL_SCALE),
-                    FT_MEMORY_MAX_LOG_INTERVAL_SCALE));
+  factor = exp(fmin(fmax(e->log_interval_scale, -FT_CALIBRATION_MAX_LOG_SCALE),
+                    FT_CALIBRATION_MAX_LOG_SCALE));
   if (!e->has_bound_log && unwidened) {
     scale_interval(out->quantile, factor, prior_sd);
   } else if (!e->has_bound_log) {
@@ -182,7 +180,8 @@ static int estimate_distribution(const ft_model *model, const ft_feature *featur
      * use, do not change. An interval from ranks has no limit: it must be able to cover a drift. */
     double highest = out->quantile[INTERVAL_HIGH + 2];
 
-    lengthen_interval(out->quantile, ft_memory_widening(ft_memory_cohorts(model)) - 1, 0, highest);
+    lengthen_interval(out->quantile, ft_calibration_widening(ft_memory_cohorts(model)) - 1, 0,
+                      highest);
     calibrate_interval(out->quantile, factor, prior_sd, deviation, ranked ? INFINITY : highest);
   }
   /* the added width is due to causes that are common to runs submitted together */

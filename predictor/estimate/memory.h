@@ -5,6 +5,7 @@
 
 #include "predictor/core/error.h"
 #include "predictor/estimate/estimate.h"
+#include "predictor/learn/series/calibration.h"
 #include "predictor/record/record.h"
 
 /*
@@ -17,22 +18,16 @@
 int ft_estimate_memory(const ft_model *model, const ft_feature *features, size_t count,
                        struct ft_estimate *out, struct ft_error *err);
 
-/* As ft_estimate_memory, without the widening for future cohorts (ft_memory_widening). Allocations
- * use this distribution: occasional failures cost less than larger allocations of all runs. */
+/* As ft_estimate_memory, without the widening for future cohorts (ft_calibration_widening).
+ * Allocations use this distribution: occasional failures cost less than larger allocations of all
+ * runs. */
 int ft_estimate_memory_unwidened(const ft_model *model, const ft_feature *features, size_t count,
                                  struct ft_estimate *out, struct ft_error *err);
 
-/* Maximum absolute value of log_interval_scale: the calibration changes the width of the 90 %
- * interval by a factor of at most e^4. Chosen by judgement. */
-#define FT_MEMORY_MAX_LOG_INTERVAL_SCALE 4.0
+/* Returns the calibration of MODEL's interval. */
+struct ft_calibration ft_memory_calibration(const ft_model *model);
 
-/* Returns the number of cohorts of MODEL's completed runs
- * (ft_interval_calibration_count_cohort), or the number of runs if cohorts are unknown. */
+/* Returns the number of cohorts of MODEL's completed runs. */
 unsigned ft_memory_cohorts(const ft_model *model);
-
-/* Returns the factor, above 1, by which the 90 % interval of a model with COHORTS cohorts is
- * widened, because runs of one cohort resemble each other. The factor tends to 1 as COHORTS
- * grows. */
-double ft_memory_widening(unsigned cohorts);
 
 #endif

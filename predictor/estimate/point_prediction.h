@@ -7,6 +7,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 
+#include "predictor/learn/series/point_prediction.h"
 #include "predictor/record/record.h"
 
 /* Writes to OUT the category of FEATURE as columns store it: a number as text; a category longer
@@ -16,9 +17,6 @@ void ft_column_category(const ft_feature *feature, char out[40]);
 /* Returns the index of CATEGORY in column->categories; -1: not found. */
 int ft_column_level(const ft_column *column, const char *category);
 
-/* Value of a categorical column for a category that no run has had. */
-#define FT_X_UNSEEN -1.0f
-
 /*
  * Fills X with one value for each of the COLUMN_COUNT COLUMNS from COUNT FEATURES. Numeric column:
  * the number, clamped to +-1e30. Categorical column: the index of the category, or FT_X_UNSEEN.
@@ -27,21 +25,13 @@ int ft_column_level(const ft_column *column, const char *category);
 void ft_columns_fill(const ft_column *columns, size_t column_count, const ft_feature *features,
                      size_t count, float *x);
 
-/* Point prediction. The quantiles of the residuals are relative to it. */
-struct ft_point_prediction {
-  double log;            /* natural logarithm of bytes */
-  double added_variance; /* of `log`, due to missing and unseen values and extrapolation */
-  bool extrapolated;     /* a value lies outside the range of the runs */
-};
+/* Fills MODEL with the point prediction of EVALUATOR. */
+void ft_point_model_read(const ft_evaluator *evaluator, struct ft_point_model *model);
 
 /* Fills OUT with the point prediction of EVALUATOR at the values X of the first COUNT columns; the
  * values of other columns are missing. */
 void ft_predict_point(const ft_evaluator *evaluator, const float *x, size_t count,
                       struct ft_point_prediction *out);
-
-/* Returns the contribution of TERM to the point prediction at the value X of its column, in the
- * target's units; 0 if X is missing (NaN) or a category without runs. */
-double ft_term_contribution(const ft_term *term, double x);
 
 /* Returns whether TERM is part of the point prediction: a coefficient is not 0, and it is not
  * aliased. */

@@ -17,9 +17,6 @@
 /* Standard normal quantile at 0.95. */
 #define SCORE95 1.644853626951
 
-/* Microseconds per second. The run-time model predicts microseconds. */
-#define MICROSECONDS 1e6
-
 /* Fills CENTRE with the point prediction of the run time on the first platform, in microseconds,
  * and QUANTILE with the quantiles of its logarithm relative to CENTRE. */
 static void predict_log_microseconds(const ft_performance *p, const ft_feature *features,
@@ -56,7 +53,8 @@ static void fill_platform_runtime(const ft_performance *p, const ft_platform_run
     double at = centre->log + platform->log_ratio + widened[i];
 
     /* 2^-60 to 2^60 microseconds, as in memory.c; decreasing quantiles are invalid */
-    out->seconds.quantile[i] = exp(fmin(fmax(at, -60 * M_LN2), 60 * M_LN2)) / MICROSECONDS;
+    out->seconds.quantile[i] =
+        exp(fmin(fmax(at, -60 * M_LN2), 60 * M_LN2)) / FT_RUNTIME_MICROSECONDS;
     out->known &= !i || out->seconds.quantile[i] >= out->seconds.quantile[i - 1];
   }
   out->seconds.runs = p->runs;

@@ -15,6 +15,9 @@
  * judgement. */
 #define FT_RUNTIME_MAX_LOG_RATIO 10.0
 
+/* Microseconds per second. The run-time model predicts microseconds. */
+#define FT_RUNTIME_MICROSECONDS 1e6
+
 struct ft_platform_runtime {
   const char *platform; /* name, borrowed from the ft_performance */
   unsigned runs;        /* completed runs on this platform; 0: predicted from other platforms */

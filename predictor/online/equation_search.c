@@ -217,13 +217,13 @@ static int search_without_fold(const ft_model *model, struct search_table *t, si
 static void predict_fold(const ft_model *model, const struct search_table *t, size_t fold,
                          const ft_equation *q, ft_model *found)
 {
-  struct ft_expression code;
+  struct ft_law law;
 
-  if (!ft_equation_open(q, &code))
+  if (!ft_equation_open(q, &law))
     return;
   for (size_t r = fold; r < t->rows; r += FOLDS) {
     const ft_run *run = &model->history[t->run[r]];
-    double predicted = ft_equation_log(q, &code, run->x, run->x_count);
+    double predicted = ft_law_log(&law, run->x, run->x_count);
 
     found->history[r].equation_log = isnan(predicted) ? 0 : (float)predicted;
   }
@@ -323,7 +323,7 @@ static const ft_run *find_run_by_key(const ft_model *model, uint64_t key)
 bool ft_equation_search_adopt(ft_model *model, const ft_model *found)
 {
   const ft_equation *q = &found->evaluator.equation;
-  struct ft_expression code;
+  struct ft_law law;
   struct ft_refit *work;
   size_t left = 0;
 
@@ -331,8 +331,7 @@ bool ft_equation_search_adopt(ft_model *model, const ft_model *found)
     left += find_run_by_key(found, model->history[i].key) != NULL;
   if (!found->evaluator.has_equation || strcmp(model->app, found->app) != 0 ||
       model->uid != found->uid || model->rule != found->rule || 2 * left < found->history_count ||
-      !left ||
-      (q->code.size && (!ft_equation_open(q, &code) || !has_same_columns(model, found, q))))
+      !left || (q->code.size && (!ft_equation_open(q, &law) || !has_same_columns(model, found, q))))
     return false;
   work = ft_refit_new();
   if (!work)
@@ -344,13 +343,13 @@ bool ft_equation_search_adopt(ft_model *model, const ft_model *found)
     double predicted = predicted_run ? (double)predicted_run->equation_log : 0;
 
     if (!predicted_run && q->code.size)
-      predicted = ft_equation_log(q, &code, run->x, run->x_count);
+      predicted = ft_law_log(&law, run->x, run->x_count);
     run->equation_log = isnan(predicted) || !q->code.size ? 0 : (float)predicted;
   }
   model->evaluator.equation = *q;
   model->evaluator.has_equation = true;
   ft_refit_model(model, work);
-  ft_facts_fill(model);
+  ft_facts_fill(model, ft_need_host);
   free(work);
   return true;
 }

@@ -30,18 +30,16 @@ struct largest_kill {
   size_t killed, completed;
 };
 
-static struct largest_kill find_largest_kill(const ft_model *model)
+static struct largest_kill find_largest_kill(const ft_model *model, const struct ft_need *need)
 {
   struct largest_kill k = { model->history_count, model->history_count };
   double limit = 0;
 
   for (size_t i = 0; i < model->history_count; i++) {
-    const ft_run *run = &model->history[i];
-
-    if (run->killed_by == FT_KILLED_BY_LIMIT && run->bytes >= limit) {
+    if (need[i].killed_by == FT_KILLED_BY_LIMIT && need[i].bytes >= limit) {
       k = (struct largest_kill){ i, model->history_count };
-      limit = run->bytes;
-    } else if (limit > 0 && !run->censored && run->bytes > limit &&
+      limit = need[i].bytes;
+    } else if (limit > 0 && !need[i].censored && need[i].bytes > limit &&
                k.completed == model->history_count) {
       k.completed = i;
     }
@@ -54,10 +52,10 @@ static struct largest_kill find_largest_kill(const ft_model *model)
  * of find_largest_kill come before these: a limit that killed a run would be set again if it were
  * forgotten, and doubled if only it were known.
  */
-static void choose_fact_runs(const ft_model *model, bool *chosen)
+static void choose_fact_runs(const ft_model *model, const struct ft_need *need, bool *chosen)
 {
   size_t count = model->history_count, newest = count < FACTS ? count : NEWEST;
-  struct largest_kill kill = find_largest_kill(model);
+  struct largest_kill kill = find_largest_kill(model, need);
   size_t largest[FACTS], found = 0; /* older runs by descending rank */
   double rank[FACTS];
 
@@ -81,14 +79,14 @@ static void choose_fact_runs(const ft_model *model, bool *chosen)
     chosen[largest[i]] = true;
 }
 
-static ft_fact_kind fact_kind(const ft_run *run)
+static ft_fact_kind fact_kind(const struct ft_need *need)
 {
-  if (run->killed_by == FT_KILLED_BY_LIMIT)
+  if (need->killed_by == FT_KILLED_BY_LIMIT)
     return FT_FACT_KILLED;
-  if (run->killed_by == FT_KILLED_BY_STEP_LIMIT)
+  if (need->killed_by == FT_KILLED_BY_STEP_LIMIT)
     return FT_FACT_STEP_LIMITED;
-  if (run->censored)
-    return run->sampled ? FT_FACT_PARTIAL : FT_FACT_STOPPED;
+  if (need->censored)
+    return need->sampled ? FT_FACT_PARTIAL : FT_FACT_STOPPED;
   return FT_FACT_COMPLETED;
 }
 
@@ -106,7 +104,7 @@ static bool has_similar_value(const ft_model *model, size_t column, const ft_run
 enum comparison { UNDECIDED, AGREED, DIFFERED };
 
 /* Compares the required memory of A and B. A censored run has only a lower bound of it. */
-static enum comparison compare_needs(const ft_run *a, const ft_run *b)
+static enum comparison compare_needs(const struct ft_need *a, const struct ft_need *b)
 {
   double need_a = ft_facts_bound(fact_kind(a), a->bytes);
   double need_b = ft_facts_bound(fact_kind(b), b->bytes);
@@ -137,14 +135,15 @@ struct pairs {
   unsigned different_agreed, different_differed;
 };
 
-static struct pairs count_pairs(const ft_model *model, const bool *chosen, size_t column)
+static struct pairs count_pairs(const ft_model *model, const struct ft_need *need,
+                                const bool *chosen, size_t column)
 {
   struct pairs p = { 0 };
 
   for (size_t i = 0; i < model->history_count; i++)
     for (size_t k = 0; k < i; k++) {
       const ft_run *a = &model->history[i], *b = &model->history[k];
-      enum comparison needs = compare_needs(a, b);
+      enum comparison needs = compare_needs(&need[i], &need[k]);
       bool similar, agreed = needs == AGREED;
 
       if (!chosen[i] || !chosen[k] || needs == UNDECIDED || !are_comparable(model, a, b))
@@ -169,7 +168,7 @@ static void add_fact_column(ft_evaluator *e, size_t column)
  * without pairs of similar values it may explain it. A category may explain the memory until
  * comparable runs of different categories have needed similar memory.
  */
-static void add_columns_by_pairs(ft_model *model, const bool *chosen)
+static void add_columns_by_pairs(ft_model *model, const struct ft_need *need, const bool *chosen)
 {
   ft_evaluator *e = &model->evaluator;
   size_t undecided[COLUMNS], undecided_count = 0;
@@ -180,7 +179,7 @@ static void add_columns_by_pairs(ft_model *model, const bool *chosen)
 
     if (model->columns[j].categorical)
       continue;
-    p = count_pairs(model, chosen, j);
+    p = count_pairs(model, need, chosen, j);
     if (p.different_differed && p.similar_agreed && !p.similar_differed)
       add_fact_column(e, j);
     else if (!p.similar_agreed && !p.similar_differed && !p.different_agreed)
@@ -192,7 +191,7 @@ static void add_columns_by_pairs(ft_model *model, const bool *chosen)
 
     if (!model->columns[j].categorical || ft_point_prediction_uses(e, j))
       continue;
-    p = count_pairs(model, chosen, j);
+    p = count_pairs(model, need, chosen, j);
     if (!p.different_agreed || p.different_differed)
       add_fact_column(e, j);
   }
@@ -202,26 +201,24 @@ static void add_columns_by_pairs(ft_model *model, const bool *chosen)
 
 /* Returns whether all chosen runs needed similar memory, so that no column has to explain a
  * difference. */
-static bool have_all_agreed(const ft_model *model, const bool *chosen)
+static bool have_all_agreed(const ft_model *model, const struct ft_need *need, const bool *chosen)
 {
   double min = INFINITY, max = 0;
 
   for (size_t i = 0; i < model->history_count; i++) {
-    const ft_run *run = &model->history[i];
-
     if (!chosen[i])
       continue;
-    if (!run->censored)
-      min = fmin(min, run->bytes);
-    max = fmax(max, ft_facts_bound(fact_kind(run), run->bytes));
+    if (!need[i].censored)
+      min = fmin(min, need[i].bytes);
+    max = fmax(max, ft_facts_bound(fact_kind(&need[i]), need[i].bytes));
   }
   return max <= FT_FACTS_FACTOR * min;
 }
 
-static void choose_fact_columns(ft_model *model, const bool *chosen)
+static void choose_fact_columns(ft_model *model, const struct ft_need *need, const bool *chosen)
 {
   ft_evaluator *e = &model->evaluator;
-  bool agreed = have_all_agreed(model, chosen);
+  bool agreed = have_all_agreed(model, need, chosen);
 
   e->fact_columns_count = 0;
   for (size_t j = 0; j < model->columns_count && !agreed; j++)
@@ -229,25 +226,28 @@ static void choose_fact_columns(ft_model *model, const bool *chosen)
       add_fact_column(e, j);
   e->facts_explained = e->fact_columns_count;
   if (model->completed < FITTED_RUNS)
-    add_columns_by_pairs(model, chosen);
+    add_columns_by_pairs(model, need, chosen);
 }
 
-void ft_facts_fill(ft_model *model)
+void ft_facts_fill(ft_model *model, ft_need_of *need_of)
 {
   ft_evaluator *e = &model->evaluator;
+  struct ft_need need[RUNS];
   bool chosen[RUNS];
   size_t count = 0;
 
-  choose_fact_runs(model, chosen);
-  choose_fact_columns(model, chosen);
+  for (size_t i = 0; i < model->history_count; i++)
+    need[i] = need_of(&model->history[i]);
+  choose_fact_runs(model, need, chosen);
+  choose_fact_columns(model, need, chosen);
   e->fact_x_count = 0;
   for (size_t i = 0; i < model->history_count; i++) {
     const ft_run *run = &model->history[i];
 
     if (!chosen[i])
       continue;
-    e->fact_bytes[count] = (float)run->bytes;
-    e->fact_kinds.bytes[count++] = (pb_byte_t)fact_kind(run);
+    e->fact_bytes[count] = (float)need[i].bytes;
+    e->fact_kinds.bytes[count++] = (pb_byte_t)fact_kind(&need[i]);
     for (size_t c = 0; c < e->fact_columns_count; c++)
       e->fact_x[e->fact_x_count++] = ft_refit_feature(run, e->fact_columns[c]);
   }

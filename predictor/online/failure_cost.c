@@ -6,8 +6,6 @@
 #include "predictor/core/sort.h"
 #include "predictor/online/failure_cost.h"
 
-enum { RUNS = sizeof((ft_model *)NULL)->history / sizeof(ft_run) };
-
 /* Maximum number of failed runs that count, the newest. Chosen by judgement. */
 enum { MAX_FAILED = 20 };
 /* Minimum number of completed runs of at least the same peak for a median of their run times.
@@ -42,41 +40,41 @@ void ft_failure_cost_set(ft_model *model, double cost)
   e->failure_price = stored_cost(cost);
 }
 
-/* Returns the median run time, in seconds, of completed runs that needed at least BYTES; 0 with
+/* Returns the median run time, in seconds, of completed runs that needed at least VALUE; 0 with
  * fewer than MIN_COUNT such runs. */
-static double median_seconds(const ft_model *model, double bytes, size_t min_count)
+static double median_seconds(const struct ft_series *s, double value, size_t min_count)
 {
-  double seconds[RUNS];
+  double seconds[FT_SERIES_RUNS];
   size_t count = 0;
 
-  for (size_t i = 0; i < model->history_count; i++) {
-    const ft_run *run = &model->history[i];
+  for (size_t i = 0; i < s->runs; i++) {
+    const struct ft_series_run *run = &s->run[i];
 
-    if (!run->censored && run->runtime_seconds > 0 && run->bytes >= bytes)
-      seconds[count++] = run->runtime_seconds;
+    if (!run->censored && run->seconds > 0 && run->value >= value)
+      seconds[count++] = run->seconds;
   }
   return count && count >= min_count ? ft_sort_select_median(seconds, count) : 0;
 }
 
-void ft_failure_cost_estimate_time(ft_model *model)
+void ft_failure_cost_estimate_time(const struct ft_series *s, ft_evaluator *evaluator)
 {
   double sum = PRIOR_RUNS;
   size_t failed = 0;
 
-  for (size_t i = model->history_count; i-- > 0 && failed < MAX_FAILED;) {
-    const ft_run *run = &model->history[i];
+  for (size_t i = s->runs; i-- > 0 && failed < MAX_FAILED;) {
+    const struct ft_series_run *run = &s->run[i];
     double whole;
 
-    if (run->killed_by != FT_KILLED_BY_LIMIT || !(run->runtime_seconds > 0))
+    if (!run->exceeded || !(run->seconds > 0))
       continue;
-    whole = median_seconds(model, run->bytes, MIN_COMPARABLE);
+    whole = median_seconds(s, run->value, MIN_COMPARABLE);
     if (!(whole > 0))
-      whole = median_seconds(model, 0, 1);
+      whole = median_seconds(s, 0, 1);
     if (!(whole > 0))
       return;
-    sum += fmin(run->runtime_seconds / whole, 1);
+    sum += fmin(run->seconds / whole, 1);
     failed++;
   }
   if (failed)
-    model->evaluator.failure_time = sum / (double)(PRIOR_RUNS + failed);
+    evaluator->failure_time = sum / (double)(PRIOR_RUNS + failed);
 }

@@ -8,12 +8,9 @@
 #include "predictor/estimate/gpu/mig_gres.h"
 #include "predictor/online/facts.h"
 #include "predictor/online/gpu_model.h"
-#include "predictor/online/online.h"
+#include "predictor/online/need.h"
 #include "predictor/online/refit.h"
 
-/* Fraction of GPU memory in use from which a failed run counts as out of memory. It is below 1,
- * since the allocation that failed is not in use, and above the 0.75 that JAX preallocates. */
-#define OUT_OF_MEMORY_FRACTION 0.8
 /* Fraction of GPU memory in use from which a completed run is assumed to allocate all memory:
  * TensorFlow does by default, and vLLM allocates 0.9 (gpu_memory_utilization). */
 #define FILLED_FRACTION 0.9
@@ -64,12 +61,6 @@ double ft_gpu_model_limit(const ft_observation *o)
   return bytes > MAX_FRACTION * limit ? 0 : limit;
 }
 
-bool ft_gpu_model_ran_out(const ft_run *run)
-{
-  return run->censored && run->killed_by != FT_KILLED_BY_LIMIT && run->gpu_limit_bytes > 0 &&
-         (double)run->gpu_bytes >= OUT_OF_MEMORY_FRACTION * (double)run->gpu_limit_bytes;
-}
-
 /* ---- the model ---- */
 
 static bool has_filled_gpu(const ft_run *run)
@@ -96,20 +87,6 @@ static double filled_bytes(const ft_model *model)
   return held;
 }
 
-/* Returns RUN with its GPU memory in place of its host memory. */
-static ft_run convert_to_gpu(const ft_run *run)
-{
-  ft_run out = *run;
-
-  out.killed_by = ft_gpu_model_ran_out(run) ? FT_KILLED_BY_LIMIT : FT_KILLED_BY_NONE;
-  out.bytes = (double)run->gpu_bytes;
-  if (out.killed_by)
-    out.bytes = fmax(out.bytes, (double)run->gpu_limit_bytes);
-  out.sampled = false;
-  out.predicted_log = out.equation_log = out.residual = 0;
-  return out;
-}
-
 int ft_gpu_model_convert(ft_model *model, double *held_bytes, struct ft_error *err)
 {
   struct ft_refit *work = ft_refit_new();
@@ -119,11 +96,10 @@ int ft_gpu_model_convert(ft_model *model, double *held_bytes, struct ft_error *e
     return ft_error_errno(err, "%s: GPU memory", model->app);
   for (size_t i = 0; i < model->history_count; i++)
     if (model->history[i].gpu_bytes > 0)
-      model->history[count++] = convert_to_gpu(&model->history[i]);
+      model->history[count++] = model->history[i];
   model->history_count = (pb_size_t)count;
-  ft_online_drop_oldest(model, 0);
-  ft_online_refit(model, work);
-  ft_facts_fill(model);
+  ft_refit_history(model, ft_need_gpu, work);
+  ft_facts_fill(model, ft_need_gpu);
   *held_bytes = filled_bytes(model);
   free(work);
   return (int)model->history_count;

@@ -11,7 +11,7 @@
 #include "predictor/estimate/memory.h"
 #include "predictor/estimate/point_prediction.h"
 #include "predictor/estimate/variant.h"
-#include "predictor/learn/series/change_point.h"
+#include "predictor/online/columns.h"
 #include "predictor/online/facts.h"
 #include "predictor/online/failure_cost.h"
 #include "predictor/online/gpu_model.h"
@@ -28,8 +28,7 @@
 /* Limits of a model (foretell.options). */
 enum {
   MAX_RUNS = COUNT(((ft_model *)NULL)->history),
-  MAX_COLUMNS = COUNT(((ft_model *)NULL)->columns),
-  MAX_LEVELS = COUNT(((ft_column *)NULL)->categories)
+  MAX_COLUMNS = COUNT(((ft_model *)NULL)->columns)
 };
 
 /* Maximum valid peak on one node, 1 PiB, in bytes. Chosen by judgement. */
@@ -60,7 +59,7 @@ struct run_features {
 
 /* ---- variants ---- */
 
-enum { MAX_HASHES = COUNT(((ft_model *)NULL)->variant_hashes), MAX_VARIANTS = MAX_LEVELS };
+enum { MAX_HASHES = COUNT(((ft_model *)NULL)->variant_hashes), MAX_VARIANTS = FT_POINT_LEVELS };
 
 /* Returns a variant (1 to MAX_VARIANTS) without hashes, else the variant of the oldest hash. */
 static unsigned find_free_variant(const ft_model *model)
@@ -123,92 +122,26 @@ static void collect_features(const ft_model *model, const ft_observation *o,
 
 /* ---- columns ---- */
 
-static bool is_column_used(const ft_model *model, size_t column)
+static bool has_value(const void *model, size_t column, float value)
 {
-  for (size_t i = 0; i < model->history_count; i++)
-    if (column < model->history[i].x_count && !isnan(model->history[i].x[column]))
-      return true;
-  return false;
-}
+  const ft_model *m = model;
+  size_t i = 0;
 
-/* Discards the equation if it reads the category LEVEL - 1 of COLUMN, with LEVEL 0 any value of
- * COLUMN, because the meaning of the column or category changes. */
-static void discard_equation(ft_model *model, const ft_column *column, size_t level)
-{
-  ft_equation *q = &model->evaluator.equation;
-
-  for (size_t v = 0; v < q->columns_count; v++)
-    if (q->columns[v] == column - model->columns && (!level || q->levels[v] == level)) {
-      q->code.size = q->columns_count = q->levels_count = q->scales_count = 0;
-      for (size_t i = 0; i < model->history_count; i++)
-        model->history[i].equation_log = 0;
-    }
-}
-
-/* Returns the column of FEATURE. A new feature gets a free or unused column and sets *CHANGED.
- * Returns NULL if there is none. */
-static ft_column *find_or_add_column(ft_model *model, const ft_feature *feature, bool *changed)
-{
-  ft_column *column = NULL;
-
-  for (size_t j = 0; j < model->columns_count; j++)
-    if (strcmp(model->columns[j].name, feature->name) == 0)
-      return &model->columns[j];
-  if (model->columns_count < MAX_COLUMNS)
-    column = &model->columns[model->columns_count++];
-  for (size_t j = 0; !column && j < MAX_COLUMNS; j++)
-    if (!is_column_used(model, j))
-      column = &model->columns[j];
-  if (!column)
-    return NULL;
-  *changed = true;
-  discard_equation(model, column, 0);
-  *column = (ft_column){ .categorical = !feature->has_number };
-  (void)ft_string_copy(feature->name, column->name, sizeof column->name);
-  return column;
-}
-
-static bool is_level_used(const ft_model *model, size_t column, size_t level)
-{
-  for (size_t i = 0; i < model->history_count; i++)
-    if (column < model->history[i].x_count && model->history[i].x[column] == (float)level)
-      return true;
-  return false;
-}
-
-/* Adds FEATURE's category to COLUMN. Returns whether a level's meaning changed. */
-static bool add_level(ft_model *model, ft_column *column, const ft_feature *feature)
-{
-  size_t index = (size_t)(column - model->columns), level;
-  char category[sizeof column->categories[0]];
-
-  ft_column_category(feature, category);
-  if (ft_column_level(column, category) >= 0)
-    return false;
-  for (level = 0; level < column->categories_count; level++)
-    if (column->categories_count == MAX_LEVELS && !is_level_used(model, index, level))
-      break;
-  if (level == MAX_LEVELS)
-    return false;
-  discard_equation(model, column, level + 1);
-  (void)ft_string_copy(category, column->categories[level], sizeof column->categories[level]);
-  if (level == column->categories_count)
-    column->categories_count++;
-  return true;
+  while (i < m->history_count &&
+         !ft_column_has_value(m->history[i].x, m->history[i].x_count, column, value))
+    i++;
+  return i < m->history_count;
 }
 
 /* Adds columns and levels of the features in IN. Returns whether the meaning of any changed. */
 static bool add_columns_of_features(ft_model *model, const struct run_features *in)
 {
-  bool changed = false;
+  ft_equation *q = &model->evaluator.equation;
+  struct ft_column_table table = { model->columns, &model->columns_count, q, model, has_value };
+  bool had_equation = q->code.size, changed = ft_columns_add(&table, in->features, in->count);
 
-  for (size_t i = 0; i < in->count; i++) {
-    const ft_feature *feature = &in->features[i];
-    ft_column *column = find_or_add_column(model, feature, &changed);
-
-    if (column && column->categorical)
-      changed |= add_level(model, column, feature);
-  }
+  for (size_t i = 0; had_equation && !q->code.size && i < model->history_count; i++)
+    model->history[i].equation_log = 0;
   return changed;
 }
 
@@ -334,15 +267,14 @@ static void predict_run(ft_model *model, const ft_observation *o, const struct r
 /* Sets RUN's out-of-sample prediction by the equation. */
 static void predict_by_equation(const ft_model *model, const struct run_features *in, ft_run *run)
 {
-  const ft_equation *q = &model->evaluator.equation;
-  struct ft_expression code;
+  struct ft_law law;
   float x[MAX_COLUMNS];
   double predicted;
 
-  if (!model->evaluator.has_equation || !ft_equation_open(q, &code))
+  if (!model->evaluator.has_equation || !ft_equation_open(&model->evaluator.equation, &law))
     return;
   ft_columns_fill(model->columns, model->columns_count, in->features, in->count, x);
-  predicted = ft_equation_log(q, &code, x, model->columns_count);
+  predicted = ft_law_log(&law, x, model->columns_count);
   run->equation_log = isnan(predicted) ? 0 : (float)predicted;
 }
 
@@ -370,6 +302,20 @@ static void adjust_run_counts(ft_model *model, const ft_run *run, int delta)
     model->runs += (uint32_t)delta;
 }
 
+/* Makes room for RUN in the pooled MODEL. Returns false if RUN stays out. */
+static bool make_room_in_pool(ft_model *model, const ft_run *run)
+{
+  struct ft_pool_run runs[MAX_RUNS];
+  size_t at;
+
+  for (size_t i = 0; i < model->history_count; i++)
+    runs[i] = (struct ft_pool_run){ model->history[i].key, model->history[i].time };
+  at = ft_pool_leaving(runs, model->history_count, (struct ft_pool_run){ run->key, run->time });
+  if (at < model->history_count)
+    ft_refit_remove_run(model, at);
+  return at != SIZE_MAX;
+}
+
 /* Inserts RUN into the history in order of time; a full history loses its oldest run. Returns 1 if
  * RUN is now the newest, 0 if not; -1 if the history refuses it: full of newer runs, or pooled and
  * full of this user's. */
@@ -377,7 +323,7 @@ static int insert_history_run(ft_model *model, const ft_run *run)
 {
   size_t at;
 
-  if (model->uid == FT_STATE_POOLED && !ft_pool_make_room(model, run))
+  if (model->uid == FT_STATE_POOLED && !make_room_in_pool(model, run))
     return -1;
   if (model->history_count == MAX_RUNS) {
     if (run->time < model->history[0].time)
@@ -391,63 +337,6 @@ static int insert_history_run(ft_model *model, const ft_run *run)
   model->history[at] = *run;
   model->history_count++;
   return at + 1 == model->history_count;
-}
-
-void ft_online_drop_oldest(ft_model *model, size_t count)
-{
-  ft_evaluator *e = &model->evaluator;
-
-  while (count--)
-    ft_refit_remove_run(model, 0);
-  model->runs = (uint32_t)model->history_count;
-  model->completed = 0;
-  for (size_t i = 0; i < model->history_count; i++) {
-    model->completed += !model->history[i].censored;
-    model->history[i].equation_log = 0;
-  }
-  model->censored = model->runs - model->completed;
-  *e = (ft_evaluator){ .failure_price = e->failure_price,
-                       .failure_time = e->failure_time,
-                       .cohorts = e->cohorts,
-                       .cohort_ended = e->cohort_ended };
-  ft_interval_calibration_recount_cohorts(model);
-}
-
-/* Returns the number of oldest runs in MODEL's history before its change point; 0: none.
- * LOG_RESIDUALS: of each run of the history. */
-static size_t count_before_change(const ft_model *model, const double *log_residuals)
-{
-  enum { RUNS = COUNT(model->history) };
-  double log_residual[RUNS];
-  float covariate[RUNS];
-  size_t at[RUNS], count = 0, first;
-
-  if (!model->has_evaluator)
-    return 0;
-  for (size_t i = 0; i < model->history_count; i++) {
-    const ft_run *run = &model->history[i];
-
-    if (run->censored)
-      continue;
-    at[count] = i;
-    log_residual[count] = log_residuals[i];
-    covariate[count++] = ft_refit_primary_covariate(&model->evaluator, run);
-  }
-  first = ft_change_point_find(log_residual, covariate, count);
-  return first ? at[first] : 0;
-}
-
-void ft_online_refit(ft_model *model, struct ft_refit *work)
-{
-  size_t before;
-
-  ft_refit_model(model, work);
-  before = count_before_change(model, ft_refit_log_residuals(work));
-  if (before) {
-    ft_online_drop_oldest(model, before);
-    ft_refit_model(model, work);
-  }
-  ft_failure_cost_estimate_time(model);
 }
 
 int ft_online_update(ft_model *model, const ft_observation *observation, struct ft_error *err)
@@ -496,8 +385,8 @@ int ft_online_update(ft_model *model, const ft_observation *observation, struct 
   incremental &= inserted > 0;
   model->updated = fmax(model->updated, run.time);
   if (!incremental || !ft_refit_incremental(model, work))
-    ft_online_refit(model, work);
-  ft_facts_fill(model);
+    ft_refit_since_change(model, work);
+  ft_facts_fill(model, ft_need_host);
   ft_limit_effect_update(model, run.key, observation);
   free(work);
   return 1;

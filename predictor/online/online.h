@@ -7,7 +7,6 @@
 #define FT_ONLINE_ONLINE_H
 
 #include "predictor/core/error.h"
-#include "predictor/online/refit.h"
 #include "predictor/record/record.h"
 
 /* Sets MODEL to an empty model of UID's APP that learns the peak memory under the accounting RULE.
@@ -31,14 +30,6 @@ int ft_online_update(ft_model *model, const ft_observation *observation, struct 
  * would otherwise stay the newest, and a full history would reject later runs as older.
  */
 void ft_online_clamp_times(ft_model *model, double latest);
-
-/* Fits MODEL's evaluator to its history with WORK. Runs before a change point (learn/series/change_point.h)
- * leave the history. */
-void ft_online_refit(ft_model *model, struct ft_refit *work);
-
-/* Removes the COUNT oldest runs from MODEL's history, counts the others again and clears the
- * evaluator. The caller then calls ft_online_refit. */
-void ft_online_drop_oldest(ft_model *model, size_t count);
 
 /* Returns the key of O's run in the history of a model of UID. */
 uint64_t ft_online_key(uint32_t uid, const ft_observation *o);

@@ -46,8 +46,4 @@ void ft_performance_set_transfer(ft_performance *performance, const char *platfo
 /* Removes all transferred estimates, and platforms without runs. */
 void ft_performance_clear_transfers(ft_performance *performance);
 
-/* Sets MEAN to the means of the COUNT run features over the runs on the first platform; NAN without
- * values. */
-void ft_performance_mean_features(const ft_performance *performance, double *mean, size_t count);
-
 #endif

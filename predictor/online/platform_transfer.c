@@ -35,6 +35,26 @@ static double typical_seconds(const ft_performance *p, size_t platform)
   return ft_sort_median(seconds, count) * (platform ? exp(p->platforms[platform].log_ratio) : 1);
 }
 
+/* Sets MEAN to the means of the COUNT run features over the runs on the first platform; NAN without
+ * values. */
+static void mean_features(const ft_performance *p, double *mean, size_t count)
+{
+  for (size_t c = 0; c < count; c++) {
+    double sum = 0;
+    size_t n = 0;
+
+    for (size_t i = 0; i < p->history_count; i++) {
+      const ft_timed_run *run = &p->history[i];
+
+      if (run->platform == 0 && c < run->run_features_count && !isnan(run->run_features[c])) {
+        sum += (double)run->run_features[c];
+        n++;
+      }
+    }
+    mean[c] = n ? sum / (double)n : NAN;
+  }
+}
+
 /* Returns the index of NAME; COUNT if it is absent. */
 static size_t find_name_index(const ft_relative_name *names, size_t count, const char *name)
 {
@@ -91,14 +111,13 @@ int ft_platform_transfer_add(struct ft_relative_table *t, const ft_performance *
   for (size_t c = 0; c < t->platforms; c++)
     t->seconds[row * t->platforms + c] = NAN;
   for (size_t i = 0; i < p->platforms_count; i++) {
-    size_t at =
-        p->platforms[i].runs ? find_or_add_column_of_platform(t, p->platforms[i].platform)
-                                  : FT_RELATIVE_PLATFORMS;
+    size_t at = p->platforms[i].runs ? find_or_add_column_of_platform(t, p->platforms[i].platform)
+                                     : FT_RELATIVE_PLATFORMS;
 
     if (at < FT_RELATIVE_PLATFORMS)
       t->seconds[row * t->platforms + at] = typical_seconds(p, i);
   }
-  ft_performance_mean_features(p, t->x + row * FT_RUN_FEATURES, FT_RUN_FEATURES);
+  mean_features(p, t->x + row * FT_RUN_FEATURES, FT_RUN_FEATURES);
   (void)ft_string_copy(p->app, t->label[row], sizeof *t->label);
   t->group[row] = find_name_index(t->label, row, t->label[row]);
   t->rows++;
@@ -118,7 +137,7 @@ static void fill_transfer_query(const struct ft_relative_model *m, const ft_perf
 {
   double mean[FT_RUN_FEATURES];
 
-  ft_performance_mean_features(p, mean, FT_RUN_FEATURES);
+  mean_features(p, mean, FT_RUN_FEATURES);
   for (size_t f = 0; f < m->features; f++) {
     q->x[f] = NAN;
     for (size_t c = 0; c < FT_RUN_FEATURES; c++)

@@ -48,22 +48,18 @@ bool ft_pool_accepts(const ft_observation *o)
   return !o->has_command_ran || o->command_ran;
 }
 
-bool ft_pool_make_room(ft_model *model, const ft_run *run)
+size_t ft_pool_leaving(const struct ft_pool_run *runs, size_t count, struct ft_pool_run run)
 {
-  size_t count = 0, oldest = 0;
+  size_t same = 0, oldest = count;
 
-  /* the history is in order of time */
-  for (size_t i = model->history_count; i-- > 0;)
-    if (ft_pool_same_user(model->history[i].key, run->key)) {
-      count++;
+  for (size_t i = count; i-- > 0;)
+    if (ft_pool_same_user(runs[i].key, run.key)) {
+      same++;
       oldest = i;
     }
-  if (count < FT_POOL_RUNS)
-    return true;
-  if (model->history[oldest].time > run->time)
-    return false;
-  ft_refit_remove_run(model, oldest);
-  return true;
+  if (same < FT_POOL_RUNS)
+    return count;
+  return runs[oldest].time > run.time ? SIZE_MAX : oldest;
 }
 
 /* ---- checks against other users ---- */
@@ -326,7 +322,7 @@ int ft_pool_shared_model(const ft_model *pooled, ft_model *shared, struct ft_err
   if (count_pool_users(shared) < FT_POOL_USERS)
     goto out;
   fit_pooled_model(shared, w->refit);
-  ft_facts_fill(shared);
+  ft_facts_fill(shared, ft_need_host);
   status = 1;
 out:
   free(refit);

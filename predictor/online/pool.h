@@ -26,9 +26,15 @@ bool ft_pool_same_user(uint64_t key, uint64_t other);
  * declared command did not run. */
 bool ft_pool_accepts(const ft_observation *observation);
 
-/* Makes room for RUN in the pooled MODEL: removes the user's oldest run if there are FT_POOL_RUNS.
- * Returns false if RUN is older than all of them. */
-bool ft_pool_make_room(ft_model *model, const ft_run *run);
+struct ft_pool_run {
+  uint64_t key; /* of ft_pool_key */
+  double time;
+};
+
+/* Returns which of the COUNT RUNS of a pooled model, oldest first, leaves it for RUN: the user's
+ * oldest if there are FT_POOL_RUNS. Returns COUNT if none has to, SIZE_MAX if RUN is older than all
+ * of them and stays out. */
+size_t ft_pool_leaving(const struct ft_pool_run *runs, size_t count, struct ft_pool_run run);
 
 /*
  * Fills SHARED with the model of POOLED's completed runs that all users may read. Each user's runs

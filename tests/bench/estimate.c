@@ -269,7 +269,7 @@ static void time_equations(void)
 
   for (size_t k = 0; k < sizeof cases / sizeof *cases; k++) {
     ft_equation q = longest_equation(cases[k].first, cases[k].around);
-    struct ft_expression code;
+    struct ft_law law;
     double least = INFINITY, sum = 0;
 
     for (int round = 0; round < ROUNDS_EACH; round++) {
@@ -277,8 +277,8 @@ static void time_equations(void)
 
       for (int i = 0; i < TIMES; i++) {
         q.intercept += 1;
-        if (ft_equation_open(&q, &code))
-          sum += ft_equation_log(&q, &code, x, 3);
+        if (ft_equation_open(&q, &law))
+          sum += ft_law_log(&law, x, 3);
       }
       least = fmin(least, 1e9 * (cpu_now() - start) / TIMES);
     }

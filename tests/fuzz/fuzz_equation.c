@@ -49,7 +49,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
   static const float x[24] = { 1, 2, NAN, 4, 1e30F, -1 };
   struct ft_variable variable[FT_EXPRESSION_VARIABLES] = { { 0 } };
   const char *names[FT_EXPRESSION_VARIABLES];
-  struct ft_expression code, again;
+  struct ft_law law, again;
   ft_equation q, packed = { 0 };
   struct ft_buf text;
   double says;
@@ -57,23 +57,23 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
   if (size < 3)
     return 0;
   q = equation_of(data, size);
-  if (!ft_equation_open(&q, &code))
+  if (!ft_equation_open(&q, &law))
     return 0;
   for (size_t i = 0; i < FT_EXPRESSION_VARIABLES; i++)
     names[i] = "feature";
   for (size_t i = 0; i < q.columns_count; i++)
     variable[i] = (struct ft_variable){ q.columns[i], q.levels[i] };
   for (size_t count = 0; count <= 24; count += 6) {
-    says = ft_equation_log(&q, &code, x, count);
+    says = ft_law_log(&law, x, count);
     if (!isnan(says) && !(says >= 0 && says < 40))
       abort();
   }
   ft_buf_init(&text, FT_LIMIT_LINE);
-  (void)ft_expression_print(&code, names, "GiB", data[0] & 1, 17, &text);
+  (void)ft_expression_print(&law.code, names, "GiB", data[0] & 1, 17, &text);
   ft_buf_free(&text);
-  if (!ft_equation_pack(&code, variable, &packed) || !ft_equation_open(&packed, &again))
+  if (!ft_equation_pack(&law.code, variable, &packed) || !ft_equation_open(&packed, &again))
     abort();
-  if (fabs(ft_equation_log(&packed, &again, x, 24) - ft_equation_log(&q, &code, x, 24)) > 1e-9)
+  if (fabs(ft_law_log(&again, x, 24) - ft_law_log(&law, x, 24)) > 1e-9)
     abort();
   return 0;
 }

@@ -33,10 +33,10 @@ static ft_equation packed(void)
 
 static double bytes_at(const ft_equation *q, const float *x, size_t count)
 {
-  struct ft_expression e;
+  struct ft_law law;
 
-  assert_true(ft_equation_open(q, &e));
-  return exp(ft_equation_log(q, &e, x, count));
+  assert_true(ft_equation_open(q, &law));
+  return exp(ft_law_log(&law, x, count));
 }
 
 static void a_packed_equation_evaluates_equally(void **state)
@@ -55,15 +55,15 @@ static void a_packed_equation_evaluates_equally(void **state)
 static void a_missing_feature_gives_no_value(void **state)
 {
   ft_equation q = packed();
-  struct ft_expression e;
+  struct ft_law law;
   const float x[] = { 1, NAN, 3, 64 }, huge[] = { 1, 16, 0, 1e20F };
 
   (void)state;
-  assert_true(ft_equation_open(&q, &e));
-  assert_true(isnan(ft_equation_log(&q, &e, x, 4)));
-  assert_true(isnan(ft_equation_log(&q, &e, x, 1)));
-  assert_true(isnan(ft_equation_log(&q, &e, NULL, 0)));
-  assert_true(isnan(ft_equation_log(&q, &e, huge, 4)));
+  assert_true(ft_equation_open(&q, &law));
+  assert_true(isnan(ft_law_log(&law, x, 4)));
+  assert_true(isnan(ft_law_log(&law, x, 1)));
+  assert_true(isnan(ft_law_log(&law, NULL, 0)));
+  assert_true(isnan(ft_law_log(&law, huge, 4)));
 }
 
 static void an_equation_survives_the_model_file(void **state)
@@ -104,7 +104,7 @@ static void invalid_code_is_never_evaluated(void **state)
   ft_random_seed(&random, 1);
   for (int i = 0; i < 200000; i++) {
     ft_equation q = packed();
-    struct ft_expression e;
+    struct ft_law law;
     const float x[] = { 1, 16, 3, 64 };
     double value;
 
@@ -116,10 +116,10 @@ static void invalid_code_is_never_evaluated(void **state)
       else
         q.code.bytes[at] = (uint8_t)ft_random_below(&random, 40);
     }
-    if (!ft_equation_open(&q, &e))
+    if (!ft_equation_open(&q, &law))
       continue;
     opened++;
-    value = ft_equation_log(&q, &e, x, 4);
+    value = ft_law_log(&law, x, 4);
     assert_true(isnan(value) || (value >= 0 && value < 40));
   }
   assert_true(opened > 0);

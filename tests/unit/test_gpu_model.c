@@ -4,6 +4,7 @@
 
 #include "predictor/decide/mig_decision.h"
 #include "predictor/online/gpu_model.h"
+#include "predictor/online/need.h"
 #include "predictor/online/online.h"
 
 #define MIB 1048576.0
@@ -163,8 +164,8 @@ static void a_run_that_failed_with_its_gpu_nearly_full_ran_out(void **state)
                    cases[i].gres);
     r.gpu_limit_bytes = (float)ft_gpu_model_limit(&o);
     if (fabs((double)r.gpu_limit_bytes / MIB - cases[i].limit) > 0.02 * cases[i].limit ||
-        ft_gpu_model_ran_out(&r) != cases[i].out)
-      fail_msg("row %zu: %g MiB, %d", i, (double)r.gpu_limit_bytes / MIB, ft_gpu_model_ran_out(&r));
+        ft_need_ran_out_of_gpu(&r) != cases[i].out)
+      fail_msg("row %zu: %g MiB, %d", i, (double)r.gpu_limit_bytes / MIB, ft_need_ran_out_of_gpu(&r));
   }
 }
 

@@ -154,9 +154,9 @@ int ft_show_equation(const ft_model *model, bool latex, struct ft_buf *out)
   const ft_equation *q = &model->evaluator.equation;
   char name[VARIABLES][NAME];
   const char *names[VARIABLES];
-  struct ft_expression e;
+  struct ft_law law;
 
-  if (!model->evaluator.has_equation || !ft_equation_open(q, &e))
+  if (!model->evaluator.has_equation || !ft_equation_open(q, &law))
     return 0;
   for (size_t v = 0; v < q->columns_count; v++) {
     const ft_column *column = &model->columns[q->columns[v]];
@@ -166,8 +166,8 @@ int ft_show_equation(const ft_model *model, bool latex, struct ft_buf *out)
                    level ? column->categories[q->levels[v] - 1] : "");
     names[v] = name[v];
   }
-  return ft_show_expression(&e, names, q->columns_count, NULL, model->evaluator.max_bytes, latex,
-                            FT_EQUATION_DIGITS, out);
+  return ft_show_expression(&law.code, names, q->columns_count, NULL, model->evaluator.max_bytes,
+                            latex, FT_EQUATION_DIGITS, out);
 }
 
 json_t *ft_equation_json(const ft_model *model)

@@ -8,24 +8,24 @@
 #include "predictor/core/sort.h"
 #include "predictor/learn/residual_quantiles.h"
 #include "predictor/learn/series/drift.h"
-#include "predictor/online/refit_work.h"
+#include "predictor/learn/series/fit_work.h"
 
 /* Number of newest runs that the upper quantiles cover after a shift down. Chosen by judgement. */
 enum { COVERED_RUNS = 40 };
 
-/* Shifts E's point prediction by SHIFT log units. */
-static void shift_point_prediction(ft_evaluator *e, double shift)
+/* Shifts FIT's point prediction by SHIFT log units. */
+static void shift_point_prediction(struct ft_series_fit *fit, double shift)
 {
   double factor = exp(shift);
 
-  e->equation_shift += e->by_equation ? shift : 0;
-  if (e->log_target) {
-    e->intercept += shift;
+  fit->point.law_shift += fit->point.by_law ? shift : 0;
+  if (fit->point.log_target) {
+    fit->point.intercept += shift;
     return;
   }
-  e->intercept *= factor;
-  for (size_t i = 0; i < e->terms_count; i++) {
-    ft_term *t = &e->terms[i];
+  fit->point.intercept *= factor;
+  for (size_t i = 0; i < fit->point.terms_count; i++) {
+    struct ft_point_term *t = &fit->point.terms[i];
 
     t->coefficient *= factor;
     for (size_t l = 0; l < t->levels_count; l++)
@@ -39,7 +39,7 @@ static void shift_point_prediction(ft_evaluator *e, double shift)
  * Raises the upper half of the residuals to at least the quantiles of the last COVERED_RUNS runs,
  * so that an estimate that was shifted down by small runs still covers the larger ones before them.
  */
-static void cover_recent_runs(struct ft_refit *r, double shift)
+static void cover_recent_runs(struct ft_series_work *r, double shift)
 {
   size_t count = r->rows < COVERED_RUNS ? r->rows : COVERED_RUNS;
 
@@ -52,9 +52,9 @@ static void cover_recent_runs(struct ft_refit *r, double shift)
              ft_residual_interpolate(r->sorted, count, (double)i / (double)(r->residuals - 1)));
 }
 
-void ft_refit_collect_residuals(ft_model *model, struct ft_refit *r, double shift)
+void ft_series_collect_residuals(struct ft_series *s, struct ft_series_work *r, double shift)
 {
-  ft_evaluator *e = &model->evaluator;
+  struct ft_series_fit *fit = &s->fit;
   bool known = shift == 0 && r->residuals == r->rows && r->rows;
 
   if (!known && shift != 0) {
@@ -65,9 +65,9 @@ void ft_refit_collect_residuals(ft_model *model, struct ft_refit *r, double shif
   }
   if (!known)
     ft_sort_doubles(r->residual, r->residuals);
-  if (shift != e->followed)
-    shift_point_prediction(e, shift - e->followed);
-  e->followed = shift;
+  if (shift != fit->followed)
+    shift_point_prediction(fit, shift - fit->followed);
+  fit->followed = shift;
   if (shift < 0)
     cover_recent_runs(r, shift);
 }

@@ -7,9 +7,8 @@
  */
 #include "config.h"
 
-#include "predictor/estimate/point_prediction.h"
 #include "predictor/learn/regression/line.h"
-#include "predictor/online/refit_work.h"
+#include "predictor/learn/series/fit_work.h"
 
 /* Two columns vary together if one implies the other's contribution with an error of at most this
  * fraction of the contribution's range. Chosen by judgement. */
@@ -17,15 +16,15 @@
 
 /* Sets Y to the contribution of T in each run; NaN where its value is missing. Returns its range.
  */
-static double list_contributions(const struct ft_refit *r, const ft_term *t,
-                                 double y[FT_REFIT_RUNS])
+static double list_contributions(const struct ft_series_work *r, const struct ft_point_term *t,
+                                 double y[FT_SERIES_RUNS])
 {
   double low = INFINITY, high = -INFINITY;
 
   for (size_t i = 0; i < r->data.runs; i++) {
     double x = (double)r->data.x[t->column][i];
 
-    y[i] = isnan(x) || (t->levels_count && x < 0) ? NAN : ft_term_contribution(t, x);
+    y[i] = isnan(x) || (t->levels_count && x < 0) ? NAN : ft_point_contribution(t, x);
     low = y[i] < low ? y[i] : low;
     high = y[i] > high ? y[i] : high;
   }
@@ -34,7 +33,7 @@ static double list_contributions(const struct ft_refit *r, const ft_term *t,
 
 /* Fits the numeric term T to the contributions Y of the RUNS values X, which are logarithms if
  * T->log. Returns false if X or Y is constant. */
-static bool fit_alias_line(const double *x, const double *y, size_t runs, ft_term *t)
+static bool fit_alias_line(const double *x, const double *y, size_t runs, struct ft_point_term *t)
 {
   struct ft_line line = ft_line_fit(x, y, runs);
 
@@ -46,7 +45,7 @@ static bool fit_alias_line(const double *x, const double *y, size_t runs, ft_ter
 
 /* Sets the levels of the categorical term T to the means of the contributions Y of the RUNS
  * categories X; 0 for one without runs. Returns false if a run's category is unknown. */
-static bool fit_alias_levels(const double *x, const double *y, size_t runs, ft_term *t)
+static bool fit_alias_levels(const double *x, const double *y, size_t runs, struct ft_point_term *t)
 {
   size_t count[FT_ADDITIVE_LEVELS] = { 0 };
 
@@ -63,11 +62,11 @@ static bool fit_alias_levels(const double *x, const double *y, size_t runs, ft_t
 
 /* Fits T, a copy of a term without effect, to the contributions Y of the term OTHER, whose range is
  * RANGE. Returns whether T's column varied only together with OTHER's. */
-static bool fit_alias(const struct ft_refit *r, const ft_term *other, const double *y, double range,
-                      ft_term *t)
+static bool fit_alias(const struct ft_series_work *r, const struct ft_point_term *other,
+                      const double *y, double range, struct ft_point_term *t)
 {
   const float *value = r->data.x[t->column];
-  double x[FT_REFIT_RUNS];
+  double x[FT_SERIES_RUNS];
   bool found;
 
   t->log = !t->levels_count && other->log;
@@ -79,27 +78,27 @@ static bool fit_alias(const struct ft_refit *r, const ft_term *other, const doub
   found = t->levels_count ? fit_alias_levels(x, y, r->data.runs, t)
                           : fit_alias_line(x, y, r->data.runs, t);
   for (size_t i = 0; i < r->data.runs && found; i++)
-    found = fabs(ft_term_contribution(t, (double)value[i]) - y[i]) <= ALIAS_TOLERANCE * range;
+    found = fabs(ft_point_contribution(t, (double)value[i]) - y[i]) <= ALIAS_TOLERANCE * range;
   return found;
 }
 
-void ft_refit_mark_aliases(ft_model *model, const struct ft_refit *r)
+void ft_series_mark_aliases(struct ft_series *s, const struct ft_series_work *r)
 {
-  ft_evaluator *e = &model->evaluator;
-  double y[FT_REFIT_RUNS];
+  struct ft_series_fit *fit = &s->fit;
+  double y[FT_SERIES_RUNS];
 
-  for (size_t k = 0; k < e->terms_count; k++) {
-    const ft_term *other = &e->terms[k];
-    double range = ft_term_has_effect(other) ? list_contributions(r, other, y) : 0;
+  for (size_t k = 0; k < fit->point.terms_count; k++) {
+    const struct ft_point_term *other = &fit->point.terms[k];
+    double range = ft_point_has_effect(other) ? list_contributions(r, other, y) : 0;
 
-    for (size_t i = 0; i < e->terms_count && range > 0; i++) {
-      ft_term t = e->terms[i];
+    for (size_t i = 0; i < fit->point.terms_count && range > 0; i++) {
+      struct ft_point_term t = fit->point.terms[i];
 
-      if (t.has_aliased_with || ft_term_has_effect(&t) || !fit_alias(r, other, y, range, &t))
+      if (t.aliased || ft_point_has_effect(&t) || !fit_alias(r, other, y, range, &t))
         continue;
-      t.has_aliased_with = true;
+      t.aliased = true;
       t.aliased_with = other->column;
-      e->terms[i] = t;
+      fit->point.terms[i] = t;
     }
   }
 }

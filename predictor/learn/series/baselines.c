@@ -7,13 +7,11 @@
 #include <stdint.h>
 #include <string.h>
 
-#include "predictor/estimate/ensemble.h"
 #include "predictor/learn/regression/line.h"
-#include "predictor/online/baselines.h"
-#include "predictor/online/refit.h"
+#include "predictor/learn/series/baselines.h"
 
 enum {
-  RUNS = FT_ENSEMBLE_RUNS,
+  RUNS = FT_SERIES_RUNS,
   MIN_NEIGHBOUR_RUNS = 3, /* fewest completed runs to compare neighbours */
   MIN_LINE_RUNS = 4,      /* fewest runs to fit a line */
   KEY_BYTES = sizeof(uint32_t)
@@ -23,7 +21,7 @@ enum {
  * judgement. */
 #define MAX_LEVERAGE 0.6
 
-/* A fit limits bytes to OUTLIER_RANGES interquartile ranges beyond the quartiles, or to
+/* A fit limits values to OUTLIER_RANGES interquartile ranges beyond the quartiles, or to
  * OUTLIER_FACTOR times (1 / OUTLIER_FACTOR of) the quartile where that is farther. Chosen by
  * judgement. */
 #define OUTLIER_RANGES 8
@@ -33,7 +31,7 @@ enum {
 struct sort_row {
   float value, covariate;
   uint32_t key;      /* sort key */
-  unsigned char run; /* index of the run: among completed runs by time, or in e->needs */
+  unsigned char run; /* index of the run: among completed runs by time, or in fit->needs */
 };
 
 /* Maps X to an integer; the integers have the order of the numbers. */
@@ -105,75 +103,75 @@ static double mean_difference(const struct sort_row *list, size_t count)
   return sum * 2 / ((double)count * (double)(count - 1));
 }
 
-/* Fills LIST with the log bytes of the completed runs and their index in the history, sorted by
- * bytes. Returns their number. */
-static size_t sort_completed_runs(const ft_model *model, struct sort_row *list)
+/* Fills LIST with the logs of the completed runs and their index, sorted by value. Returns their
+ * number. */
+static size_t sort_completed_runs(const struct ft_series *s, struct sort_row *list)
 {
   size_t count = 0;
 
-  for (size_t i = 0; i < model->history_count; i++)
-    if (!model->history[i].censored)
-      list[count++] = (struct sort_row){ .value = (float)log(fmax(model->history[i].bytes, 1)),
+  for (size_t i = 0; i < s->runs; i++)
+    if (!s->run[i].censored)
+      list[count++] = (struct sort_row){ .value = (float)log(fmax(s->run[i].value, 1)),
                                          .run = (unsigned char)i };
   sort_rows(list, count, false);
   return count;
 }
 
 /* Makes the first numeric column with a value in any run the primary one; for few runs. */
-static void choose_first_number(ft_model *model)
+static void choose_first_number(struct ft_series *s)
 {
-  ft_evaluator *e = &model->evaluator;
+  struct ft_series_fit *fit = &s->fit;
 
-  for (size_t j = 0; j < model->columns_count && !e->has_primary_column; j++)
-    for (size_t i = 0; i < model->history_count && !model->columns[j].categorical; i++)
-      if (ft_refit_covariate(&model->history[i], j) >= 0) {
-        e->has_primary_column = true;
-        e->primary_column = (uint32_t)j;
+  for (size_t j = 0; j < s->columns && !fit->has_primary_column; j++)
+    for (size_t i = 0; i < s->runs && !s->levels[j]; i++)
+      if (ft_series_covariate(&s->run[i], j) >= 0) {
+        fit->has_primary_column = true;
+        fit->primary_column = (uint32_t)j;
         break;
       }
 }
 
-/* Makes the numeric column in which neighbouring runs have the most similar peaks the primary one.
+/* Makes the numeric column in which neighbouring runs have the most similar values the primary one.
  */
-static void choose_primary_column(ft_model *model)
+static void choose_primary_column(struct ft_series *s)
 {
-  ft_evaluator *e = &model->evaluator;
+  struct ft_series_fit *fit = &s->fit;
   struct sort_row sorted[RUNS], list[RUNS];
-  size_t count = sort_completed_runs(model, sorted);
+  size_t count = sort_completed_runs(s, sorted);
   double least = INFINITY, overall;
 
   if (count < MIN_NEIGHBOUR_RUNS) {
-    choose_first_number(model);
+    choose_first_number(s);
     return;
   }
   overall = mean_difference(sorted, count);
-  for (size_t j = 0; j < model->columns_count; j++) {
+  for (size_t j = 0; j < s->columns; j++) {
     double ratio;
 
-    if (model->columns[j].categorical)
+    if (s->levels[j])
       continue;
     for (size_t i = 0; i < count; i++) {
       list[i] = sorted[i];
-      list[i].covariate = ft_refit_covariate(&model->history[sorted[i].run], j);
+      list[i].covariate = ft_series_covariate(&s->run[sorted[i].run], j);
     }
     ratio = neighbour_difference(list, count, overall);
     if (ratio >= least)
       continue;
     least = ratio;
-    e->has_primary_column = true;
-    e->primary_column = (uint32_t)j;
+    fit->has_primary_column = true;
+    fit->primary_column = (uint32_t)j;
   }
 }
 
 /* Stores the values and runs of LIST in BASELINE in ascending order. Sorts LIST. */
-static void store_values(ft_baseline *baseline, struct sort_row *list, size_t count)
+static void store_values(struct ft_series_baseline *baseline, struct sort_row *list, size_t count)
 {
   sort_rows(list, count, false);
   for (size_t i = 0; i < count; i++) {
     baseline->needs[i] = list[i].value;
-    baseline->runs.bytes[i] = list[i].run;
+    baseline->runs[i] = list[i].run;
   }
-  baseline->needs_count = baseline->runs.size = (pb_size_t)count;
+  baseline->needs_count = count;
 }
 
 static double leave_one_out_residual(const struct ft_line *l, double x, double y)
@@ -183,41 +181,43 @@ static double leave_one_out_residual(const struct ft_line *l, double x, double y
   return (y - l->intercept - l->slope * x) / (1 - fmin(leverage, MAX_LEVERAGE));
 }
 
-/* Limits of the bytes in a fit; values outside are replaced by the nearer limit. */
-struct byte_limits {
+/* Limits of the values in a fit; those outside are replaced by the nearer limit. */
+struct value_limits {
   double min, max;
 };
 
-static struct byte_limits find_outlier_limits(const ft_baseline *peak)
+static struct value_limits find_outlier_limits(const struct ft_series_baseline *constant)
 {
-  size_t count = peak->needs_count;
-  double low = (double)peak->needs[count / 4], high = (double)peak->needs[count - 1 - count / 4];
+  size_t count = constant->needs_count;
+  double low = (double)constant->needs[count / 4],
+         high = (double)constant->needs[count - 1 - count / 4];
   double span = OUTLIER_RANGES * (high - low);
 
-  return (struct byte_limits){ fmin(low - span, low / OUTLIER_FACTOR),
-                               fmax(high + span, high * OUTLIER_FACTOR) };
+  return (struct value_limits){ fmin(low - span, low / OUTLIER_FACTOR),
+                                fmax(high + span, high * OUTLIER_FACTOR) };
 }
 
-/* Fits a line, or with FACTOR a power law, to BYTES, limited to LIMITS, of the COUNT runs over
+/* Fits a line, or with FACTOR a power law, to VALUES, limited to LIMITS, of the COUNT runs over
  * their covariates. Without a slope BASELINE stays empty. */
-static void fit_baseline(ft_baseline *baseline, bool factor, const struct sort_row *run,
-                         const double *bytes, size_t count, struct byte_limits limits)
+static void fit_baseline(struct ft_series_baseline *baseline, bool factor,
+                         const struct sort_row *run, const double *values, size_t count,
+                         struct value_limits limits)
 {
   double x[RUNS], y[RUNS], z[RUNS], smallest = INFINITY;
   struct sort_row list[RUNS];
   struct ft_line l;
   size_t used = 0;
 
-  *baseline = (ft_baseline){ .factor = factor };
+  *baseline = (struct ft_series_baseline){ .factor = factor };
   for (size_t i = 0; i < count; i++) {
     if (run[i].covariate < 0)
       continue;
     x[used] = factor ? (double)run[i].covariate : expm1((double)run[i].covariate);
-    y[used] = factor ? log(bytes[i]) : bytes[i];
-    z[used] = fmin(fmax(bytes[i], limits.min), limits.max);
+    y[used] = factor ? log(values[i]) : values[i];
+    z[used] = fmin(fmax(values[i], limits.min), limits.max);
     if (factor)
       z[used] = log(fmax(z[used], 1));
-    smallest = fmin(smallest, bytes[i]);
+    smallest = fmin(smallest, values[i]);
     list[used++].run = (unsigned char)i;
   }
   if (used < MIN_LINE_RUNS)
@@ -232,77 +232,78 @@ static void fit_baseline(ft_baseline *baseline, bool factor, const struct sort_r
   }
   baseline->intercept = l.intercept;
   baseline->slope = l.slope;
-  baseline->min_prediction = FT_ENSEMBLE_MIN_FRACTION * smallest;
+  baseline->min_prediction = FT_BASELINE_MIN_FRACTION * smallest;
   store_values(baseline, list, used);
 }
 
-/* Limits the run times of runs with bytes above LIMITS to the mean run time of the others. */
-static void limit_seconds(ft_evaluator *e, const double *bytes, struct byte_limits limits)
+/* Limits the run times of runs with values above LIMITS to the mean run time of the others. */
+static void limit_seconds(struct ft_series_fit *fit, const double *values,
+                          struct value_limits limits)
 {
-  size_t count = e->seconds_count, inside = 0;
+  size_t count = fit->needs_count, inside = 0;
   float sum = 0, mean;
 
   for (size_t i = 0; i < count; i++)
-    if (bytes[i] <= limits.max) {
-      sum += e->seconds[i];
+    if (values[i] <= limits.max) {
+      sum += fit->seconds[i];
       inside++;
     }
   mean = inside ? sum / (float)inside : 1;
   for (size_t i = 0; i < count; i++)
-    if (bytes[i] > limits.max)
-      e->seconds[i] = fminf(e->seconds[i], mean);
+    if (values[i] > limits.max)
+      fit->seconds[i] = fminf(fit->seconds[i], mean);
 }
 
-static void fit_baselines(ft_evaluator *e, const struct sort_row *run, const double *bytes,
-                          size_t count)
+static void fit_baselines(struct ft_series_fit *fit, const struct sort_row *run,
+                          const double *values, size_t count)
 {
-  ft_baseline *peak = &e->baselines[FT_BASELINE_CONSTANT];
-  struct byte_limits limits;
+  struct ft_series_baseline *constant = &fit->baselines[FT_BASELINE_CONSTANT];
+  struct value_limits limits;
   struct sort_row list[RUNS];
 
-  *peak = (ft_baseline){ 0 };
+  *constant = (struct ft_series_baseline){ 0 };
   for (size_t i = 0; i < count; i++)
-    list[i] = (struct sort_row){ .value = (float)bytes[i], .run = (unsigned char)i };
-  store_values(peak, list, count);
-  e->baselines_count = 1;
+    list[i] = (struct sort_row){ .value = (float)values[i], .run = (unsigned char)i };
+  store_values(constant, list, count);
+  fit->baselines_count = 1;
   if (!count)
     return;
-  limits = find_outlier_limits(peak);
-  limit_seconds(e, bytes, limits);
-  if (!e->has_primary_column)
+  limits = find_outlier_limits(constant);
+  limit_seconds(fit, values, limits);
+  if (!fit->has_primary_column)
     return;
-  fit_baseline(&e->baselines[FT_BASELINE_LINE], false, run, bytes, count, limits);
-  fit_baseline(&e->baselines[FT_BASELINE_POWER], true, run, bytes, count, limits);
-  e->baselines_count = FT_BASELINES;
+  fit_baseline(&fit->baselines[FT_BASELINE_LINE], false, run, values, count, limits);
+  fit_baseline(&fit->baselines[FT_BASELINE_POWER], true, run, values, count, limits);
+  fit->baselines_count = FT_BASELINES;
 }
 
-void ft_baselines_fill(ft_model *model, const double *log_residuals)
+void ft_baselines_fill(struct ft_series *s, const double *log_residuals)
 {
-  ft_evaluator *e = &model->evaluator;
+  struct ft_series_fit *fit = &s->fit;
   struct sort_row list[RUNS];
-  double bytes[RUNS];
-  size_t history[RUNS], count = 0;
+  double values[RUNS];
+  size_t index[RUNS], count = 0;
 
-  choose_primary_column(model);
-  for (size_t i = 0; i < model->history_count; i++) {
-    if (model->history[i].censored)
+  choose_primary_column(s);
+  for (size_t i = 0; i < s->runs; i++) {
+    if (s->run[i].censored)
       continue;
-    history[count] = i;
+    index[count] = i;
     list[count] = (struct sort_row){ .value = (float)log_residuals[i],
-                                     .covariate = ft_refit_primary_covariate(e, &model->history[i]),
+                                     .covariate = ft_series_primary_covariate(fit, &s->run[i]),
                                      .run = (unsigned char)count };
     count++;
   }
   sort_rows(list, count, false);
   for (size_t i = 0; i < count; i++) {
-    const ft_run *run = &model->history[history[list[i].run]];
+    const struct ft_series_run *run = &s->run[index[list[i].run]];
 
-    e->needs[i] = list[i].value;
-    e->covariates[i] = list[i].covariate;
-    e->seconds[i] = (float)fmin(fmax(run->runtime_seconds, 0), 1e9);
-    e->ages.bytes[i] = (unsigned char)(count - 1 - list[i].run);
-    bytes[i] = fmax(run->bytes, 1);
+    fit->needs[i] = list[i].value;
+    fit->covariates[i] = list[i].covariate;
+    fit->seconds[i] = (float)fmin(fmax(run->seconds, 0), 1e9);
+    fit->ages[i] = (unsigned char)(count - 1 - list[i].run);
+    values[i] = fmax(run->value, 1);
   }
-  e->needs_count = e->covariates_count = e->seconds_count = e->ages.size = (pb_size_t)count;
-  fit_baselines(e, list, bytes, count);
+  fit->needs_count = count;
+  fit_baselines(fit, list, values, count);
 }

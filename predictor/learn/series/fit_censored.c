@@ -7,7 +7,7 @@
 
 #include "predictor/core/sort.h"
 #include "predictor/learn/residual_quantiles.h"
-#include "predictor/online/refit_work.h"
+#include "predictor/learn/series/fit_work.h"
 
 /* A censored run is recent until this number of runs have completed after it. Chosen by judgement.
  */
@@ -30,12 +30,12 @@ enum { RESAMPLED = 100 };
  * Returns whether the censored run I is recent, and no completed run has at least its log residual.
  * If run I is newer than all completed runs, up to 1 in ABOVE_FRACTION of them may have.
  */
-static bool is_recent(const ft_model *model, const struct ft_refit *r, size_t i)
+static bool is_recent(const struct ft_series *s, const struct ft_series_work *r, size_t i)
 {
   size_t completed = 0, since = 0, above = 0;
 
-  for (size_t j = 0; j < model->history_count; j++) {
-    bool exact = !model->history[j].censored;
+  for (size_t j = 0; j < s->runs; j++) {
+    bool exact = !s->run[j].censored;
 
     completed += exact;
     since += exact && j > i;
@@ -52,20 +52,21 @@ struct recent_censored {
   bool killed;         /* that run was killed for memory */
 };
 
-static void add_recent_run(struct recent_censored *f, const ft_run *run, double log_residual)
+static void add_recent_run(struct recent_censored *f, const struct ft_series_run *run,
+                           double log_residual)
 {
   f->count++;
-  if (f->count > 1 && run->killed_by == FT_KILLED_BY_LIMIT && f->killed &&
+  if (f->count > 1 && run->exceeded && f->killed &&
       fabs(log_residual - f->log_residual) < SAME_PEAK)
     f->repeats++;
   if (f->count == 1 || log_residual > f->log_residual) {
     f->log_residual = log_residual;
-    f->killed = run->killed_by == FT_KILLED_BY_LIMIT;
+    f->killed = run->exceeded;
   }
 }
 
 /* Replaces the residuals by COUNT of their quantiles at evenly spaced probabilities. */
-static void resample_residuals(struct ft_refit *r, size_t count)
+static void resample_residuals(struct ft_series_work *r, size_t count)
 {
   for (size_t i = 0; i < r->residuals; i++)
     r->sorted[i] = r->residual[i];
@@ -86,7 +87,7 @@ static double exponential_quantile(size_t k, size_t count, double mean)
  * that is in the tail is recent / (recent + completed), with the number of recent censored runs and
  * up to WEIGHT_RUNS completed runs.
  */
-static void add_recent_tail(struct ft_refit *r, const struct recent_censored *f)
+static void add_recent_tail(struct ft_series_work *r, const struct recent_censored *f)
 {
   size_t completed = r->rows < WEIGHT_RUNS ? r->rows : WEIGHT_RUNS;
   size_t copies = (size_t)ceil((double)f->count / (double)(f->count + completed) * RESAMPLED);
@@ -115,9 +116,9 @@ static int compare_censored_residuals(const void *a, const void *b)
  * the product-limit distribution. The probability of a bound goes to the residuals above it, or if
  * there are none to an exponential tail. KILLED: a bound is of a run killed for memory.
  */
-static void redistribute_bounds(struct ft_refit *r, size_t count, bool killed)
+static void redistribute_bounds(struct ft_series_work *r, size_t count, bool killed)
 {
-  size_t total = r->residuals + count, limit = total < FT_REFIT_RUNS ? total : FT_REFIT_RUNS,
+  size_t total = r->residuals + count, limit = total < FT_SERIES_RUNS ? total : FT_SERIES_RUNS,
          stored = 0;
   double left = 1, cumulative = 0, last = 0;
 
@@ -140,38 +141,37 @@ static void redistribute_bounds(struct ft_refit *r, size_t count, bool killed)
   r->residuals = stored;
 }
 
-void ft_refit_add_censored(ft_model *model, struct ft_refit *r)
+void ft_series_add_censored(struct ft_series *s, struct ft_series_work *r)
 {
-  ft_evaluator *e = &model->evaluator;
+  struct ft_series_fit *fit = &s->fit;
   double max_completed = 0;
   struct recent_censored recent = { 0 };
   bool killed = false;
-  size_t older = 0, exact = ft_refit_count_exact(model);
+  size_t older = 0, exact = ft_series_count_exact(s);
 
-  for (size_t i = 0; i < model->history_count; i++)
-    if (!model->history[i].censored)
-      max_completed = fmax(max_completed, model->history[i].bytes);
-  for (size_t i = 0; i < model->history_count; i++) {
-    const ft_run *run = &model->history[i];
+  for (size_t i = 0; i < s->runs; i++)
+    if (!s->run[i].censored)
+      max_completed = fmax(max_completed, s->run[i].value);
+  for (size_t i = 0; i < s->runs; i++) {
+    const struct ft_series_run *run = &s->run[i];
 
-    if (ft_refit_observed(run, exact))
+    if (ft_series_observed(run, exact))
       continue;
-    if (run->bytes > max_completed)
-      e->bound_bytes = fmax(e->bound_bytes, run->bytes);
-    if (run->censored && is_recent(model, r, i) &&
-        (r->rows || run->killed_by == FT_KILLED_BY_LIMIT)) {
+    if (run->value > max_completed)
+      fit->bound_value = fmax(fit->bound_value, run->value);
+    if (run->censored && is_recent(s, r, i) && (r->rows || run->exceeded)) {
       add_recent_run(&recent, run, r->log_residual[i]);
     } else if (r->residuals && r->log_residual[i] > r->residual[0]) {
       r->censored[older++] =
           (struct ft_censored_residual){ .log_residual = r->log_residual[i], .bound = true };
-      killed |= run->killed_by == FT_KILLED_BY_LIMIT;
+      killed |= run->exceeded;
     }
   }
   if (older)
     redistribute_bounds(r, older, killed);
   if (recent.count) {
-    e->has_bound_log = true;
-    e->bound_log = recent.log_residual;
+    fit->has_bound_log = true;
+    fit->bound_log = recent.log_residual;
     add_recent_tail(r, &recent);
   }
   ft_sort_doubles(r->residual, r->residuals);

@@ -1,0 +1,325 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "config.h"
+
+#include <math.h>
+#include <string.h>
+
+#include "predictor/core/text.h"
+#include "predictor/learn/series/baselines.h"
+#include "predictor/learn/series/change_point.h"
+#include "predictor/learn/series/drift.h"
+#include "predictor/learn/series/fit_work.h"
+
+/* Minimum number of runs with both predictions to prefer an equation. Chosen by judgement. */
+enum { MIN_EQUATION_RUNS = 10 };
+
+/* Largest ratio of the equation's to the additive model's out-of-sample error, on the same runs, to
+ * prefer the equation. Chosen by judgement. */
+#define EQUATION_GAIN 0.9
+/* Standard deviation of the effect of an unseen category, in log units, if all runs have the same
+ * category. Chosen by judgement. */
+#define UNSEEN_LEVEL_SCALE 0.3
+
+size_t ft_series_work_size(void)
+{
+  return sizeof(struct ft_series_work) + ft_additive_work_size();
+}
+
+/* Adds the run with index RUN, with VALUE, to the data of the fit. */
+static void append_fit_run(const struct ft_series *s, struct ft_series_work *r, size_t run,
+                           double value)
+{
+  size_t row = r->data.runs++;
+
+  r->row[row] = run;
+  r->data.y[row] = fmax(value, 1);
+  for (size_t j = 0; j < s->columns; j++)
+    r->data.x[j][row] = s->run[run].x[j];
+}
+
+size_t ft_series_count_exact(const struct ft_series *s)
+{
+  size_t exact = 0;
+
+  for (size_t i = 0; i < s->runs; i++)
+    exact += !s->run[i].censored && !s->run[i].sampled;
+  return exact;
+}
+
+/* Returns the value with which RUN enters the fit: for a censored run the median of what its number
+ * may be (fit_work.h). */
+static double fitted_value(const struct ft_series_run *run)
+{
+  if (run->exceeded)
+    return run->value * exp(FT_KILLED_MARGIN + FT_KILLED_MEAN * M_LN2);
+  return run->censored ? run->value * exp(FT_STOPPED_MARGIN + FT_STOPPED_MEAN * M_LN2) : run->value;
+}
+
+/* Fills R's data with the observed runs, or if there are none with those that exceeded their limit.
+ */
+static void collect_fit_rows(const struct ft_series *s, struct ft_series_work *r)
+{
+  size_t exact = ft_series_count_exact(s);
+
+  r->data.runs = 0;
+  r->data.columns = s->columns;
+  for (size_t j = 0; j < s->columns; j++)
+    r->data.levels[j] = s->levels[j];
+  for (size_t i = 0; i < s->runs; i++)
+    if (ft_series_observed(&s->run[i], exact))
+      append_fit_run(s, r, i, s->run[i].value);
+  r->rows = r->data.runs;
+  for (size_t i = 0; i < s->runs && !r->rows; i++)
+    if (s->run[i].exceeded)
+      append_fit_run(s, r, i, fitted_value(&s->run[i]));
+}
+
+/* ---- the point prediction ---- */
+
+/* Sets T to the range of COLUMN in the data and, for a category, the standard deviation of the
+ * effect of unseen values. Returns false for a column without values. */
+static bool describe_column(const struct ft_series *s, const struct ft_series_work *r,
+                            size_t column, struct ft_point_term *t)
+{
+  bool seen[FT_ADDITIVE_LEVELS] = { false };
+  size_t present = 0, distinct = 0;
+
+  *t = (struct ft_point_term){ .column = (uint32_t)column, .low = INFINITY, .high = -INFINITY };
+  for (size_t i = 0; i < r->data.runs; i++) {
+    double x = (double)r->data.x[column][i];
+
+    if (isnan(x))
+      continue;
+    present++;
+    t->low = x < t->low ? x : t->low;
+    t->high = x > t->high ? x : t->high;
+    if (s->levels[column] && x >= 0 && !seen[(size_t)x]) {
+      seen[(size_t)x] = true;
+      distinct++;
+    }
+  }
+  if (!present)
+    return false;
+  if (s->levels[column]) {
+    t->levels_count = s->levels[column];
+    t->scale = distinct == 1 ? UNSEEN_LEVEL_SCALE * (r->fit.log_target ? 1 : r->fit.intercept) : 0;
+  }
+  return true;
+}
+
+/* Writes the fitted additive model into FIT. */
+static void store_additive_model(const struct ft_series *s, const struct ft_series_work *r,
+                                 struct ft_series_fit *fit)
+{
+  fit->point.log_target = r->fit.log_target;
+  fit->point.intercept = r->fit.intercept;
+  fit->point.terms_count = 0;
+  (void)ft_string_copy(r->fit.terms ? "regression" : "quantiles", fit->method, sizeof fit->method);
+  for (size_t j = 0; j < s->columns; j++) {
+    struct ft_point_term *t = &fit->point.terms[fit->point.terms_count];
+
+    if (!describe_column(s, r, j, t))
+      continue;
+    fit->point.terms_count++;
+    for (size_t k = 0; k < r->fit.terms; k++) {
+      const struct ft_additive_term *from = &r->fit.term[k];
+
+      if (from->column != j)
+        continue;
+      t->log = from->log;
+      t->mean = from->mean;
+      t->scale = from->levels ? from->level_scale : from->scale;
+      t->coefficient = from->coefficient;
+      for (size_t l = 0; l < t->levels_count; l++)
+        t->levels[l] = from->level[l];
+    }
+  }
+}
+
+/* Sets R->log_residual to log(value / point prediction) of each run by S's fit; a
+ * censored run enters with its lower bound. */
+static void measure_log_residuals(const struct ft_series *s, struct ft_series_work *r)
+{
+  for (size_t i = 0; i < s->runs; i++) {
+    const struct ft_series_run *run = &s->run[i];
+    struct ft_point_prediction point;
+
+    ft_point_predict(&s->fit.point, run->x, s->columns, &point);
+    r->log_residual[i] = log(fmax(run->value, 1)) - point.log;
+  }
+}
+
+/* Returns whether the equation has the smaller out-of-sample error on the runs that it predicts. */
+static bool equation_is_better(const struct ft_series *s, const struct ft_series_work *r)
+{
+  double equation = 0, additive = 0;
+  size_t count = 0;
+
+  for (size_t i = 0; i < r->rows && s->fit.point.law.code.length; i++) {
+    double predicted = (double)s->run[r->row[i]].equation_log;
+
+    if (predicted == 0)
+      continue;
+    equation += ft_drift_cap_residual(log(r->data.y[i]) - predicted);
+    additive += ft_drift_cap_residual(r->fit.residual[i]);
+    count++;
+  }
+  return count >= MIN_EQUATION_RUNS && 2 * count >= r->rows && equation < EQUATION_GAIN * additive;
+}
+
+/* Uses the equation as point prediction if it is better. */
+static void prefer_equation(struct ft_series *s, struct ft_series_work *r)
+{
+  struct ft_series_fit *fit = &s->fit;
+
+  fit->point.by_law = equation_is_better(s, r);
+  if (!fit->point.by_law)
+    return;
+  (void)ft_string_copy("equation", fit->method, sizeof fit->method);
+  for (size_t i = 0; i < r->rows; i++)
+    if (s->run[r->row[i]].equation_log != 0)
+      r->fit.residual[i] = log(r->data.y[i]) - (double)s->run[r->row[i]].equation_log;
+}
+
+static void fit_point_prediction(struct ft_series *s, struct ft_series_work *r)
+{
+  ft_additive_fit(&r->data, (struct ft_additive_work *)r->work, &r->fit);
+  store_additive_model(s, r, &s->fit);
+  ft_series_mark_aliases(s, r);
+  prefer_equation(s, r);
+  measure_log_residuals(s, r);
+}
+
+/* Adds the censored runs above the point prediction to the data. Returns whether there are any. */
+static bool add_censored_rows(const struct ft_series *s, struct ft_series_work *r)
+{
+  size_t exact = ft_series_count_exact(s), before = r->data.runs;
+
+  for (size_t i = 0; i < s->runs && r->rows; i++)
+    if (!ft_series_observed(&s->run[i], exact) && r->log_residual[i] > 0)
+      append_fit_run(s, r, i, fitted_value(&s->run[i]));
+  return r->data.runs > before;
+}
+
+/* Clears FIT except its law. */
+static void clear_fit(struct ft_series_fit *fit)
+{
+  struct ft_law law = fit->point.law;
+
+  *fit = (struct ft_series_fit){ .point = { .law = law } };
+}
+
+/* Stores the log residual of each run in the history: out of sample for the fitted runs, relative
+ * to the point prediction without SHIFT. Fills the baselines by residuals relative to the shifted
+ * prediction. */
+static void store_run_residuals(struct ft_series *s, const struct ft_series_work *r, double shift)
+{
+  double log_residual[FT_SERIES_RUNS];
+
+  memcpy(log_residual, r->log_residual, s->runs * sizeof *log_residual);
+  for (size_t i = 0; i < r->rows; i++)
+    log_residual[r->row[i]] = r->out_of_sample[i] - shift;
+  for (size_t i = 0; i < s->runs; i++)
+    s->run[i].residual = (float)(log_residual[i] + shift);
+  ft_baselines_fill(s, log_residual);
+}
+
+void ft_series_store_residuals(struct ft_series *s, const struct ft_series_work *r)
+{
+  struct ft_series_fit *fit = &s->fit;
+
+  fit->max_value = 0;
+  for (size_t i = 0; i < s->runs; i++)
+    fit->max_value = fmax(fit->max_value, s->run[i].value);
+  fit->residuals_count = r->residuals;
+  memcpy(fit->residuals, r->residual, r->residuals * sizeof *r->residual);
+}
+
+void ft_series_fit(struct ft_series *s, struct ft_series_work *r)
+{
+  double shift;
+
+  clear_fit(&s->fit);
+  collect_fit_rows(s, r);
+  if (!r->data.runs)
+    return;
+  fit_point_prediction(s, r);
+  if (add_censored_rows(s, r))
+    fit_point_prediction(s, r);
+  memcpy(r->out_of_sample, r->fit.residual, r->rows * sizeof *r->out_of_sample);
+  shift = ft_drift_shift(r->out_of_sample, r->rows);
+  r->residuals = 0;
+  ft_series_collect_residuals(s, r, shift);
+  if (shift != 0)
+    measure_log_residuals(s, r);
+  store_run_residuals(s, r, shift);
+  ft_series_add_censored(s, r);
+  s->fit.fitted = s->completed;
+  ft_series_store_residuals(s, r);
+}
+
+/* ---- runs that leave ---- */
+
+/* Returns the number of oldest runs of S before its change point; 0: none. */
+static size_t count_before_change(const struct ft_series *s, const struct ft_series_work *r)
+{
+  double log_residual[FT_SERIES_RUNS];
+  float covariate[FT_SERIES_RUNS];
+  size_t at[FT_SERIES_RUNS], count = 0, first;
+
+  for (size_t i = 0; i < s->runs; i++) {
+    if (s->run[i].censored)
+      continue;
+    at[count] = i;
+    log_residual[count] = r->log_residual[i];
+    covariate[count++] = ft_series_primary_covariate(&s->fit, &s->run[i]);
+  }
+  first = ft_change_point_find(log_residual, covariate, count);
+  return first ? at[first] : 0;
+}
+
+/* Counts the cohorts of S again from starts and ends of its completed runs. The new number is at
+ * most the former one, as runs with later starts may have been submitted together. */
+static void recount_cohorts(struct ft_series *s)
+{
+  uint32_t cohorts = 0;
+  double ended = 0;
+
+  for (size_t i = 0; i < s->runs; i++) {
+    const struct ft_series_run *run = &s->run[i];
+
+    if (run->censored || (cohorts && run->time - run->seconds < ended))
+      continue;
+    ended = run->time;
+    cohorts++;
+  }
+  if (!s->calibration.cohorts || s->calibration.cohorts > cohorts)
+    s->calibration.cohorts = cohorts;
+}
+
+void ft_series_drop_oldest(struct ft_series *s, size_t count)
+{
+  s->runs -= count;
+  memmove(s->run, s->run + count, s->runs * sizeof *s->run);
+  s->completed = 0;
+  for (size_t i = 0; i < s->runs; i++) {
+    s->completed += !s->run[i].censored;
+    s->run[i].equation_log = 0;
+  }
+  s->fit = (struct ft_series_fit){ 0 };
+  s->calibration.log_scale = 0;
+  recount_cohorts(s);
+}
+
+size_t ft_series_fit_since_change(struct ft_series *s, struct ft_series_work *r)
+{
+  size_t before;
+
+  ft_series_fit(s, r);
+  before = count_before_change(s, r);
+  if (before) {
+    ft_series_drop_oldest(s, before);
+    ft_series_fit(s, r);
+  }
+  return before;
+}

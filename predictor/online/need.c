@@ -1,0 +1,35 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "config.h"
+
+#include <math.h>
+
+#include "predictor/online/need.h"
+
+/* Fraction of GPU memory in use from which a failed run counts as out of memory. It is below 1,
+ * since the allocation that failed is not in use, and above the 0.75 that JAX preallocates. */
+#define OUT_OF_MEMORY_FRACTION 0.8
+
+struct ft_need ft_need_host(const ft_run *run)
+{
+  return (struct ft_need){ .bytes = run->bytes,
+                           .censored = run->censored,
+                           .sampled = run->sampled,
+                           .killed_by = (ft_killer)run->killed_by };
+}
+
+bool ft_need_ran_out_of_gpu(const ft_run *run)
+{
+  return run->censored && run->killed_by != FT_KILLED_BY_LIMIT && run->gpu_limit_bytes > 0 &&
+         (double)run->gpu_bytes >= OUT_OF_MEMORY_FRACTION * (double)run->gpu_limit_bytes;
+}
+
+struct ft_need ft_need_gpu(const ft_run *run)
+{
+  struct ft_need need = { .bytes = (double)run->gpu_bytes, .censored = run->censored };
+
+  if (ft_need_ran_out_of_gpu(run)) {
+    need.bytes = fmax(need.bytes, (double)run->gpu_limit_bytes);
+    need.killed_by = FT_KILLED_BY_LIMIT;
+  }
+  return need;
+}

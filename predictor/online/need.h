@@ -1,0 +1,26 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* What a stored run tells of host memory, or of the memory of one GPU. */
+#ifndef FT_ONLINE_NEED_H
+#define FT_ONLINE_NEED_H
+
+#include "predictor/record/record.h"
+
+struct ft_need {
+  double bytes;        /* 0: not measured */
+  bool censored;       /* `bytes` is a lower bound */
+  bool sampled;        /* the true peak may be higher */
+  ft_killer killed_by; /* what stopped the run at `bytes` */
+};
+
+typedef struct ft_need ft_need_of(const ft_run *run);
+
+ft_need_of ft_need_host, ft_need_gpu;
+
+/*
+ * Returns whether RUN is assumed to have run out of GPU memory, which no program reports: its
+ * outcome was failed (not cancelled, timeout or out_of_memory) with at least 0.8 of the GPU's
+ * memory in use. Of several GPUs the mean counts; one full GPU among them is not detected.
+ */
+bool ft_need_ran_out_of_gpu(const ft_run *run);
+
+#endif
