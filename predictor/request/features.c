@@ -28,7 +28,7 @@ void ft_feature_set_init(struct ft_feature_set *found, struct ft_file_queries *f
   found->variable_count = 0;
   if (files) {
     files->count = 0;
-    files->script[0] = files->commands[0] = '\0';
+    files->script[0] = '\0';
   }
 }
 

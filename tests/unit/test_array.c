@@ -18,7 +18,7 @@
 #include "predictor/online/online.h"
 #include "predictor/request/array.h"
 #include "predictor/request/describe.h"
-#include "predictor/request/helper_protocol.h"
+#include "predictor/request/file_facts.h"
 #include "predictor/request/names.h"
 
 /* glibc's newlocale does not free the list that it makes of LOCPATH. */
@@ -561,23 +561,6 @@ static void the_largest_files_are_among_those_estimated(void **state)
   assert_true(smallest && largest);
 }
 
-static void the_helper_receives_the_array(void **state)
-{
-  struct ft_description what = { .array = "1-4", .script = "x", .script_length = 1 };
-  struct ft_helper_message *frame = malloc(sizeof *frame);
-  ft_request request = { .array_tasks = 4 };
-  struct ft_buf buf;
-
-  (void)state;
-  assert_non_null(frame);
-  ft_buf_init(&buf, FT_LIMIT_FRAME);
-  assert_int_equal(ft_helper_message_write(&what, &request, NULL, &buf, &err), 0);
-  assert_int_equal(ft_helper_message_read(buf.data, buf.length, frame, &err), 0);
-  assert_string_equal(frame->description.array, "1-4");
-  ft_buf_free(&buf);
-  free(frame);
-}
-
 /* ---- what is estimated and decided ---- */
 
 /* 20 MiB per index, with a spread of 2 % */
@@ -859,7 +842,6 @@ int main(void)
     cmocka_unit_test(a_name_is_known_if_all_collations_agree),
     cmocka_unit_test(each_feature_from_a_tasks_files_is_recorded),
     cmocka_unit_test(the_largest_files_are_among_those_estimated),
-    cmocka_unit_test(the_helper_receives_the_array),
     cmocka_unit_test(the_request_of_an_array_fits_its_largest_task),
     cmocka_unit_test(equal_tasks_are_estimated_once),
     cmocka_unit_test(each_task_of_a_long_array_has_its_own_prediction),

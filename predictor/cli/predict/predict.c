@@ -23,7 +23,8 @@
 #include "predictor/decide/grounds.h"
 #include "predictor/decide/submission.h"
 #include "predictor/history/json.h"
-#include "predictor/request/describe.h"
+#include "predictor/record/state_files.h"
+#include "predictor/request/file_facts.h"
 
 /* Upper limit of declared apps, the user's and the site's; the user's fill at most half of it.
  * Chosen by judgement. */
@@ -99,7 +100,8 @@ static const char *job_name(const struct ft_asked *asked)
 static int describe_submission(struct question *q, const ft_request *request, struct ft_error *err)
 {
   char number[12];
-  double deadline;
+  struct ft_local_files local;
+  double deadline = ft_io_monotonic() + 1e-3 * q->site.helper_milliseconds;
   struct ft_description what = { .app = q->asked.app,
                                  .params = q->asked.params,
                                  .user = number,
@@ -112,17 +114,20 @@ static int describe_submission(struct question *q, const ft_request *request, st
                                  .array = q->asked.array,
                                  .exported = { q->asked.exported, (const char *const *)environ },
                                  .secrets = { q->site.keep_arguments, q->site.drop_arguments },
+                                 .reader = &local.reader,
                                  .apps = q->apps,
                                  .app_count = q->app_count };
+  int status;
 
   (void)snprintf(number, sizeof number, "%u", (unsigned)q->user.uid);
   ft_io_job_directory(q->asked.directory, q->directory, sizeof q->directory);
   if (q->directory[0])
     what.directory = q->directory;
-  if (ft_describe(&what, request, &q->submission, &q->files, err) < 0)
+  ft_local_files_init(&local, what.directory, deadline);
+  status = ft_describe(&what, request, &q->submission, &q->files, err);
+  ft_local_files_free(&local);
+  if (status < 0)
     return -1;
-  deadline = ft_io_monotonic() + 1e-3 * q->site.helper_milliseconds;
-  ft_describe_commands(&what, request, deadline, &q->submission, &q->files);
   ft_describe_files(&q->files, what.directory, what.array, deadline, &q->submission, &q->array);
   return 0;
 }
