@@ -276,8 +276,11 @@ static bool resolve_index(struct examination *l, const char **at, uint32_t index
   struct ft_text content;
 
   if (!ft_lookup_read(at, &lookup) || !lookup.source) {
-    *out = ft_text_of(number,
-                      (size_t)snprintf(number, 24, "%" PRId64, (int64_t)index + lookup.offset));
+    int64_t value;
+
+    if (!ft_lookup_number(&lookup, index, &value))
+      return false;
+    *out = ft_text_of(number, (size_t)snprintf(number, 24, "%" PRId64, value));
     return true;
   }
   if (lookup.source == FT_LOOKUP_LIST)
