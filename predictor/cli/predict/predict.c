@@ -5,12 +5,14 @@
  */
 #include "config.h"
 
+#include <fcntl.h>
 #include <limits.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
+#include "predictor/cli/names/app_name.h"
 #include "predictor/cli/cli.h"
 #include "predictor/cli/predict/predict_model.h"
 #include "predictor/cli/predict/predict_network.h"
@@ -393,6 +395,53 @@ static int answer_in_sandbox(struct question *q)
   if (q->asked.network)
     return ft_sandbox(q->name, q->asked.network, FT_SANDBOX_SECONDS, predict_in_child, q);
   return predict_submission(q);
+}
+
+/* Whether PATH is a readable file that begins as a batch script does. */
+static bool is_batch_script(const char *path)
+{
+  int fd = ft_io_open_regular(AT_FDCWD, path, NULL);
+  char start[2];
+  bool is = fd >= 0 && read(fd, start, sizeof start) == 2 && memcmp(start, "#!", 2) == 0;
+
+  if (fd >= 0)
+    close(fd);
+  return is;
+}
+
+bool ft_app_of_script(const char *command, const char *state, const char *user, const char *path,
+                      char app[128])
+{
+  char *words[] = { (char *)command, (char *)path, NULL };
+  struct question *q = is_batch_script(path) ? calloc(1, sizeof *q) : NULL;
+  struct ft_error err;
+  ft_request request;
+  int status;
+  bool done;
+
+  if (!q)
+    return false;
+  q->name = command;
+  q->state_fd = -1;
+  done = ft_asked_parse(&q->asked, 2, words, &status) == 0;
+  q->asked.state = state;
+  q->asked.user = user;
+  done = done && ft_asked_request(&q->asked, &request, &err) == 0 &&
+         ft_find_user(user, &q->user, &err) == 0 &&
+         (q->state_fd = ft_open_state(state, &q->config, &err)) >= 0;
+  if (done) {
+    if (ft_state_read_site(q->state_fd, &q->site, NULL) == 0 && q->site.apps)
+      (void)ft_state_read_apps(q->state_fd, &q->site, &q->site_apps, NULL);
+    collect_declared_apps(q);
+    done = describe_submission(q, &request, &err) == 0;
+  }
+  if (done)
+    (void)ft_string_copy(q->submission.app, app, 128);
+  if (q->state_fd >= 0)
+    close(q->state_fd);
+  ft_asked_free(&q->asked);
+  free(q);
+  return done;
 }
 
 int ft_command_predict(int argc, char **argv)
