@@ -190,13 +190,8 @@ int ft_helper_open_state(const char *path, double seconds, struct ft_error *err)
 static void exec_helper(const struct ft_helper *helper, int end)
 {
   char milliseconds[24];
-  char *const argv[] = { (char *)"helper",
-                         (char *)"--state",
-                         (char *)helper->state,
-                         (char *)"--milliseconds",
-                         milliseconds,
-                         helper->user_apps ? (char *)"--user-apps" : NULL,
-                         NULL };
+  char *const argv[] = { (char *)"helper",         (char *)"--state", (char *)helper->state,
+                         (char *)"--milliseconds", milliseconds,      NULL };
   sigset_t none;
   int fd;
 
@@ -216,109 +211,200 @@ static void exec_helper(const struct ft_helper *helper, int end)
   _exit(127);
 }
 
-static pid_t start_helper(const struct ft_helper *helper, int end)
+/* Sends the question. Returns 0; -1 on error or after the deadline. */
+static int send_to_helper(const struct ft_helper *helper)
 {
-  sigset_t saved;
-  pid_t pid = fork_with_blocked_signals(&saved);
-
-  if (pid == 0)
-    exec_helper(helper, end);
-  return pid;
-}
-
-/* Sends FRAME and ends the output. Returns 0; -1 on error or after DEADLINE. */
-static int send_frame(int fd, const struct ft_buf *frame, double deadline)
-{
+  const struct ft_buf *question = &helper->question;
   size_t done = 0;
 
-  while (done < frame->length) {
-    ssize_t n = send(fd, frame->data + done, frame->length - done, MSG_NOSIGNAL | MSG_DONTWAIT);
+  while (done < question->length) {
+    ssize_t n = send(helper->fd, question->data + done, question->length - done,
+                     MSG_NOSIGNAL | MSG_DONTWAIT);
 
     if (n > 0)
       done += (size_t)n;
     else if (n < 0 && errno != EAGAIN && errno != EINTR)
       return -1;
-    else if (!ft_io_wait_ready(fd, POLLOUT, deadline))
+    else if (!ft_io_wait_ready(helper->fd, POLLOUT, helper->deadline))
       return -1;
   }
-  return shutdown(fd, SHUT_WR);
+  return 0;
 }
 
-/* Reads from FD to its end. Returns 0; -1 on error, after DEADLINE or over the limit of ANSWER. */
-static int receive_answer(int fd, struct ft_buf *answer, double deadline)
+/* Returns the length of the whole answer that begins with the received bytes. */
+static size_t answer_length(const struct ft_buf *reply)
 {
+  return FT_HELPER_HEADER + (reply->length < FT_HELPER_HEADER ? 0 : ft_helper_length(reply->data));
+}
+
+/* Receives one answer. Returns 0; -1 on error, after the deadline or over the limit. */
+static int receive_answer(struct ft_helper *helper)
+{
+  struct ft_buf *reply = &helper->reply;
   char chunk[4096];
+  size_t left;
 
-  for (;;) {
-    ssize_t n = recv(fd, chunk, sizeof chunk, MSG_DONTWAIT);
+  ft_buf_free(reply);
+  while ((left = answer_length(reply) - reply->length) > 0) {
+    ssize_t n = recv(helper->fd, chunk, left < sizeof chunk ? left : sizeof chunk, MSG_DONTWAIT);
 
-    if (n == 0)
-      return 0;
-    if (n > 0 && ft_buf_add(answer, chunk, (size_t)n) < 0)
+    if (n == 0 || (n < 0 && errno != EAGAIN && errno != EINTR))
       return -1;
-    if (n < 0 && errno != EAGAIN && errno != EINTR)
+    if (n > 0 && (ft_buf_add(reply, chunk, (size_t)n) < 0 || answer_length(reply) > reply->limit))
       return -1;
-    if (n < 0 && !ft_io_wait_ready(fd, POLLIN, deadline))
+    if (n < 0 && !ft_io_wait_ready(helper->fd, POLLIN, helper->deadline))
       return -1;
   }
+  return 0;
 }
 
-/* Sends FRAME to a new helper and reads its whole ANSWER. Returns 0; -1 and fills ERR. */
-static int query_helper(const struct ft_helper *helper, const struct ft_buf *frame,
-                        struct ft_buf *answer, struct ft_error *err)
+static void note_helper_failure(struct ft_helper *helper, const struct ft_error *err)
 {
-  double deadline = ft_io_monotonic() + helper->milliseconds / 1000.0;
-  int ends[2], status = -1;
-  pid_t pid;
+  if (!helper->why.text[0])
+    helper->why = *err;
+}
 
+/* Starts the helper process. Returns 0; -1 and fills ERR. */
+static int start_helper(struct ft_helper *helper, struct ft_error *err)
+{
+  sigset_t saved;
+  int ends[2];
+
+  helper->deadline = ft_io_monotonic() + helper->milliseconds / 1000.0;
   if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends) < 0)
     return ft_error_errno(err, "%s", helper->path);
-  pid = start_helper(helper, ends[1]);
-  if (pid < 0)
+  helper->pid = fork_with_blocked_signals(&saved);
+  if (helper->pid == 0)
+    exec_helper(helper, ends[1]);
+  if (helper->pid < 0)
     ft_error_errno(err, "%s", helper->path);
   close(ends[1]);
-  if (pid > 0) {
-    if (send_frame(ends[0], frame, deadline) == 0 &&
-        receive_answer(ends[0], answer, deadline) == 0 && answer->length)
-      status = 0;
-    else if (ft_io_monotonic() < deadline)
-      ft_error_set(err, "%s: ended without an answer", helper->path);
-    else
-      ft_error_set(err, "%s: no answer within %u ms", helper->path, helper->milliseconds);
-    kill_and_reap(pid);
+  helper->fd = ends[0];
+  return helper->pid < 0 ? -1 : 0;
+}
+
+/* Sends the question, which is complete unless STATUS is -1 and ERR says why, and receives the
+ * answer. After a failure there are no more questions. Returns 0; -1 and notes the failure. */
+static int query(struct ft_helper *helper, int status, struct ft_error *err)
+{
+  if (helper->pid && helper->fd < 0)
+    return -1;
+  if (status == 0 && !helper->pid)
+    status = start_helper(helper, err);
+  if (status == 0 && (send_to_helper(helper) < 0 || receive_answer(helper) < 0)) {
+    status =
+        ft_io_monotonic() < helper->deadline
+            ? ft_error_set(err, "%s: ended without an answer", helper->path)
+            : ft_error_set(err, "%s: no answer within %u ms", helper->path, helper->milliseconds);
+    close(helper->fd);
+    helper->fd = -1;
   }
-  close(ends[0]);
+  ft_buf_free(&helper->question);
+  if (status < 0)
+    note_helper_failure(helper, err);
   return status;
 }
 
-int ft_helper_describe(const struct ft_helper *helper, const struct ft_description *what,
-                       const ft_request *request, const struct ft_network_request *asked,
-                       ft_submission *out, ft_job_array *array, ft_network **network,
-                       struct ft_error *err)
+/* Decodes the answer. Returns 0; -1 and notes the failure; an error in the answer is noted as well.
+ */
+static int read_answer(struct ft_helper *helper, ft_answer *answer, ft_apps *apps,
+                       struct ft_text *text)
 {
-  ft_answer *described = malloc(sizeof *described);
-  struct ft_buf frame, answer;
+  const struct ft_buf *reply = &helper->reply;
+  struct ft_error err;
+  int status = ft_helper_answer_read(reply->data + FT_HELPER_HEADER,
+                                     reply->length - FT_HELPER_HEADER, answer, apps, text, &err);
+
+  if (status == 0 && answer->error[0])
+    (void)ft_error_set(&err, "%s", answer->error);
+  if (status < 0 || answer->error[0])
+    note_helper_failure(helper, &err);
+  return status;
+}
+
+static bool read_file(void *data, const char *path, struct ft_text *text)
+{
+  struct ft_helper *helper = data;
+  ft_answer *answer = malloc(sizeof *answer);
+  struct ft_error err;
+  bool done = answer &&
+              query(helper, ft_helper_ask_text(path, helper->directory, &helper->question, &err),
+                    &err) == 0 &&
+              read_answer(helper, answer, NULL, text) == 0 && text->at;
+
+  free(answer);
+  return done;
+}
+
+void ft_helper_init(struct ft_helper *helper)
+{
+  helper->why.text[0] = '\0';
+  helper->reader = (struct ft_file_reader){ read_file, helper };
+  helper->pid = 0;
+  helper->fd = -1;
+  ft_buf_init(&helper->question, FT_LIMIT_FRAME);
+  ft_buf_init(&helper->reply, FT_LIMIT_FRAME);
+}
+
+void ft_helper_end(struct ft_helper *helper)
+{
+  if (helper->pid > 0)
+    kill_and_reap(helper->pid);
+  if (helper->fd >= 0)
+    close(helper->fd);
+  ft_buf_free(&helper->question);
+  ft_buf_free(&helper->reply);
+}
+
+int ft_helper_query_apps(struct ft_helper *helper, ft_apps *apps)
+{
+  ft_answer *answer = malloc(sizeof *answer);
+  struct ft_error err;
   int status = -1;
 
-  ft_buf_init(&frame, FT_LIMIT_FRAME);
-  ft_buf_init(&answer, FT_LIMIT_ENVIRONMENT);
-  *network = NULL;
-  if (!described)
-    ft_error_errno(err, "%s", helper->path);
-  else if (ft_helper_message_write(what, request, asked, &frame, err) == 0 &&
-           query_helper(helper, &frame, &answer, err) == 0)
-    status =
-        ft_record_decode(FT_RECORD_ANSWER, ft_buf_text(&answer), answer.length, described, err);
+  if (answer && query(helper, ft_helper_ask_apps(&helper->question, &err), &err) == 0)
+    status = read_answer(helper, answer, apps, NULL);
+  free(answer);
+  return status;
+}
+
+int ft_helper_query_files(struct ft_helper *helper, const struct ft_file_queries *files,
+                          const char *array, ft_file_facts *facts, ft_job_array *tasks)
+{
+  ft_answer *answer = malloc(sizeof *answer);
+  struct ft_error err;
+  int status = -1;
+
+  if (answer &&
+      query(helper, ft_helper_ask_files(files, helper->directory, array, &helper->question, &err),
+            &err) == 0)
+    status = read_answer(helper, answer, NULL, NULL);
   if (status == 0) {
-    *out = described->submission;
-    *array = described->array;
-    if (asked && described->has_network && (*network = malloc(sizeof **network)))
-      **network = described->network;
-    if (described->error[0])
-      status = ft_error_set(err, "%s", described->error);
+    *facts = answer->facts;
+    *tasks = answer->array;
   }
-  free(described);
-  ft_buf_free(&frame);
-  ft_buf_free(&answer);
+  free(answer);
+  return status;
+}
+
+int ft_helper_query_network(struct ft_helper *helper, const struct ft_network_request *request,
+                            ft_submission *submission, const ft_job_array *tasks,
+                            ft_network **network)
+{
+  ft_answer *answer = malloc(sizeof *answer);
+  struct ft_error err;
+  int status = -1;
+
+  *network = NULL;
+  if (answer &&
+      query(helper, ft_helper_ask_network(request, submission, tasks, &helper->question, &err),
+            &err) == 0)
+    status = read_answer(helper, answer, NULL, NULL);
+  if (status == 0) {
+    ft_helper_add_features(answer, submission);
+    if (answer->has_network && (*network = malloc(sizeof **network)))
+      **network = answer->network;
+  }
+  free(answer);
   return status;
 }

@@ -6,6 +6,7 @@
 #define FT_PLUGIN_HELPER_H
 
 #include <stdbool.h>
+#include <sys/types.h>
 
 #include "predictor/core/error.h"
 #include "predictor/request/helper_protocol.h"
@@ -18,23 +19,41 @@ bool ft_helper_exists(const char *path, double seconds);
  * closes; -1 and fills ERR. */
 int ft_helper_open_state(const char *path, double seconds, struct ft_error *err);
 
-/* How to run the helper. Strings are borrowed. */
+/* The helper process, which starts with the first question. Strings are borrowed. */
 struct ft_helper {
-  const char *path;      /* of foretell-helper, or of foretell */
-  const char *state;     /* the state directory */
-  bool user_apps;        /* read the user's apps.conf */
-  unsigned milliseconds; /* deadline of the helper */
+  const char *path;             /* of foretell-helper, or of foretell */
+  const char *state;            /* the state directory */
+  const char *directory;        /* of the job: relative paths begin here */
+  unsigned milliseconds;        /* deadline of all answers together */
+  struct ft_error why;          /* the first failure; empty: none */
+  struct ft_file_reader reader; /* reads files in the helper */
+  /* private */
+  pid_t pid; /* 0: not started */
+  int fd;    /* -1: no answer is to be expected */
+  double deadline;
+  struct ft_buf question, reply;
 };
 
-/*
- * Fills OUT and ARRAY from WHAT and REQUEST in the helper, which reads the files that they name and
- * the user's declared apps. ASKED (NULL: none) requests an estimate for a model file. *NETWORK
- * becomes the estimate, which the caller frees, or NULL. Returns 0; -1 and fills ERR. OUT and ARRAY
- * are then unchanged, except if the helper only failed to read the user's declarations.
- */
-int ft_helper_describe(const struct ft_helper *helper, const struct ft_description *what,
-                       const ft_request *request, const struct ft_network_request *asked,
-                       ft_submission *out, ft_job_array *array, ft_network **network,
-                       struct ft_error *err);
+/* Initialises HELPER with path, state, directory and milliseconds set. */
+void ft_helper_init(struct ft_helper *helper);
+
+/* Ends the helper process. */
+void ft_helper_end(struct ft_helper *helper);
+
+/* Each asks one question; FILES and the others are documented in helper_protocol.h. They return -1,
+ * and fill HELPER->why unless it has an earlier failure, if there is no answer. */
+
+/* Fills APPS with the apps that the user declares. */
+int ft_helper_query_apps(struct ft_helper *helper, ft_apps *apps);
+
+/* Fills FACTS, and TASKS with values of the tasks of ARRAY. */
+int ft_helper_query_files(struct ft_helper *helper, const struct ft_file_queries *files,
+                          const char *array, ft_file_facts *facts, ft_job_array *tasks);
+
+/* Adds the figures of a model file to SUBMISSION's features. *NETWORK becomes the estimate, which
+ * the caller frees; NULL: none. */
+int ft_helper_query_network(struct ft_helper *helper, const struct ft_network_request *request,
+                            ft_submission *submission, const ft_job_array *tasks,
+                            ft_network **network);
 
 #endif

@@ -23,6 +23,7 @@
 #include "predictor/decide/submission.h"
 #include "predictor/decide/tasks.h"
 #include "predictor/record/state_files.h"
+#include "predictor/request/file_facts.h"
 
 enum {
   /* Deadlines; chosen by judgement. */
@@ -48,6 +49,7 @@ struct prediction {
   ft_apps apps; /* valid if has_apps */
   bool has_site, has_apps, has_network_request;
   bool maybe_other_cluster; /* the job may also run on another cluster */
+  struct ft_helper helper;
   struct ft_file_queries files;
   ft_submission submission;
   ft_job_array array;
@@ -95,7 +97,7 @@ static bool has_user_apps(const struct prediction *w)
 /* Fills ASKED, whose strings are borrowed, for --predict-model and --predict-mig. Returns false,
  * and leaves ASKED, if neither was given, or mode off disables --predict-model and it is the only
  * one. */
-static bool make_network_request(const struct prediction *w, struct ft_network_request *asked)
+static bool make_network_request(struct prediction *w, struct ft_network_request *asked)
 {
   struct ft_gpu_request gpus = ft_slurm_options_gpus(&w->slurm);
   enum ft_gpu_option which = ft_gpu_request_find(&gpus);
@@ -104,7 +106,10 @@ static bool make_network_request(const struct prediction *w, struct ft_network_r
     return false;
   *asked = (struct ft_network_request){ .file = w->options.model,
                                         .mig = w->options.mig,
-                                        .advisory = w->settings->reject ? NULL : "" };
+                                        .advisory = w->settings->reject ? NULL : "",
+                                        .params = w->collected.description.params,
+                                        .array = w->collected.description.array,
+                                        .user_name = ft_collect_user(&w->collected) };
   if (w->options.mode != FT_MODE_UNSET)
     asked->mode = ft_mode_name(w->options.mode);
   if (which < FT_GPU_OPTIONS) {
@@ -114,50 +119,74 @@ static bool make_network_request(const struct prediction *w, struct ft_network_r
   return true;
 }
 
-/* Lets the helper read the user's files, if the submission names any. */
-static void describe_by_helper(struct prediction *w)
+/* Prepares the helper process, which reads the user's files. */
+static void prepare_helper(struct prediction *w)
 {
-  struct ft_network_request asked;
-  bool network = make_network_request(w, &asked);
-  struct ft_helper helper = { .path = w->settings->helper,
-                              /* the helper must not open a directory that hung */
-                              .state = w->state_fd >= 0 ? w->settings->state : "/dev/null",
-                              .milliseconds = HELPER_MILLISECONDS,
-                              .user_apps = has_user_apps(w) };
-  struct ft_error err;
+  unsigned milliseconds = HELPER_MILLISECONDS;
 
-  w->has_network_request = network;
-  if (!w->files.count && !w->files.script[0] && !w->files.commands[0] && !helper.user_apps &&
-      !network)
-    return;
-  /* policies may name users */
-  if (network)
-    w->collected.description.user_name = ft_collect_user(&w->collected);
   if (w->has_site && w->site.helper_milliseconds)
-    helper.milliseconds = w->site.helper_milliseconds;
-  if (helper.milliseconds > HELPER_MAX_MILLISECONDS)
-    helper.milliseconds = HELPER_MAX_MILLISECONDS;
-  if (ft_helper_describe(&helper, &w->collected.description, &w->collected.request,
-                         network ? &asked : NULL, &w->submission, &w->array, &w->network, &err) < 0)
-    note_first_failure(w, &err);
+    milliseconds = w->site.helper_milliseconds;
+  w->helper.path = w->settings->helper;
+  /* the helper must not open a directory that hung */
+  w->helper.state = w->state_fd >= 0 ? w->settings->state : "/dev/null";
+  w->helper.directory = w->collected.description.directory;
+  w->helper.milliseconds =
+      milliseconds < HELPER_MAX_MILLISECONDS ? milliseconds : HELPER_MAX_MILLISECONDS;
+  ft_helper_init(&w->helper);
+  w->collected.description.reader = &w->helper.reader;
+}
+
+/* Enters the declared apps: the user's, which the helper reads, then the site's. Returns the list,
+ * which the caller frees; NULL: the user declares none. */
+static ft_declared_app *enter_declared_apps(struct prediction *w)
+{
+  struct ft_description *what = &w->collected.description;
+  ft_declared_app *all = NULL;
+  ft_apps *own;
+
+  what->apps = w->apps.apps;
+  what->app_count = w->has_apps ? w->apps.apps_count : 0;
+  own = has_user_apps(w) ? malloc(sizeof *own) : NULL;
+  if (own && ft_helper_query_apps(&w->helper, own) == 0 && own->apps_count)
+    all = malloc((own->apps_count + what->app_count) * sizeof *all);
+  if (all) {
+    memcpy(all, own->apps, own->apps_count * sizeof *all);
+    if (what->app_count)
+      memcpy(all + own->apps_count, what->apps, what->app_count * sizeof *all);
+    what->apps = all;
+    what->app_count += own->apps_count;
+  }
+  free(own);
+  return all;
 }
 
 /* Fills the submission's app and features. */
 static void fill_submission(struct prediction *w)
 {
   struct ft_description *what = &w->collected.description;
+  struct ft_network_request asked;
+  ft_declared_app *declared;
+  ft_file_facts facts;
   struct ft_error err;
 
-  if (w->has_apps) {
-    what->apps = w->apps.apps;
-    what->app_count = w->apps.apps_count;
-  }
+  prepare_helper(w);
+  declared = enter_declared_apps(w);
   if (w->has_site)
     what->secrets = (struct ft_secret_rules){ w->site.keep_arguments, w->site.drop_arguments };
   w->array = (ft_job_array){ 0 };
   if (ft_describe(what, &w->collected.request, &w->submission, &w->files, &err) < 0)
     note_first_failure(w, &err);
-  describe_by_helper(w);
+  free(declared);
+  ft_file_facts_omit_known(&w->files, &w->submission);
+  if (w->files.count &&
+      ft_helper_query_files(&w->helper, &w->files, what->array, &facts, &w->array) == 0)
+    ft_file_facts_apply(&w->files, &facts, &w->array, &w->submission);
+  w->has_network_request = make_network_request(w, &asked);
+  if (w->has_network_request)
+    (void)ft_helper_query_network(&w->helper, &asked, &w->submission, &w->array, &w->network);
+  ft_helper_end(&w->helper);
+  if (w->helper.why.text[0])
+    note_first_failure(w, &w->helper.why);
 }
 
 static const char *submitter_name(void *collected)

@@ -11,6 +11,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "predictor/cli/names/app_name.h"
 #include "predictor/cli/cli.h"
 #include "predictor/cli/offline/forget_offline.h"
 #include "predictor/cli/offline/offline.h"
@@ -124,6 +125,22 @@ static int print_forget_result(const struct forget_command *command)
   return ft_flush(command->name);
 }
 
+/* Whether the app has no run and its name means another app, which is then selected. */
+static bool means_another_app(struct forget_command *command)
+{
+  ft_forget *what = &command->question.asked.forget;
+  const struct ft_store_filter filter = { .by_uid = true,
+                                          .uid = what->has_uid ? what->uid : getuid() };
+  char similar[FT_SUGGESTION];
+
+  if (!command->app || command->done.runs || command->done.kept ||
+      !ft_app_search_again(command->name, command->state, &filter, command->app, what->app,
+                           similar))
+    return false;
+  command->done = (ft_forgotten){ 0 };
+  return true;
+}
+
 static int run_forget(struct forget_command *command)
 {
   struct ft_config *config = malloc(sizeof *config);
@@ -136,7 +153,8 @@ static int run_forget(struct forget_command *command)
   else if (parse_selection(command, &command->question.asked.forget, &err) < 0)
     status = ft_print_error(command->name, FT_EXIT_USAGE, "%s", err.text);
   else if ((state_fd = ft_open_state(command->state, config, &err)) < 0 ||
-           forget_runs(command, state_fd, config, &err) < 0)
+           forget_runs(command, state_fd, config, &err) < 0 ||
+           (means_another_app(command) && forget_runs(command, state_fd, config, &err) < 0))
     status = ft_print_error(command->name, FT_EXIT_SYSTEM, "%s", err.text);
   else
     status = print_forget_result(command);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /*
  * Main program of foretell-helper and foretell-network, the plugin's helper process.
- * Reads a submission from standard input and writes an ft_answer to standard output.
+ * Answers the questions on standard input one by one on standard output (helper_protocol.h).
  */
 #include "config.h"
 
@@ -22,13 +22,12 @@
 #include "predictor/cli/helper.h"
 #include "predictor/core/io.h"
 #include "predictor/record/state_files.h"
+#include "predictor/request/file_facts.h"
 #include "predictor/request/helper_protocol.h"
 #include "predictor/site/conf.h"
 
 /* All chosen by judgement. */
 enum {
-  USER_APPS = 32,            /* declared apps of the user, at most */
-  SITE_APPS = 32,            /* declared apps of the site, at most */
   ANSWER_PART = 10,          /* 1 / ANSWER_PART of the time is reserved for writing the answer */
   SLOTS = 8,                 /* helpers of one user that may read files at the same time */
   SLOT_NANOSECONDS = 2000000 /* pause between two attempts to get a slot */
@@ -36,17 +35,16 @@ enum {
 
 struct asked {
   const char *state;
-  unsigned long milliseconds;
-  bool user_apps;
+  unsigned long milliseconds, used;
 };
 
 static int parse_helper_arguments(int argc, char **argv, struct asked *asked)
 {
   const struct ft_option options[] = {
     { 0, "state", "DIR", "state directory", FT_OPTION_STRING, &asked->state },
-    { 0, "milliseconds", "N", "time after which the plugin no longer reads the answer",
-      FT_OPTION_COUNT, &asked->milliseconds },
-    { 0, "user-apps", NULL, "read the user's apps.conf", FT_OPTION_FLAG, &asked->user_apps },
+    { 0, "milliseconds", "N", "time after which the plugin reads no more answers", FT_OPTION_COUNT,
+      &asked->milliseconds },
+    { 0, "used", "N", "milliseconds that have passed", FT_OPTION_COUNT, &asked->used },
     { 0 }
   };
   int status = FT_EXIT_DONE;
@@ -57,38 +55,26 @@ static int parse_helper_arguments(int argc, char **argv, struct asked *asked)
   return first < 0 ? (status == FT_EXIT_DONE ? -1 : status) : FT_EXIT_DONE;
 }
 
-/*
- * Reads the user's declared apps, then the site's, into APPS. Returns their number.
- * Unreadable files are skipped; WRONG receives the error of the user's file, without its directory.
- */
-static size_t read_declared_apps(const struct asked *asked, ft_declared_app *apps, char *wrong,
-                                 size_t size)
+/* Reads the apps that the user declares into APPS. WRONG, of SIZE bytes, receives an error, without
+ * the directory of the file. */
+static void read_user_apps(ft_apps *apps, char *wrong, size_t size)
 {
+  enum { LIMIT = sizeof apps->apps / sizeof *apps->apps };
   const char *home = getenv("HOME");
-  size_t count = 0;
   char path[PATH_MAX];
-  ft_apps *site = NULL;
   struct ft_error err;
-  int fd;
+  size_t count = 0;
 
-  if (asked->user_apps && home &&
+  if (home &&
       (size_t)snprintf(path, sizeof path, "%s/.config/foretell/apps.conf", home) < sizeof path &&
-      ft_config_read_apps(path, apps, USER_APPS, &count, &err) < 0) {
+      ft_config_read_apps(path, apps->apps, LIMIT, &count, &err) < 0) {
     size_t folder = strrchr(path, '/') + 1 - path;
 
     (void)snprintf(wrong, size, "%s",
                    err.text + (strncmp(err.text, path, folder) == 0 ? folder : 0));
     count = 0;
   }
-  fd = open(asked->state, O_PATH | O_DIRECTORY | O_CLOEXEC);
-  site = malloc(sizeof *site);
-  if (fd >= 0 && site && ft_record_read(FT_RECORD_APPS, fd, FT_STATE_APPS, site, NULL) == 0)
-    for (pb_size_t i = 0; i < site->apps_count; i++)
-      apps[count++] = site->apps[i];
-  free(site);
-  if (fd >= 0)
-    close(fd);
-  return count;
+  apps->apps_count = (pb_size_t)count;
 }
 
 /*
@@ -169,23 +155,29 @@ static bool acquire_slot(double deadline)
 
 /* ---- the answer ---- */
 
+/* What the helper works with; too large for the stack. */
+static struct helper {
+  struct asked asked;
+  char *const *argv;
+  double begun, deadline; /* times of ft_io_monotonic */
+  bool has_slot;
+  struct ft_buf input;
+  struct ft_helper_question question;
+  ft_apps apps;
+  struct ft_buf text;
+} * helper;
 static ft_answer *reply;
 /* preliminary answers, sent when time runs out; WHICH is the complete one */
 static struct ft_buf kept[2];
 static volatile sig_atomic_t which;
 
-static int encode_answer(struct ft_buf *out, struct ft_error *err)
-{
-  ft_buf_free(out);
-  ft_buf_init(out, FT_LIMIT_ENVIRONMENT);
-  return ft_record_encode(FT_RECORD_ANSWER, reply, out, err);
-}
-
 static void store_answer(void)
 {
   int other = !which;
 
-  if (encode_answer(&kept[other], NULL) == 0)
+  ft_buf_free(&kept[other]);
+  ft_buf_init(&kept[other], FT_LIMIT_FRAME);
+  if (ft_helper_answer_write(reply, NULL, NULL, &kept[other], NULL) == 0)
     which = other;
 }
 
@@ -198,22 +190,24 @@ static void send_stored_answer(int signal)
                                                                          : FT_EXIT_DONE);
 }
 
-/* Answers the query about a network. An error is stored first, as the answer at DEADLINE if no
- * estimate is ready by then. */
-static void answer_network(const struct asked *asked, const struct ft_helper_message *frame,
-                           double deadline)
+/* Answers the question about a network. An error is stored first, as the answer at the deadline if
+ * no estimate is ready by then. */
+static void answer_network(void)
 {
-  double left = deadline - ft_io_monotonic();
+  const struct ft_network_request *request = &helper->question.network;
+  double left = helper->deadline - ft_io_monotonic();
   struct itimerval timer = { .it_value = { (time_t)left,
                                            (suseconds_t)(1e6 * (left - (time_t)left)) } };
-  struct ft_helper_question question = {
-    .frame = frame, .state = asked->state, .array = &reply->array, .keep = store_answer
-  };
+  const struct ft_network_question question = { .request = request,
+                                                .submission = &helper->question.submission,
+                                                .array = &helper->question.tasks,
+                                                .state = helper->asked.state,
+                                                .keep = store_answer };
 
   reply->has_network = true;
   (void)snprintf(reply->network.error, sizeof reply->network.error,
                  "%.200s: no estimate within %lu ms",
-                 frame->network.file ? frame->network.file : "--predict-mig", asked->milliseconds);
+                 request->file ? request->file : "--predict-mig", helper->asked.milliseconds);
   store_answer();
   if (left <= 0)
     return;
@@ -221,86 +215,161 @@ static void answer_network(const struct asked *asked, const struct ft_helper_mes
   (void)signal(SIGXCPU, send_stored_answer);
   (void)setitimer(ITIMER_REAL, &timer, NULL);
   reply->network.error[0] = '\0';
-  ft_helper_network(&question, &reply->submission, &reply->network);
+  ft_helper_network(&question, reply);
   (void)signal(SIGALRM, SIG_IGN);
 }
 
-static int write_answer(struct ft_error *err)
+/* Whether files may be read. If not, the answer says why. */
+static bool may_read_files(void)
 {
+  helper->has_slot =
+      helper->has_slot || acquire_slot(helper->begun + (double)helper->asked.milliseconds / 2000);
+  if (!helper->has_slot)
+    (void)snprintf(reply->error, sizeof reply->error,
+                   "no file was read: %d submissions of this user are reading files at the same "
+                   "time",
+                   SLOTS);
+  return helper->has_slot;
+}
+
+/* Lets the other program answer a question about a network, if this one cannot. */
+static void hand_question_over(void)
+{
+  char used[24];
+  char *argv[16];
+  int count = 0;
+
+  while (helper->argv[count] && count < 13) {
+    argv[count] = helper->argv[count];
+    count++;
+  }
+  (void)snprintf(used, sizeof used, "%.0f", 1000 * (ft_io_monotonic() - helper->begun));
+  argv[count++] = (char *)"--used";
+  argv[count++] = used;
+  argv[count] = NULL;
+  ft_helper_hand_over(argv, &helper->input);
+}
+
+/* Answers helper->question. Returns 0; -1 and fills ERR. */
+static int answer_question(struct ft_error *err)
+{
+  const struct ft_helper_question *q = &helper->question;
+  ft_apps *apps = NULL;
+  struct ft_text text, *read = NULL;
   struct ft_buf out;
   int status;
 
-  ft_buf_init(&out, FT_LIMIT_ENVIRONMENT);
-  status = encode_answer(&out, err);
+  *reply = (ft_answer){ .schema = FT_SCHEMA };
+  switch (q->asked) {
+  case FT_HELPER_APPS:
+    apps = &helper->apps;
+    apps->schema = FT_SCHEMA;
+    read_user_apps(apps, reply->error, sizeof reply->error);
+    break;
+  case FT_HELPER_TEXT:
+    if (!may_read_files() || ft_io_monotonic() >= helper->deadline ||
+        !ft_files_read_start(q->directory, q->path, &helper->text))
+      break;
+    text = ft_text_of(ft_buf_text(&helper->text), helper->text.length);
+    read = &text;
+    break;
+  case FT_HELPER_FILES:
+    if (may_read_files())
+      ft_files_examine(&q->files, q->directory, q->array, helper->deadline, &reply->facts,
+                       &reply->array);
+    break;
+  case FT_HELPER_NETWORK:
+    hand_question_over();
+    if (may_read_files())
+      answer_network();
+    break;
+  }
+  ft_buf_init(&out, FT_LIMIT_FRAME);
+  status = ft_helper_answer_write(reply, apps, read, &out, err);
   if (status == 0 && ft_io_write_all(STDOUT_FILENO, out.data, out.length) < 0)
     status = ft_error_errno(err, "standard output");
   ft_buf_free(&out);
   return status;
 }
 
+/* Reads LENGTH bytes of standard input into helper->input. Returns 1; 0 at its end; -1 and fills
+ * ERR.
+ */
+static int read_question_bytes(size_t length, struct ft_error *err)
+{
+  char chunk[4096];
+
+  while (length > 0) {
+    ssize_t got = read(STDIN_FILENO, chunk, length < sizeof chunk ? length : sizeof chunk);
+
+    if (got < 0 && errno == EINTR)
+      continue;
+    if (got < 0)
+      return ft_error_errno(err, "standard input");
+    if (got == 0)
+      return 0;
+    if (ft_buf_add(&helper->input, chunk, (size_t)got) < 0)
+      return ft_error_set(err, "standard input: a question of more than %zu bytes",
+                          helper->input.limit);
+    length -= (size_t)got;
+  }
+  return 1;
+}
+
+/* Reads the next question into helper->question. Returns 1; 0 if there is none; -1 and fills ERR.
+ */
+static int read_question(struct ft_error *err)
+{
+  size_t length;
+  int status;
+
+  ft_buf_free(&helper->input);
+  status = read_question_bytes(FT_HELPER_HEADER, err);
+  if (status <= 0)
+    return status;
+  length = ft_helper_length(helper->input.data);
+  status = read_question_bytes(length, err);
+  if (status <= 0)
+    return status;
+  return ft_helper_question_read(helper->input.data + FT_HELPER_HEADER, length, &helper->question,
+                                 err) < 0
+             ? -1
+             : 1;
+}
+
 int main(int argc, char **argv)
 {
   double begun = ft_io_monotonic();
   struct asked asked = { .state = FT_STATE_DIRECTORY, .milliseconds = 500 };
-  struct ft_file_queries *files = malloc(sizeof *files);
-  struct ft_helper_message *frame = malloc(sizeof *frame);
-  ft_declared_app *apps = malloc((USER_APPS + SITE_APPS) * sizeof *apps);
-  ft_submission *submission;
+  int status = parse_helper_arguments(argc, argv, &asked), next;
   struct ft_error err = { "" };
-  struct ft_buf input;
-  double deadline;
-  int status = parse_helper_arguments(argc, argv, &asked);
 
-  ft_buf_init(&input, FT_LIMIT_FRAME);
-  if (status != FT_EXIT_DONE) {
-    status = status < 0 ? FT_EXIT_DONE : status;
-    goto out;
-  }
-  status = FT_EXIT_SYSTEM;
+  if (status != FT_EXIT_DONE)
+    return status < 0 ? FT_EXIT_DONE : status;
+  helper = calloc(1, sizeof *helper);
   reply = calloc(1, sizeof *reply);
-  if (!files || !frame || !apps || !reply) {
-    ft_print_error("helper", FT_EXIT_SYSTEM, "out of memory");
+  if (!helper || !reply) {
+    status = ft_print_error("helper", FT_EXIT_SYSTEM, "out of memory");
     goto out;
   }
-  if (ft_io_read_fd(STDIN_FILENO, &input, &err) < 0 ||
-      ft_helper_message_read(input.data, input.length, frame, &err) < 0) {
-    status = ft_print_error("helper", FT_EXIT_USAGE, "standard input: %s", err.text);
-    goto out;
-  }
-  if (frame->network.file || frame->network.mig)
-    ft_helper_hand_over(argv, &input);
-  reply->schema = FT_SCHEMA;
-  reply->has_submission = true;
-  submission = &reply->submission;
-  if (frame->description.exported.list)
-    frame->description.exported.environment = (const char *const *)environ;
-  frame->description.apps = apps;
-  frame->description.app_count =
-      read_declared_apps(&asked, apps, reply->error, sizeof reply->error);
-  /* the plugin reports invalid params */
-  (void)ft_describe(&frame->description, &frame->request, submission, files, &err);
+  helper->asked = asked;
+  helper->argv = argv;
+  helper->begun = begun - (double)asked.used / 1000;
   /* reserve 1 / ANSWER_PART of the time for the answer */
-  deadline = begun + (double)asked.milliseconds * (1 - 1.0 / ANSWER_PART) / 1000;
-  if (acquire_slot(begun + (double)asked.milliseconds / 2000)) {
-    ft_describe_commands(&frame->description, &frame->request, deadline, submission, files);
-    ft_describe_files(files, frame->description.directory, frame->description.array, deadline,
-                      submission, &reply->array);
-    if (frame->network.file || frame->network.mig)
-      answer_network(&asked, frame, deadline);
-  } else {
-    (void)snprintf(
-        reply->error, sizeof reply->error,
-        "no file was read: %d submissions of this user are reading files at the same time", SLOTS);
-  }
-  if (write_answer(&err) < 0)
-    ft_print_error("helper", FT_EXIT_SYSTEM, "%s", err.text);
-  else
-    status = FT_EXIT_DONE;
+  helper->deadline = helper->begun + (double)asked.milliseconds * (1 - 1.0 / ANSWER_PART) / 1000;
+  ft_buf_init(&helper->input, FT_LIMIT_FRAME);
+  ft_buf_init(&helper->text, FT_FILE_START);
+  while ((next = read_question(&err)) > 0)
+    if (answer_question(&err) < 0) {
+      status = ft_print_error("helper", FT_EXIT_SYSTEM, "%s", err.text);
+      break;
+    }
+  if (next < 0)
+    status = ft_print_error("helper", FT_EXIT_USAGE, "%s", err.text);
+  ft_buf_free(&helper->input);
+  ft_buf_free(&helper->text);
 out:
-  ft_buf_free(&input);
-  free(files);
-  free(frame);
-  free(apps);
+  free(helper);
   free(reply);
   ft_buf_free(&kept[0]);
   ft_buf_free(&kept[1]);

@@ -12,9 +12,9 @@
 #include "predictor/estimate/gpu/mig.h"
 #include "predictor/request/helper_protocol.h"
 
-/* Executes the program that can answer INPUT, a message about a network, with the same ARGV.
- * Returns if this program can, or if the other one is missing. */
-void ft_helper_hand_over(char **argv, const struct ft_buf *input);
+/* Executes the program that can answer INPUT, a question about a network, with ARGV. Returns if
+ * this program can, or if the other one is missing. */
+void ft_helper_hand_over(char *const argv[], const struct ft_buf *input);
 
 /* Prediction of one GPU's memory; zeros if unknown. */
 struct ft_helper_gpu {
@@ -25,17 +25,17 @@ struct ft_helper_gpu {
   size_t instead_count;
 };
 
-struct ft_helper_question {
-  const struct ft_helper_message *frame;
-  const char *state; /* the state directory */
-  const ft_job_array *array; /* NULL: no array */
+struct ft_network_question {
+  const struct ft_network_request *request;
+  const ft_submission *submission;
+  const ft_job_array *array; /* values of the tasks; NULL: none */
+  const char *state;         /* the state directory */
   /* called with each preliminary answer, which is sent if time runs out; NULL: none */
   void (*keep)(void);
   struct ft_helper_gpu *gpu; /* receives the GPU prediction in the same process; NULL: not needed */
 };
 
-/* Answers a query about a network: adds its figures to SUBMISSION's features and fills NETWORK. */
-void ft_helper_network(const struct ft_helper_question *question, ft_submission *submission,
-                       ft_network *network);
+/* Fills ANSWER's network and the features of the model file. */
+void ft_helper_network(const struct ft_network_question *question, ft_answer *answer);
 
 #endif

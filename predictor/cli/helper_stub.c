@@ -11,7 +11,7 @@
 #include "predictor/cli/helper.h"
 #include "predictor/core/io.h"
 
-void ft_helper_hand_over(char **argv, const struct ft_buf *input)
+void ft_helper_hand_over(char *const argv[], const struct ft_buf *input)
 {
   static const char name[] = "foretell-network";
   char path[PATH_MAX + sizeof name];
@@ -30,11 +30,11 @@ void ft_helper_hand_over(char **argv, const struct ft_buf *input)
     execv(path, argv);
 }
 
-void ft_helper_network(const struct ft_helper_question *question, ft_submission *submission,
-                       ft_network *network)
+void ft_helper_network(const struct ft_network_question *question, ft_answer *answer)
 {
+  ft_network *network = &answer->network;
+
   (void)question;
-  (void)submission;
   (void)snprintf(network->error, sizeof network->error,
                  "cannot start foretell-network, which reads model files");
 }

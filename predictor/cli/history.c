@@ -12,6 +12,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "predictor/cli/names/app_name.h"
 #include "predictor/cli/cli.h"
 #include "predictor/cli/history.h"
 #include "predictor/cli/store_access.h"
@@ -38,6 +39,7 @@ struct query {
   uint32_t owner;  /* the user who ran it last */
   char part[sizeof((struct ft_store_app *)0)->app]; /* the most recent app that contains WORD */
   bool several;                                     /* other apps contain WORD, too */
+  char similar[FT_SUGGESTION];                      /* names of apps that WORD may mean */
 };
 
 /* Returns whether runs can be read, from the store or from the learner. */
@@ -336,6 +338,24 @@ static int resolve_app_word(struct query *query, struct ft_error *err)
   return visit_each_app(query, match_app_name, err);
 }
 
+/* Finds the app whose script or program WORD names, or names that are similar. */
+static int find_meant_app(struct query *query, struct ft_error *err)
+{
+  struct ft_app_search found;
+
+  if (ft_app_search(query->name, query->state, &query->records, &query->filter, query->word, &found,
+                    err) < 0)
+    return -1;
+  ft_app_search_suggest(&found, query->similar);
+  if (!found.app[0])
+    return 0;
+  (void)ft_string_copy(found.app, query->part, sizeof query->part);
+  query->word = query->part;
+  if (found.several && !query->json)
+    printf("several apps; the last one is %s\n", found.app);
+  return visit_each_app(query, match_app_name, err);
+}
+
 static int show_word(struct query *query)
 {
   const char *given = query->word;
@@ -357,9 +377,14 @@ static int show_word(struct query *query)
                                        "%s: several apps contain this name; --fit needs one app",
                                        query->word)
                       : list_apps(query);
-  if (!query->owners && has_run_source(query))
-    return ft_print_error(query->name, FT_EXIT_NO, "%s: no runs of an app or job of this name",
-                          query->word);
+  if (!query->owners && has_run_source(query)) {
+    status = find_meant_app(query, &err);
+    if (status < 0)
+      return ft_print_error(query->name, FT_EXIT_SYSTEM, "%s", err.text);
+    if (!query->owners)
+      return ft_print_error(query->name, FT_EXIT_NO, "%s: no runs of an app or job of this name%s",
+                            query->word, query->similar);
+  }
   model = malloc(sizeof *model);
   if (!model)
     return ft_print_error(query->name, FT_EXIT_SYSTEM, "out of memory");

@@ -29,7 +29,7 @@
 
 /* State of one query; too large for the stack. */
 struct work {
-  const struct ft_helper_question *asked;
+  const struct ft_network_question *asked;
   const struct ft_network_request *network;
   ft_site site;
   ft_partition partition;
@@ -50,7 +50,7 @@ struct work {
   char subject[160], evidence[192];
 };
 
-void ft_helper_hand_over(char **argv, const struct ft_buf *input)
+void ft_helper_hand_over(char *const argv[], const struct ft_buf *input)
 {
   (void)argv;
   (void)input;
@@ -62,7 +62,7 @@ void ft_helper_hand_over(char **argv, const struct ft_buf *input)
 static int read_site_policy(struct work *w, struct ft_error *err)
 {
   int fd = open(w->asked->state, O_PATH | O_DIRECTORY | O_CLOEXEC), status;
-  const ft_request *request = &w->asked->frame->request;
+  const ft_request *request = &w->asked->submission->request;
   bool known = fd >= 0 && ft_state_read_site(fd, &w->site, NULL) == 0;
 
   if (known && ft_decide_partition(fd, &w->site, request, &w->partition, &w->merged, NULL) == 0) {
@@ -70,7 +70,7 @@ static int read_site_policy(struct work *w, struct ft_error *err)
     w->question.merged = &w->merged;
   }
   ft_policy_resolve(known ? &w->site : NULL, request->partition, request->account,
-                    w->asked->frame->description.user_name, &w->policy);
+                    w->network->user_name, &w->policy);
   status = ft_gpu_site_data_slices(fd, &w->table, err);
   if (fd >= 0)
     close(fd);
@@ -81,7 +81,7 @@ static int read_site_policy(struct work *w, struct ft_error *err)
  */
 static int parse_network_params(struct work *w, struct ft_error *err)
 {
-  struct ft_text list = ft_text_from(w->asked->frame->description.params), one;
+  struct ft_text list = ft_text_from(w->network->params), one;
 
   ft_gpu_run_init(&w->run);
   while (ft_text_until(&list, ',', &one)) {
@@ -155,11 +155,12 @@ static void prepare_mig_query(struct work *w)
 
 /* ---- model file, runs and observations ---- */
 
-static void add_feature(ft_submission *s, const char *name, int64_t value)
+static void add_feature(ft_answer *answer, const char *name, int64_t value)
 {
   if (value > 0)
-    (void)ft_feature_number(s->features, &s->features_count,
-                            sizeof s->features / sizeof *s->features, name, (double)value);
+    (void)ft_feature_number(answer->features, &answer->features_count,
+                            sizeof answer->features / sizeof *answer->features, name,
+                            (double)value);
 }
 
 /* Copies the last component of PATH with control characters replaced. */
@@ -186,12 +187,12 @@ static int check_regular_file(const char *path, struct ft_error *err)
 }
 
 /* Reads the site's measurements of this app and of other networks on this GPU. */
-static void read_gpu_observations(struct work *w, const ft_submission *submission)
+static void read_gpu_observations(struct work *w)
 {
   const struct ft_gpu_site_data_gpu gpu = { w->gpu, w->device[0] ? w->device : w->place.gres };
   int fd = open(w->asked->state, O_PATH | O_DIRECTORY | O_CLOEXEC);
 
-  ft_gpu_site_data_read(fd, &w->table, &gpu, getuid(), submission->app, &w->measured);
+  ft_gpu_site_data_read(fd, &w->table, &gpu, getuid(), w->asked->submission->app, &w->measured);
   if (fd >= 0)
     close(fd);
 }
@@ -205,7 +206,7 @@ static void refine_by_observations(void *context, const struct ft_gpu *gpu,
   ft_gpu_site_data_refine(&w->measured, gpu, memory);
 }
 
-static int read_model_network(struct work *w, ft_submission *submission, struct ft_error *err)
+static int read_model_network(struct work *w, ft_answer *answer, struct ft_error *err)
 {
   struct ft_analysis analysis;
   char name[96];
@@ -215,14 +216,14 @@ static int read_model_network(struct work *w, ft_submission *submission, struct 
   w->graph = ft_graph_read(w->network->file, err);
   if (!w->graph || ft_graph_analyse(w->graph, &w->run.sizes, &analysis, err) < 0)
     return -1;
-  add_feature(submission, "model_parameters", analysis.cost.parameters);
-  add_feature(submission, "model_macs", analysis.cost.macs);
-  add_feature(submission, "model_activations", analysis.cost.activations);
+  add_feature(answer, "model_parameters", analysis.cost.parameters);
+  add_feature(answer, "model_macs", analysis.cost.macs);
+  add_feature(answer, "model_activations", analysis.cost.activations);
   if (ft_gpu_memory(w->graph, w->gpu, &w->run, &w->memory, err) < 0)
     return -1;
   if (!w->gpu || !w->gpu->host) {
-    add_feature(submission, FT_FEATURE_NETWORK, (int64_t)w->memory.network_bytes);
-    read_gpu_observations(w, submission);
+    add_feature(answer, FT_FEATURE_NETWORK, (int64_t)w->memory.network_bytes);
+    read_gpu_observations(w);
     refine_by_observations(w, w->gpu, &w->memory);
   }
   ft_gpu_site_data_evidence(&w->measured, w->gpu, &w->memory, w->evidence, sizeof w->evidence);
@@ -258,10 +259,11 @@ static bool read_gpu_model(struct work *w, const ft_submission *submission, stru
 }
 
 /* Estimates from the app's past runs with measured GPU memory. Returns 0; -1 with ERR. */
-static int estimate_from_runs(struct work *w, const ft_submission *submission, struct ft_error *err)
+static int estimate_from_runs(struct work *w, struct ft_error *err)
 {
+  const ft_submission *submission = w->asked->submission;
   struct ft_candidate *runs = &w->runs;
-  const char *array = w->asked->frame->description.array;
+  const char *array = w->network->array;
   struct ft_task_list tasks = { .array = w->asked->array };
   size_t largest;
 
@@ -346,8 +348,7 @@ static void fill_gpu_slice(struct work *w, const ft_network *network)
   if (!gpu)
     return;
   gpu->estimate = w->estimate;
-  gpu->has_estimate =
-      w->has_estimate && (w->graph || w->estimate.runs >= w->policy.min_runs);
+  gpu->has_estimate = w->has_estimate && (w->graph || w->estimate.runs >= w->policy.min_runs);
   if (network->option[0]) {
     w->question.option = network->option;
     w->question.value = network->value;
@@ -374,21 +375,20 @@ static void decide_network(struct work *w, ft_network *network)
   fill_gpu_slice(w, network);
 }
 
-void ft_helper_network(const struct ft_helper_question *asked, ft_submission *submission,
-                       ft_network *network)
+void ft_helper_network(const struct ft_network_question *asked, ft_answer *answer)
 {
+  ft_network *network = &answer->network;
   struct work *w = calloc(1, sizeof *w);
   struct ft_error err = { "out of memory" };
 
   if (w) {
     w->asked = asked;
-    w->network = &asked->frame->network;
+    w->network = asked->request;
   }
   if (!w || read_site_policy(w, &err) < 0 ||
       (prepare_mig_query(w), parse_network_params(w, &err)) < 0 || find_requested_gpu(w, &err) < 0)
     goto fail;
-  if ((w->network->file ? read_model_network(w, submission, &err)
-                        : estimate_from_runs(w, submission, &err)) == 0) {
+  if ((w->network->file ? read_model_network(w, answer, &err) : estimate_from_runs(w, &err)) == 0) {
     decide_network(w, network);
     goto out;
   }

@@ -10,6 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "predictor/cli/names/app_name.h"
 #include "predictor/cli/cli.h"
 #include "predictor/cli/store_access.h"
 #include "predictor/core/array_grow.h"
@@ -388,6 +389,7 @@ static int print_table(const char *name, struct report *report)
   return ft_flush(name);
 }
 
+/* Returns an exit status; -1 if there is no run of FILTER's app. */
 static int make_report(const char *name, const char *state, const struct ft_store_filter *filter,
                        bool json)
 {
@@ -406,7 +408,7 @@ static int make_report(const char *name, const char *state, const struct ft_stor
   else if (report.failed)
     ft_print_error(name, 0, "out of memory");
   else if (filter->app && !report.apps.count)
-    status = ft_print_error(name, FT_EXIT_NO, "%s: no runs of this app", filter->app);
+    status = -1;
   else
     status = json ? print_report_json(&report) : print_table(name, &report);
   for (size_t i = 0; i < report.apps.count && i < report.room; i++)
@@ -433,6 +435,7 @@ int ft_command_report(int argc, char **argv)
     { 0, "json", NULL, "print one JSON object", FT_OPTION_FLAG, &json },
     { 0 }
   };
+  char meant[128], similar[FT_SUGGESTION] = "";
   struct ft_store_filter filter;
   struct ft_error err;
   int status, first;
@@ -445,5 +448,11 @@ int ft_command_report(int argc, char **argv)
     return status;
   if (ft_store_access_filter(app, user, since, &filter, &err) < 0)
     return ft_print_error(argv[0], FT_EXIT_USAGE, "%s", err.text);
-  return make_report(argv[0], state, &filter, json);
+  status = make_report(argv[0], state, &filter, json);
+  if (status < 0 && ft_app_search_again(argv[0], state, &filter, app, meant, similar)) {
+    filter.app = meant;
+    status = make_report(argv[0], state, &filter, json);
+  }
+  return status < 0 ? ft_print_error(argv[0], FT_EXIT_NO, "%s: no runs of this app%s", app, similar)
+                    : status;
 }

@@ -5,6 +5,7 @@
 
 #include <dirent.h>
 #include <fcntl.h>
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -15,6 +16,7 @@
 #include "predictor/core/io.h"
 #include "predictor/history/json.h"
 #include "predictor/request/array.h"
+#include "predictor/request/file_facts.h"
 #include "predictor/request/script_reading.h"
 
 /* Limits; chosen by judgement. */
@@ -52,7 +54,6 @@ struct survey {
   struct words programs, unknown;
   ft_submission submission;
   struct ft_file_queries files;
-  struct ft_command_list commands;
   struct ft_script_reading reading;
 };
 
@@ -227,6 +228,7 @@ static int read_one_script(struct survey *s, const char *path, const struct ft_b
   const ft_request request = { .command = FT_COMMAND_SBATCH };
   char *words = malloc(text->length + 1);
   char folder[PATH_SIZE];
+  struct ft_local_files local;
   struct ft_error err;
   enum script_kind kind;
 
@@ -236,9 +238,9 @@ static int read_one_script(struct survey *s, const char *path, const struct ft_b
   (void)ft_string_copy(path, folder, sizeof folder);
   folder[slash ? slash - path : 0] = '\0';
   what.directory = *folder ? folder : ".";
+  ft_local_files_init(&local, what.directory, INFINITY);
+  what.reader = &local.reader;
   (void)ft_describe(&what, &request, &s->submission, &s->files, &err);
-  if (ft_describe_read_commands(&what, &s->files, &s->commands))
-    (void)ft_describe(&what, &request, &s->submission, &s->files, &err);
   s->weight = FT_KEY_LOOK;
   s->programs.count = s->unknown.count = 0;
   ft_script_reading_init(&s->reading, &what, NULL, NULL);
@@ -250,6 +252,7 @@ static int read_one_script(struct survey *s, const char *path, const struct ft_b
   hide_secrets(s, &s->unknown);
   s->count[kind]++;
   print_script(s, path, kind);
+  ft_local_files_free(&local);
   free(words);
   return 0;
 }

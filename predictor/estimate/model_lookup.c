@@ -102,28 +102,32 @@ static int read_candidate(const struct question *q, const char *app, struct ft_c
 }
 
 /* Fills C, which is clear, with the model of the app or, if there is no run of it, with that of its
- * former names. Returns 0; -1 and fills ERR if a model cannot be read. */
-static int read_own(const struct question *q, struct ft_candidate *c, struct ft_error *err)
+ * former names. Sets *POOLED if the pooled model of the app was looked for. Returns 0; -1 and fills
+ * ERR if a model cannot be read. */
+static int read_own(const struct question *q, struct ft_candidate *c, bool *pooled,
+                    struct ft_error *err)
 {
   const ft_submission *s = q->submission;
   int status = read_candidate(q, s->app, c, err);
 
+  *pooled = !c->has_model || is_pooled(c);
   for (size_t i = 0; !status && !c->has_estimate && !c->facts.runs && i < s->former_apps_count; i++)
     status = read_candidate(q, s->former_apps[i], c, err);
   return status;
 }
 
-/* Fills C, which is clear, with the pooled model of the app or, for an app without a name of its
- * own, with the model of the runs imported for the job's name of USER(DATA). */
+/* Fills C, which is clear, with the pooled model of the app, unless it was looked for (POOLED), or,
+ * for an app without a name of its own, with the model of the runs imported for the job's name of
+ * USER(DATA). */
 static void read_shared(const struct question *q, const char *(*user)(void *), void *data,
-                        struct ft_candidate *c)
+                        bool pooled, struct ft_candidate *c)
 {
   const ft_submission *s = q->submission;
   char app[sizeof s->app];
   struct ft_error why;
 
   if (!s->default_app) {
-    if (ft_state_read_shared(q->state_fd, s->app, &c->model, &why) == 0)
+    if (!pooled && ft_state_read_shared(q->state_fd, s->app, &c->model, &why) == 0)
       (void)ft_candidate_evaluate(c, s, q->tasks, q->policy);
   } else if (s->job_name[0] && !ft_string_listed(generic_names, s->job_name)) {
     ft_state_imported_app(user(data), q->uid, s->job_name, app);
@@ -164,9 +168,10 @@ int ft_model_lookup_read(int state_fd, uint32_t uid, const char *(*user)(void *d
 {
   const struct question q = { state_fd, uid, s, tasks, policy };
   const struct ft_estimate *own;
+  bool pooled;
 
   ft_model_lookup_clear(out);
-  if (read_own(&q, &out->own, err) < 0) {
+  if (read_own(&q, &out->own, &pooled, err) < 0) {
     ft_model_lookup_clear(out);
     return -1;
   }
@@ -176,7 +181,7 @@ int ft_model_lookup_read(int state_fd, uint32_t uid, const char *(*user)(void *d
   /* a limit that killed the app's own run is better evidence than other apps */
   if ((own ? own->runs : 0) >= policy->min_runs || out->pooled || (own && own->bound_bytes > 0))
     return 0;
-  read_shared(&q, user, data, &out->shared);
+  read_shared(&q, user, data, pooled, &out->shared);
   if (shared_replaces(&out->shared, own, policy)) {
     out->candidate = &out->shared;
     out->estimate = ft_candidate_estimate(&out->shared);

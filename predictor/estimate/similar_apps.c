@@ -60,14 +60,23 @@ static void add_to_pool(struct pool *pool, const struct ft_estimate *e, double w
   pool->max_bytes = fmax(pool->max_bytes, e->max_bytes);
 }
 
-/* Returns the index of the most recently updated app in SIMILAR that is neither EXCEPT nor DONE;
+/* Whether APP is the app of S, also under a former name. */
+static bool is_same_app(const ft_submission *s, const char *app)
+{
+  for (size_t i = 0; i < s->former_apps_count; i++)
+    if (strcmp(s->former_apps[i], app) == 0)
+      return true;
+  return strcmp(s->app, app) == 0;
+}
+
+/* Returns the index of the most recently updated app in SIMILAR that is neither that of S nor DONE;
  * -1: none. */
-static int find_newest_app(const ft_similar_apps *similar, const char *except, const bool *done)
+static int find_newest_app(const ft_similar_apps *similar, const ft_submission *s, const bool *done)
 {
   int best = -1;
 
   for (int i = 0; i < (int)similar->apps_count; i++)
-    if (!done[i] && strcmp(similar->apps[i].app, except) != 0 &&
+    if (!done[i] && !is_same_app(s, similar->apps[i].app) &&
         (best < 0 || similar->apps[i].updated > similar->apps[best].updated))
       best = i;
   return best;
@@ -96,19 +105,29 @@ static bool estimate_by_similar(const ft_model *model, const ft_submission *s,
   return true;
 }
 
-/* Adds the FT_SIMILAR_APPS_MAX most recently updated apps of SIMILAR to POOL. */
+static bool is_listed(const ft_similar_apps *similar, const char *app)
+{
+  for (size_t i = 0; i < similar->apps_count; i++)
+    if (strcmp(similar->apps[i].app, app) == 0)
+      return true;
+  return false;
+}
+
+/* Adds the FT_SIMILAR_APPS_MAX most recently updated apps of SIMILAR to POOL, except those of
+ * BEFORE, which were read. */
 static void gather_similar_apps(int state_fd, uint32_t uid, const ft_submission *s,
                                 const struct ft_task_list *tasks, const ft_similar_apps *similar,
-                                struct pool *pool)
+                                const ft_similar_apps *before, struct pool *pool)
 {
   ft_model model;
   bool done[sizeof similar->apps / sizeof *similar->apps] = { false };
   struct ft_estimate e;
   int i;
 
-  while (pool->apps < FT_SIMILAR_APPS_MAX && (i = find_newest_app(similar, s->app, done)) >= 0) {
+  while (pool->apps < FT_SIMILAR_APPS_MAX && (i = find_newest_app(similar, s, done)) >= 0) {
     done[i] = true;
-    if (ft_state_read_evaluator(state_fd, uid, similar->apps[i].app, &model, NULL) < 0 ||
+    if (is_listed(before, similar->apps[i].app) ||
+        ft_state_read_evaluator(state_fd, uid, similar->apps[i].app, &model, NULL) < 0 ||
         model.uid != uid || model.completed < MIN_RUNS ||
         !estimate_by_similar(&model, s, tasks, &e))
       continue;
@@ -166,12 +185,14 @@ unsigned ft_similar_apps_estimate(int state_fd, uint32_t uid, const ft_submissio
   struct ft_estimate mixed;
   char similarity_key[80];
   double within;
-  ft_similar_apps similar;
+  ft_similar_apps similar, before = { .apps_count = 0 };
 
   for (unsigned k = 0; k < FT_SIMILARITIES && !pool.apps; k++)
     if (ft_state_similarity((enum ft_similarity)k, s->job_name, s->program, similarity_key) &&
-        ft_state_read_similar_apps(state_fd, uid, similarity_key, &similar, NULL) == 0)
-      gather_similar_apps(state_fd, uid, s, tasks, &similar, &pool);
+        ft_state_read_similar_apps(state_fd, uid, similarity_key, &similar, NULL) == 0) {
+      gather_similar_apps(state_fd, uid, s, tasks, &similar, &before, &pool);
+      before = similar;
+    }
   if (!pool.apps)
     return 0;
   within = within_app_deviation(state_fd);

@@ -8,6 +8,7 @@
 
 #include "predictor/core/text.h"
 #include "predictor/core/units.h"
+#include "predictor/record/index_arithmetic.h"
 #include "predictor/record/record.h"
 
 bool ft_feature_parse(const char *value, double *number)
@@ -23,19 +24,40 @@ bool ft_feature_parse(const char *value, double *number)
   return true;
 }
 
-/* Copies TEMPLATE to OUT with INDEX for each "%a". Returns false if SIZE is too small. */
+/* Parses "%a" or "%(EXPRESSION)" at *TEMPLATE, moves it after that and computes the number for
+ * INDEX. */
+static bool read_index(const char **template, uint32_t index, int64_t *number)
+{
+  const char *end;
+
+  if (strncmp(*template, "%a", 2) == 0) {
+    *template += 2;
+    *number = index;
+    return true;
+  }
+  if (strncmp(*template, "%(", 2) != 0)
+    return false;
+  end = *template + 1 + strspn(*template + 1, "0123456789axdm+-()");
+  if (!ft_index_compute(ft_text_of(*template + 1, (size_t)(end - *template - 1)), index, number))
+    return false;
+  *template = end;
+  return true;
+}
+
+/* Copies TEMPLATE to OUT with the number for INDEX in place of each "%a" and "%(EXPRESSION)" (see
+ * index_arithmetic.h). Returns false if SIZE is too small. */
 static bool insert_index(const char *template, uint32_t index, char *out, size_t size)
 {
   size_t used = 0;
 
   while (*template) {
+    int64_t number;
     int length;
 
     if (used >= size)
       return false;
-    if (strncmp(template, "%a", 2) == 0) {
-      length = snprintf(out + used, size - used, "%" PRIu32, index);
-      template += 2;
+    if (read_index(&template, index, &number)) {
+      length = snprintf(out + used, size - used, "%" PRId64, number);
     } else {
       length = snprintf(out + used, size - used, "%c", *template ++);
     }

@@ -460,9 +460,8 @@ static int check_network(const ft_network *n, struct ft_error *err)
 
 static int check_answer(const ft_answer *a, struct ft_error *err)
 {
-  if (!a->has_submission || a->submission.schema < 1 || a->submission.schema > FT_SCHEMA)
-    return bad(err, "submission");
-  if (check_submission(&a->submission, err) < 0 || check_job_array(&a->array, err) < 0 ||
+  if (check_features(a->features, a->features_count, err) < 0 ||
+      check_job_array(&a->array, err) < 0 ||
       (a->has_network && check_network(&a->network, err) < 0))
     return -1;
   return printable(a->error) ? 0 : bad(err, "error");

@@ -198,7 +198,8 @@ const ft_feature *ft_feature_find(const ft_feature *features, size_t count, cons
 bool ft_feature_parse(const char *value, double *number);
 
 /* Replaces the FEATURES of a job array, *COUNT of at most LIMIT, by the features of its task
- * *INDEX: inserts the index for "%a", and adds the values of the task from ARRAY (NULL: none).
+ * *INDEX: inserts the index for "%a", the number for "%(EXPRESSION)" (index_arithmetic.h), and adds
+ * the values of the task from ARRAY (NULL: none).
  * INDEX NULL (no task) removes the features that differ between tasks. */
 void ft_features_of_task(ft_feature *features, pb_size_t *count, size_t limit,
                          const ft_job_array *array, const uint32_t *index);

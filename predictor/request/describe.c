@@ -289,8 +289,34 @@ void ft_describe_script(struct ft_text script, const char *directory,
   append_new_features(out, r.found.features, r.found.count, FT_FEATURES_OF_SCRIPT);
 }
 
-int ft_describe(const struct ft_description *what, const ft_request *request, ft_submission *out,
-                struct ft_file_queries *files, struct ft_error *err)
+static bool has_file_query(const struct ft_file_queries *files, const struct ft_file_query *query)
+{
+  for (size_t i = 0; i < files->count; i++)
+    if (strcmp(files->query[i].path, query->path) == 0 &&
+        strcmp(files->query[i].feature, query->feature) == 0)
+      return true;
+  return false;
+}
+
+/* Adds the features of a workflow task's script to OUT and its files to FILES. */
+static void describe_task_script(const struct ft_description *what, ft_submission *out,
+                                 struct ft_file_queries *files)
+{
+  const struct ft_file_reader *reader = what->reader;
+  struct ft_file_queries inside;
+  struct ft_text script;
+
+  if (!files || !files->script[0] || !reader || !reader->read(reader->data, files->script, &script))
+    return;
+  ft_describe_script(script, what->directory, &what->secrets, out, &inside);
+  for (size_t i = 0; i < inside.count && files->count < FT_FILE_QUERIES; i++)
+    if (!has_file_query(files, &inside.query[i]))
+      files->query[files->count++] = inside.query[i];
+}
+
+/* As ft_describe, without the script of a workflow task. */
+static int describe_script(const struct ft_description *what, const ft_request *request,
+                           ft_submission *out, struct ft_file_queries *files, struct ft_error *err)
 {
   struct ft_file_queries declared_files;
   struct ft_description shown = *what;
@@ -325,8 +351,6 @@ int ft_describe(const struct ft_description *what, const ft_request *request, ft
   found = r.matched < what->app_count ? &r.declared : &r.found;
   if (files && found == &r.declared)
     *files = declared_files;
-  if (files)
-    files->secrets = what->secrets;
   if (what->params && *what->params && parse_params(what->params, &r.hidden.rules, out, err) < 0)
     status = -1;
   ft_hide_features(&r.hidden, out->features, &out->features_count);
@@ -335,5 +359,14 @@ int ft_describe(const struct ft_description *what, const ft_request *request, ft
   append_request_features(out);
   if (r.shell.array)
     append_index_feature(out);
+  return status;
+}
+
+int ft_describe(const struct ft_description *what, const ft_request *request, ft_submission *out,
+                struct ft_file_queries *files, struct ft_error *err)
+{
+  int status = describe_script(what, request, out, files, err);
+
+  describe_task_script(what, out, files);
   return status;
 }

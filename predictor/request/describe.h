@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /*
  * Derives the app and its features from a submission: the text of the script and the arguments.
- * ft_describe is pure; it opens and executes nothing, and lists the files whose contents matter.
- * ft_describe_files reads them, in the helper process, never in the plugin.
+ * ft_describe opens and executes nothing. It asks a reader for the text of a file that belongs to
+ * the script, and lists the files whose sizes matter: file_facts.h.
  */
 #ifndef FT_REQUEST_DESCRIBE_H
 #define FT_REQUEST_DESCRIBE_H
@@ -14,12 +14,19 @@
 #include "predictor/record/secret.h"
 #include "predictor/request/shell/export.h"
 
+/* Reads users' files; the plugin asks its helper process. */
+struct ft_file_reader {
+  /* Sets TEXT to the beginning of the file PATH, at most FT_FILE_START bytes, borrowed until the
+   * next call. Relative paths begin in the job's directory. Returns false if it cannot be read. */
+  bool (*read)(void *data, const char *path, struct ft_text *text);
+  void *data;
+};
+
 /* A submission. Borrowed; NULL: none. */
 struct ft_description {
-  const char *app;       /* --predict-app */
-  const char *params;    /* --predict-params: name=value,name=value */
-  const char *user;      /* UID in decimal; looking up a name would be slow */
-  const char *user_name; /* NULL without a network request; policies can name the user */
+  const char *app;    /* --predict-app */
+  const char *params; /* --predict-params: name=value,name=value */
+  const char *user;   /* UID in decimal; looking up a name would be slow */
   const char *job_name;
   const char *directory;   /* working directory: relative paths begin here */
   const char *script;      /* text of the batch script or of --wrap */
@@ -30,15 +37,15 @@ struct ft_description {
   const char *array;              /* --array */
   struct ft_secret_rules secrets; /* rules of the site for secret arguments */
   struct ft_export exported;      /* environment of the job */
-  const char *commands_file;      /* file_queries.commands, if it was read, and its text */
-  struct ft_text commands;
+  const struct ft_file_reader *reader;
   const ft_declared_app *apps; /* the user's, then the site's; the first match is used */
   size_t app_count;
 };
 
 enum {
-  FT_FILE_QUERIES = 64, /* files of one submission; chosen by judgement */
-  FT_FILE_PATH = 1024   /* bytes of a path; longer ones are ignored */
+  FT_FILE_QUERIES = 64,    /* files of one submission; chosen by judgement */
+  FT_FILE_PATH = 1024,     /* bytes of a path; longer ones are ignored */
+  FT_FILE_START = 64 << 10 /* bytes read of a script or a list of commands; chosen by judgement */
 };
 
 /* A file to examine for a feature. */
@@ -53,9 +60,7 @@ struct ft_file_query {
 struct ft_file_queries {
   size_t count;
   struct ft_file_query query[FT_FILE_QUERIES];
-  char commands[FT_FILE_PATH];    /* a file with a command in each line, to be read; "": none */
-  char script[FT_FILE_PATH];      /* the script of a workflow task, to be read; "": none */
-  struct ft_secret_rules secrets; /* for that script */
+  char script[FT_FILE_PATH]; /* the script of a workflow task; "": none */
 };
 
 /*
@@ -71,7 +76,9 @@ struct ft_file_queries {
  * Features in order of precedence: params, arguments, then nodes, tasks, cpus and container of
  * REQUEST. In a job array a value with $SLURM_ARRAY_TASK_ID is per_task. If no such value is a
  * number, the index itself is the feature "array_task_id". reads_limit and stated_bytes are what
- * the script states about its memory (memory_use.h). OUT and FILES contain no secrets
+ * the script states about its memory (memory_use.h). WHAT's reader reads a file with a command in
+ * each line, and the script that a workflow manager wrote for its task; the features and files of
+ * the latter follow the others. OUT and FILES contain no secrets
  * (hide.h) from arguments, variables, params, explicit app, job name and container.
  *
  * Returns 0. Returns -1 and fills ERR if params are malformed, or if params or app contain a
@@ -80,41 +87,11 @@ struct ft_file_queries {
 int ft_describe(const struct ft_description *what, const ft_request *request, ft_submission *out,
                 struct ft_file_queries *files, struct ft_error *err);
 
-/* A file of commands. */
-struct ft_command_list {
-  char file[FT_FILE_PATH];
-  char text[64 << 10]; /* its beginning; chosen by judgement */
-};
-
-/* Reads the file of commands that FILES names into LIST and sets WHAT's commands, which borrow from
- * it. Returns false if there is none or it cannot be read. */
-bool ft_describe_read_commands(struct ft_description *what, const struct ft_file_queries *files,
-                               struct ft_command_list *list);
-
-/* Reads the file of commands that FILES names, not for the plugin, and then fills OUT and FILES as
- * ft_describe does, with the programs in the file. Does nothing without such a file or after
- * DEADLINE. */
-void ft_describe_commands(const struct ft_description *what, const ft_request *request,
-                          double deadline, ft_submission *out, struct ft_file_queries *files);
-
 /* Adds the features and stated memory of SCRIPT, which a workflow manager wrote for its task, to
  * OUT and resets FILES to the files of SCRIPT. Does not change the app. Omits secrets by SECRETS.
  * DIRECTORY (or NULL) is the working directory. */
 void ft_describe_script(struct ft_text script, const char *directory,
                         const struct ft_secret_rules *secrets, ft_submission *out,
                         struct ft_file_queries *files);
-
-/*
- * Examines FILES and adds their features to OUT, and those of an array's tasks to TASKS (NULL: no
- * array). Not for the plugin, because it can wait. Relative
- * paths begin in DIRECTORY (NULL: "/"). Opens only regular files and reads at most 64 MiB of each
- * for "lines" and "key:". The size of a directory is the sum of all files below it (tree.h). Starts
- * no file after DEADLINE, in seconds of ft_io_monotonic, and omits features that are incomplete
- * then. For files named by the index of ARRAY (NULL: no array) it examines all tasks, or as many
- * evenly spaced ones as a record holds, for the first four such features. Also reads the script of
- * a workflow task, and examines the files that it names.
- */
-void ft_describe_files(const struct ft_file_queries *files, const char *directory,
-                       const char *array, double deadline, ft_submission *out, ft_job_array *tasks);
 
 #endif

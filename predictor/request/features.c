@@ -28,32 +28,65 @@ void ft_feature_set_init(struct ft_feature_set *found, struct ft_file_queries *f
   found->variable_count = 0;
   if (files) {
     files->count = 0;
-    files->script[0] = files->commands[0] = '\0';
+    files->script[0] = '\0';
   }
 }
 
-/* Replaces the index of the array task in VALUE by REPLACEMENT. Returns OUT, of SIZE bytes; VALUE
- * itself if it has no index; NULL if OUT is too small. */
+/* Writes the template of LOOKUP, which has no source, to OUT: "%a", or "%(2xa+1)". */
+static void write_template(const struct ft_lookup *lookup, char out[FT_LOOKUP_SUM + 16])
+{
+  const struct ft_text sum = ft_text_left(&lookup->sum) ? lookup->sum : ft_text_from("a");
+
+  if (ft_text_equals(sum, "a") && !lookup->offset)
+    (void)snprintf(out, 3, "%%a");
+  else if (lookup->offset)
+    (void)snprintf(out, FT_LOOKUP_SUM + 16, "%%(%.*s%+d)", (int)ft_text_left(&sum), sum.at,
+                   lookup->offset);
+  else
+    (void)snprintf(out, FT_LOOKUP_SUM + 16, "%%(%.*s)", (int)ft_text_left(&sum), sum.at);
+}
+
+/* Replaces the index of the array task in VALUE by REPLACEMENT; NULL: by its template. Returns OUT,
+ * of SIZE bytes; VALUE itself if it has no index; NULL if OUT is too small. */
 static const char *replace_index(const char *value, const char *replacement, char *out, size_t size)
 {
-  size_t used = 0, length = strlen(replacement);
+  size_t used = 0;
 
   if (!strchr(value, FT_SHELL_INDEX))
     return value;
   while (*value) {
     bool index = *value == FT_SHELL_INDEX;
-    struct ft_lookup lookup;
+    struct ft_lookup lookup = { .sum = ft_text_from("") };
+    char template[FT_LOOKUP_SUM + 16];
+    const char *piece = value++;
+    size_t length = 1;
 
-    if (used + (index ? length : 1) >= size)
-      return NULL;
-    memcpy(out + used, index ? replacement : value, index ? length : 1);
-    used += index ? length : 1;
-    value++;
-    if (index)
+    if (index) {
       (void)ft_lookup_read(&value, &lookup);
+      write_template(&lookup, template);
+      piece = replacement ? replacement : template;
+      length = strlen(piece);
+    }
+    if (used + length >= size)
+      return NULL;
+    memcpy(out + used, piece, length);
+    used += length;
   }
   out[used] = '\0';
   return out;
+}
+
+/* Whether VALUE has a look-up in a file or list. */
+static bool looks_up(const char *value)
+{
+  struct ft_lookup lookup;
+
+  while ((value = strchr(value, FT_SHELL_INDEX))) {
+    value++;
+    if (ft_lookup_read(&value, &lookup) && lookup.source)
+      return true;
+  }
+  return false;
 }
 
 bool ft_feature_value_number(const char *value, double *number)
@@ -104,18 +137,17 @@ static void add_lookup_queries(struct ft_feature_set *found, const char *name, c
   if (*value != FT_SHELL_INDEX || !ft_lookup_read(&end, &lookup) || *end)
     return;
   ft_feature_set_add_query(found, value, "value", name);
-  if (lookup.source)
-    ft_feature_set_add_query(found, value, "bytes", "input_bytes");
+  ft_feature_set_add_query(found, value, "bytes", "input_bytes");
 }
 
 bool ft_feature_set_add_per_task(struct ft_feature_set *found, const char *name, const char *value)
 {
   char template[sizeof((ft_feature *)NULL)->category];
-  const char *text = replace_index(value, "%a", template, sizeof template);
+  const char *text = replace_index(value, NULL, template, sizeof template);
 
   if (text == value)
     return false;
-  if (strchr(value, FT_LOOKUP_MARK)) {
+  if (looks_up(value)) {
     add_lookup_queries(found, name, value);
     return true;
   }

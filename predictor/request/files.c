@@ -5,6 +5,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
+#include <math.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -15,7 +16,7 @@
 #include "predictor/core/io.h"
 #include "predictor/core/text.h"
 #include "predictor/request/array.h"
-#include "predictor/request/describe.h"
+#include "predictor/request/file_facts.h"
 #include "predictor/request/shell/lookup.h"
 #include "predictor/request/names.h"
 #include "predictor/request/shell/shell.h"
@@ -194,7 +195,7 @@ static int examine_file(const struct ft_file_query *query, int directory, double
   return !scan.key || scan.found;
 }
 
-/* State of ft_describe_files. */
+/* State of ft_files_examine. */
 struct examination {
   const struct ft_file_queries *files;
   int directory;
@@ -275,8 +276,11 @@ static bool resolve_index(struct examination *l, const char **at, uint32_t index
   struct ft_text content;
 
   if (!ft_lookup_read(at, &lookup) || !lookup.source) {
-    *out = ft_text_of(number,
-                      (size_t)snprintf(number, 24, "%" PRId64, (int64_t)index + lookup.offset));
+    int64_t value;
+
+    if (!ft_lookup_number(&lookup, index, &value))
+      return false;
+    *out = ft_text_of(number, (size_t)snprintf(number, 24, "%" PRId64, value));
     return true;
   }
   if (lookup.source == FT_LOOKUP_LIST)
@@ -367,50 +371,24 @@ static bool is_indexed_feature(const struct ft_file_queries *files, const char *
   return false;
 }
 
-/* Removes the index feature: values of files already distinguish the tasks. */
-static void remove_index_feature(ft_submission *out)
+/* Returns the value of FEATURE, NaN if it is unknown. If its files depend on the task index, adds
+ * its values to TASKS. */
+static double examine_feature(struct examination *l, const char *feature, const char *array,
+                              ft_job_array *tasks)
 {
-  pb_size_t kept = 0;
-
-  for (pb_size_t i = 0; i < out->features_count; i++)
-    if (!out->features[i].per_task || strcmp(out->features[i].name, FT_ARRAY_FEATURE) != 0)
-      out->features[kept++] = out->features[i];
-  out->features_count = kept;
-}
-
-/* Adds FEATURE to OUT or, if its files depend on the task index, per task to TASKS. Omits it if
- * unknown. */
-static void add_file_feature(struct examination *l, const char *feature, const char *array,
-                             ft_submission *out, ft_job_array *tasks)
-{
-  enum { LIMIT = sizeof out->features / sizeof *out->features };
   double sum = 0;
   int status = sum_feature(l, feature, NULL, &sum);
 
   if (status < 0)
-    return;
+    return NAN;
   if (array && tasks->values_count < MAX_LISTS && is_indexed_feature(l->files, feature)) {
     ft_task_values *values = &tasks->values[tasks->values_count];
 
     add_task_values(l, feature, array, sum, values);
-    if (values->index_count) {
+    if (values->index_count)
       tasks->values_count++;
-      remove_index_feature(out);
-      return;
-    }
   }
-  if (status)
-    (void)ft_feature_number(out->features, &out->features_count, LIMIT, feature, sum);
-}
-
-/* Returns the index of the first file with the feature of file I. */
-static size_t first_of_feature(const struct ft_file_queries *files, size_t i)
-{
-  size_t first = 0;
-
-  while (strcmp(files->query[first].feature, files->query[i].feature) != 0)
-    first++;
-  return first;
+  return status ? sum : NAN;
 }
 
 static size_t count_indexed_features(const struct ft_file_queries *files)
@@ -418,128 +396,104 @@ static size_t count_indexed_features(const struct ft_file_queries *files)
   size_t count = 0;
 
   for (size_t i = 0; i < files->count; i++)
-    count += first_of_feature(files, i) == i && is_indexed_feature(files, files->query[i].feature);
+    count +=
+        ft_file_facts_first(files, i) == i && is_indexed_feature(files, files->query[i].feature);
   return count < MAX_LISTS ? count : MAX_LISTS;
 }
 
-/* Reads the first SIZE bytes of the script PATH into OUT. Returns false on error. */
-static bool read_script_start(int directory, const char *path, char *out, size_t size,
-                              size_t *length)
+static int open_directory(const char *directory)
 {
-  int fd = open_regular(directory, path);
-  bool done = fd >= 0;
+  return open(directory && *directory ? directory : "/", O_PATH | O_DIRECTORY | O_CLOEXEC);
+}
 
-  *length = 0;
-  while (done && *length < size) {
-    ssize_t got = read(fd, out + *length, size - *length);
+void ft_files_examine(const struct ft_file_queries *files, const char *directory, const char *array,
+                      double deadline, ft_file_facts *facts, ft_job_array *tasks)
+{
+  struct examination l = { .files = files,
+                           .directory = open_directory(directory),
+                           .deadline = deadline,
+                           .chunk = malloc(CHUNK),
+                           .indexed = count_indexed_features(files) };
 
-    if (got < 0 && errno == EINTR)
-      continue;
-    done = got >= 0;
-    if (got <= 0)
-      break;
-    *length += (size_t)got;
+  for (size_t i = 0; i < files->count; i++) {
+    facts->values[i] = NAN;
+    if (l.chunk && l.directory >= 0 && ft_file_facts_first(files, i) == i &&
+        ft_io_monotonic() < deadline)
+      facts->values[i] = examine_feature(&l, files->query[i].feature, array, tasks);
   }
-  if (fd >= 0)
-    close(fd);
-  return done;
-}
-
-static bool has_file_query(const struct ft_file_queries *files, const struct ft_file_query *query)
-{
-  for (size_t i = 0; i < files->count; i++)
-    if (strcmp(files->query[i].path, query->path) == 0 &&
-        strcmp(files->query[i].feature, query->feature) == 0)
-      return true;
-  return false;
-}
-
-/* Adds the features of a workflow task's script to OUT and its files to ALL, a copy of L's files.
- */
-static void examine_task_script(const struct examination *l, const char *directory,
-                                ft_submission *out, struct ft_file_queries *all)
-{
-  struct ft_file_queries *inside = malloc(sizeof *inside);
-  size_t length;
-
-  if (inside && read_script_start(l->directory, all->script, l->chunk, CHUNK, &length)) {
-    ft_describe_script(ft_text_of(l->chunk, length), directory, &l->files->secrets, out, inside);
-    for (size_t i = 0; i < inside->count && all->count < FT_FILE_QUERIES; i++)
-      if (!has_file_query(all, &inside->query[i]))
-        all->query[all->count++] = inside->query[i];
-  }
-  free(inside);
-}
-
-/* Adds the features of all files of L that OUT does not have. */
-static void examine_all(struct examination *l, const char *array, ft_submission *out,
-                        ft_job_array *tasks)
-{
-  l->indexed = count_indexed_features(l->files);
-  for (size_t i = 0; i < l->files->count; i++) {
-    const char *feature = l->files->query[i].feature;
-
-    if (first_of_feature(l->files, i) == i && ft_io_monotonic() < l->deadline &&
-        !ft_feature_find(out->features, out->features_count, feature))
-      add_file_feature(l, feature, array, out, tasks);
-  }
-}
-
-bool ft_describe_read_commands(struct ft_description *what, const struct ft_file_queries *files,
-                               struct ft_command_list *list)
-{
-  int directory;
-  size_t length;
-  bool done;
-
-  if (!files->commands[0])
-    return false;
-  directory = open(what->directory && *what->directory ? what->directory : "/",
-                   O_PATH | O_DIRECTORY | O_CLOEXEC);
-  memcpy(list->file, files->commands, sizeof list->file);
-  done = read_script_start(directory, list->file, list->text, sizeof list->text, &length);
-  if (directory >= 0)
-    close(directory);
-  if (!done)
-    return false;
-  what->commands_file = list->file;
-  what->commands = ft_text_of(list->text, length);
-  return true;
-}
-
-void ft_describe_commands(const struct ft_description *what, const ft_request *request,
-                          double deadline, ft_submission *out, struct ft_file_queries *files)
-{
-  struct ft_command_list *list = malloc(sizeof *list);
-  struct ft_description all = *what;
-  struct ft_error err;
-
-  if (list && ft_io_monotonic() < deadline && ft_describe_read_commands(&all, files, list))
-    (void)ft_describe(&all, request, out, files, &err);
-  free(list);
+  facts->values_count = (pb_size_t)files->count;
+  if (l.directory >= 0)
+    close(l.directory);
+  ft_buf_free(&l.table);
+  free(l.chunk);
 }
 
 void ft_describe_files(const struct ft_file_queries *files, const char *directory,
                        const char *array, double deadline, ft_submission *out, ft_job_array *tasks)
 {
-  struct examination l = { .files = files,
-                           .directory = open(directory && *directory ? directory : "/",
-                                             O_PATH | O_DIRECTORY | O_CLOEXEC),
-                           .deadline = deadline,
-                           .chunk = malloc(CHUNK) };
-  struct ft_file_queries *all = files->script[0] ? malloc(sizeof *all) : NULL;
+  struct ft_file_queries asked = *files;
+  ft_file_facts facts;
 
-  if (l.chunk && l.directory >= 0) {
-    if (all && ft_io_monotonic() < deadline) {
-      *all = *files;
-      l.files = all;
-      examine_task_script(&l, directory, out, all);
-    }
-    examine_all(&l, array, out, tasks);
+  ft_file_facts_omit_known(&asked, out);
+  ft_files_examine(&asked, directory, array, deadline, &facts, tasks);
+  ft_file_facts_apply(&asked, &facts, tasks, out);
+}
+
+/* Appends the beginning of FD, FT_FILE_START bytes at most, to OUT. Returns false on error. */
+static bool read_start(int fd, struct ft_buf *out)
+{
+  char chunk[4096];
+
+  while (out->length < FT_FILE_START) {
+    size_t left = FT_FILE_START - out->length;
+    ssize_t got = read(fd, chunk, left < sizeof chunk ? left : sizeof chunk);
+
+    if (got < 0 && errno == EINTR)
+      continue;
+    if (got <= 0)
+      return got == 0;
+    if (ft_buf_add(out, chunk, (size_t)got) < 0)
+      return false;
   }
-  if (l.directory >= 0)
-    close(l.directory);
-  ft_buf_free(&l.table);
-  free(l.chunk);
-  free(all);
+  return true;
+}
+
+bool ft_files_read_start(const char *directory, const char *path, struct ft_buf *out)
+{
+  int folder = open_directory(directory), fd = folder < 0 ? -1 : open_regular(folder, path);
+  bool done = false;
+
+  ft_buf_free(out);
+  ft_buf_init(out, FT_FILE_START);
+  if (fd >= 0) {
+    done = read_start(fd, out);
+    close(fd);
+  }
+  if (folder >= 0)
+    close(folder);
+  return done;
+}
+
+static bool read_local_file(void *data, const char *path, struct ft_text *text)
+{
+  struct ft_local_files *local = data;
+
+  if (ft_io_monotonic() >= local->deadline ||
+      !ft_files_read_start(local->directory, path, &local->text))
+    return false;
+  *text = ft_text_of(ft_buf_text(&local->text), local->text.length);
+  return true;
+}
+
+void ft_local_files_init(struct ft_local_files *local, const char *directory, double deadline)
+{
+  *local = (struct ft_local_files){ .directory = directory,
+                                    .deadline = deadline,
+                                    .reader = { read_local_file, local } };
+  ft_buf_init(&local->text, FT_FILE_START);
+}
+
+void ft_local_files_free(struct ft_local_files *local)
+{
+  ft_buf_free(&local->text);
 }

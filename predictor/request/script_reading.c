@@ -41,6 +41,9 @@ void ft_script_reading_init(struct ft_script_reading *r, const struct ft_descrip
   r->listing = r->piped = r->after = r->works = false;
   r->weight = FT_KEY_LOOK;
   r->files = 0;
+  r->list_path[0] = '\0';
+  r->list = ft_text_from("");
+  r->has_list = false;
   r->document = ft_text_from("");
   r->written.count = 0;
   ft_feature_set_init(&r->found, files);
@@ -297,24 +300,24 @@ static void read_listed_commands(struct ft_script_reading *r, struct ft_text tex
   r->listing = listing;
 }
 
-/* Finds the text of the file PATH, which lists commands: the script writes it, or the helper has
- * read it. Otherwise asks for it and returns false. */
+/* Finds the text of the file PATH, which lists commands: the script writes it, or the reader reads
+ * it, one file of a submission. */
 static bool find_list(struct ft_script_reading *r, const char *path, struct ft_text *text)
 {
   const struct ft_word word = { .raw = ft_text_from(""), .text = path };
-  struct ft_file_queries *files = r->found.files;
+  const struct ft_file_reader *reader = r->what->reader;
   char joined[FT_FILE_PATH];
 
   if (!*path || ft_written_find(&r->written, &word, text))
     return *path;
-  if (!ft_feature_set_join(&r->found, path, joined))
+  if (!reader || !ft_feature_set_join(&r->found, path, joined))
     return false;
-  *text = r->what->commands;
-  if (r->what->commands_file && strcmp(joined, r->what->commands_file) == 0)
-    return true;
-  if (files && !files->commands[0] && !r->what->commands_file)
-    (void)ft_string_copy(joined, files->commands, sizeof files->commands);
-  return false;
+  if (!r->list_path[0]) {
+    (void)ft_string_copy(joined, r->list_path, sizeof r->list_path);
+    r->has_list = reader->read(reader->data, joined, &r->list);
+  }
+  *text = r->list;
+  return r->has_list && strcmp(joined, r->list_path) == 0;
 }
 
 /* Copies all results of the look-up in TEXT, the program or script of a job array, to OUT, one a

@@ -24,17 +24,20 @@ struct ft_script_reading {
   struct ft_key key;
   struct ft_hidden hidden;
   struct ft_workflow task;
-  enum ft_key_weight weight;   /* of the programs whose arguments are features */
-  bool piped;                  /* the previous command is piped to this one */
-  bool after;                  /* the pipeline follows a program */
-  bool works;                  /* the pipeline runs more than commands that print */
-  size_t files;                /* files to examine before the pipeline */
-  unsigned lists;              /* lists of commands read so far */
-  bool listing;                /* a list of commands is read: they have no features */
-  unsigned depth;              /* nesting of command texts given to a shell; 0: the script itself */
-  struct ft_text document;     /* the last here-document, unexpanded */
-  struct ft_written written;   /* files that the script writes */
-  struct ft_feature_set found; /* features without a declaration */
+  enum ft_key_weight weight; /* of the programs whose arguments are features */
+  bool piped;                /* the previous command is piped to this one */
+  bool after;                /* the pipeline follows a program */
+  bool works;                /* the pipeline runs more than commands that print */
+  size_t files;              /* files to examine before the pipeline */
+  unsigned lists;            /* lists of commands read so far */
+  bool listing;              /* a list of commands is read: they have no features */
+  unsigned depth;            /* nesting of command texts given to a shell; 0: the script itself */
+  bool has_list;             /* the file list_path was read */
+  struct ft_text list;       /* its text: commands, one a line */
+  char list_path[FT_FILE_PATH]; /* "": no file was asked for */
+  struct ft_text document;      /* the last here-document, unexpanded */
+  struct ft_written written;    /* files that the script writes */
+  struct ft_feature_set found;  /* features without a declaration */
   struct ft_command command;
   struct ft_shell shell;
   struct ft_feature_set declared; /* initialised only with declared apps */

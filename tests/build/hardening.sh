@@ -44,6 +44,9 @@ for name in ./foretelld ./foretell-learnd ./foretell-courier predictor/cli/foret
   fi
 done
 
+# The plugin describes a submission; the helper process knows only about files.
+unlike "$(objects_with predictor/cli 'ft_describe$')" 'helper|network' "the helper process reads no script"
+
 # Static libraries of the distribution may refer to __stack_chk_fail, too, so this examines foretell's own objects.
 for folder in agent daemon learner plugin predictor/core predictor/graph predictor/record predictor/cli; do
   like "$(objects_with "$folder" __stack_chk_fail)" . "$folder: its functions have stack protection"

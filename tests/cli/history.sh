@@ -120,6 +120,32 @@ for word in 141 140_6 140_ _4 00 4294967296 140_99999999999 '%' "$(printf 'x\033
     "no app and no job: $(printf %s "$word" | tr -d '\033')"
 done
 
+# the script, or the name of the job, that an app was made from
+printf '#!/bin/sh\n#SBATCH --job-name=night\npython3 simulate.py --n 3\n' >"$scratch/train.sh"
+made=$("$foretell" predict --state="$state" --json "$scratch/train.sh" 2>/dev/null | sed -n 's/.*"app": *"\([^"]*\)".*/\1/p')
+awk -v app="$made" -v uid="$(id -u)" 'BEGIN { print "app,uid,user,job_id,job_name,submit,end,peak_mb,state"
+  for (i = 1; i < 10; i++)
+    printf "%s,%d,me,%d,night,%d,%d,%d,completed\n", app, uid, 9500 + i, 1795224000, 1795224000 + i, 100 + i }' \
+  >"$scratch/made.csv"
+run import "$scratch/made.csv" >/dev/null
+like "$made:$(run history "$scratch/train.sh")" " 9509 .*completed" "an app is found by its script"
+like "$(run history night)" " 9509 .*completed" "an app is found by the name of its jobs"
+like "$(run history src/simulate.py)" " 9509 .*completed" "an app is found by the path of its program"
+like "$(run report --app="$scratch/train.sh")" "^simulate.py-" "the report of a script"
+is "$(cat "$scratch/err")" "foretell report: $scratch/train.sh: app $made" "a report names the app of the script"
+is "$(run forget --dry-run "$scratch/train.sh")" "would forget 9 runs of 1 app" "forget takes a script"
+run rebuild --app="$made" >/dev/null
+run plot --app="$scratch/train.sh" --output="$scratch/made.svg"
+is "$?:$(head -c 5 "$scratch/made.svg")" "0:<?xml" "plot takes a script"
+for word in simulat.py nihgt; do
+  run history "$word" >/dev/null
+  is "$?:$(cat "$scratch/err")" \
+    "1:foretell history: $word: no runs of an app or job of this name; similar names: $made" "$word: the app is suggested"
+done
+run report --app=nihgt >/dev/null
+is "$?:$(cat "$scratch/err")" "1:foretell report: nihgt: no runs of this app; similar names: $made" \
+  "a report suggests the app"
+
 # times and a limit with the agent's precision
 printf '%s\n' app,job_id,submit,start,end,runtime,outcome,rss_bytes,killed_at_bytes \
   exact,900001,1795224700,1795224712.9577742,1795224718.25,5.2922258,out_of_memory,73396224,73400320 \

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /*
- * The script parser, and the message that carries a description to the helper. Input: one argument
- * per line, the first also as the script's name, a NUL, the script. REPEAT, a count in two bytes and
- * a byte stand for that number of the byte: a short input fills a buffer. The result must be a valid
- * record without the password, which is passed in two more arguments.
+ * The script parser. Input: one argument per line, the first also as the script's name, a NUL, the
+ * script. REPEAT, a count in two bytes and a byte stand for that number of the byte: a short input
+ * fills a buffer. Every file that the script lists commands in, or is a workflow task's script, is
+ * the script itself. The result must be a valid record without the password, which is passed in two
+ * more arguments.
  */
 #include "config.h"
 
@@ -12,7 +13,6 @@
 #include <string.h>
 
 #include "predictor/request/describe.h"
-#include "predictor/request/helper_protocol.h"
 #include "tests/fuzz/limit.h"
 
 enum { ARGUMENTS = 16, LINES = 4096, REPEAT = 0x11 };
@@ -58,6 +58,15 @@ static void check(const ft_submission *submission)
   ft_buf_free(&buf);
 }
 
+static bool read_same_script(void *data, const char *path, struct ft_text *text)
+{
+  const struct ft_description *what = data;
+
+  (void)path;
+  *text = ft_text_of(what->script, what->script_length);
+  return true;
+}
+
 static void describe(const uint8_t *data, size_t size)
 {
   static ft_submission submission;
@@ -66,6 +75,7 @@ static void describe(const uint8_t *data, size_t size)
   const ft_request request = { .tasks = 1 };
   const uint8_t *nul = size ? memchr(data, '\0', size) : NULL;
   size_t length = nul ? (size_t)(nul - data) : 0;
+  struct ft_file_reader reader = { read_same_script, NULL };
   const char *arguments[ARGUMENTS + 2];
   char lines[LINES];
   struct ft_description what = { .user = "u",
@@ -89,6 +99,8 @@ static void describe(const uint8_t *data, size_t size)
       *p++ = '\0';
   }
   what.script_name = what.argument_count ? arguments[0] : NULL;
+  reader.data = &what;
+  what.reader = &reader;
   if (!size || !memmem(data, size, password, strlen(password))) {
     arguments[what.argument_count] = "--password";
     arguments[what.argument_count + 1] = password;
@@ -143,13 +155,10 @@ static size_t expand(const uint8_t *data, size_t size, uint8_t *out)
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
-  static struct ft_helper_message frame;
   uint8_t *expanded = malloc(fuzz_limit);
-  struct ft_error err;
 
   must(expanded != NULL);
   describe(expanded, expand(data, size, expanded));
   free(expanded);
-  (void)ft_helper_message_read((const char *)data, size, &frame, &err);
   return 0;
 }

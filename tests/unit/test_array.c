@@ -6,6 +6,7 @@
 #include "tests/unit/scratch.h"
 #include "tests/unit/submission.h"
 
+#include <inttypes.h>
 #include <locale.h>
 #include <math.h>
 #include <sys/stat.h>
@@ -16,9 +17,10 @@
 #include "predictor/decide/decide.h"
 #include "predictor/decide/tasks.h"
 #include "predictor/online/online.h"
+#include "predictor/record/index_arithmetic.h"
 #include "predictor/request/array.h"
 #include "predictor/request/describe.h"
-#include "predictor/request/helper_protocol.h"
+#include "predictor/request/file_facts.h"
 #include "predictor/request/names.h"
 
 /* glibc's newlocale does not free the list that it makes of LOCPATH. */
@@ -107,6 +109,34 @@ static const char *element(const uint32_t *index)
   return features_text(features, count);
 }
 
+static void arithmetic_of_the_index_is_that_of_a_shell(void **state)
+{
+  static const struct {
+    const char *text;
+    int64_t value;
+  } cases[] = { { "a", 7 },
+                { "ax10", 70 },
+                { "-a+2", -5 },
+                { "2x(a-1)d4", 3 },
+                { "-(a)d2", -3 },
+                { "am4", 3 },
+                { "9223372036854775807", INT64_MAX },
+                { "((((((((((((((((a))))))))))))))))", 7 } };
+  static const char *const malformed[] = {
+    "", "a a", "ax", "(a", "a)", "ad0", "am(a-7)", "9223372036854775808", "9223372036854775807+a",
+    "9223372036854775807xa", "ad(-1)", "(((((((((((((((((a)))))))))))))))))", "b", "a*2"
+  };
+  int64_t value;
+
+  (void)state;
+  for (size_t i = 0; i < COUNT_OF(cases); i++)
+    if (!ft_index_compute(ft_text_from(cases[i].text), 7, &value) || value != cases[i].value)
+      fail_msg("%s: %" PRId64, cases[i].text, value);
+  for (size_t i = 0; i < COUNT_OF(malformed); i++)
+    if (ft_index_compute(ft_text_from(malformed[i]), 7, &value))
+      fail_msg("%s: %" PRId64, malformed[i], value);
+}
+
 static void arguments_with_the_index_are_features_of_each_task(void **state)
 {
   static const struct {
@@ -122,7 +152,19 @@ static void arguments_with_the_index_are_features_of_each_task(void **state)
     { "./x --sample s$SLURM_ARRAY_TASK_ID\n", "1-9", "sample=s17 array_task_id=17" },
     /* nothing visible distinguishes the tasks */
     { "./x --n 3\n", "17", "n=3 array_task_id=17" },
-    { "./x --n $((SLURM_ARRAY_TASK_ID * 10))\n", "1-9", "array_task_id=17" },
+    { "./x --n $((SLURM_ARRAY_TASK_ID * SIZE))\n", "1-9", "array_task_id=17" },
+    { "./x --n $((SLURM_ARRAY_TASK_ID / 0))\n", "1-9", "array_task_id=17" },
+    { "./x --n $((SLURM_ARRAY_TASK_ID ** 2))\n", "1-9", "array_task_id=17" },
+    { "./x --n $((SLURM_ARRAY_TASK_ID * 010))\n", "1-9", "array_task_id=17" },
+    /* arithmetic of the index and of known numbers */
+    { "./x --n $((SLURM_ARRAY_TASK_ID * 10))\n", "1-9", "n=170" },
+    { "./x --n=$(( 10 * ($SLURM_ARRAY_TASK_ID - 1) / 4 )) --m 4\n", "1-9", "n=40 m=4" },
+    { "N=$((SLURM_ARRAY_TASK_ID % 5))\nM=$((N + 3))\n./x --n $N --m $M\n", "1-9", "n=2 m=5" },
+    { "N=$(expr $SLURM_ARRAY_TASK_ID \\* 10)\n./x --n \"$N\"\n", "1-9", "n=170" },
+    { "S=4\n./x --mem $((${SLURM_ARRAY_TASK_ID} * $S + S))M\n", "1-9", "mem=75497472" },
+    { "./x --tag run$((SLURM_ARRAY_TASK_ID * 2))\n", "1-9", "tag=run34 array_task_id=17" },
+    { "align --n $((SLURM_ARRAY_TASK_ID * 2))\n", "1-9", "n=34" },
+    { "S=4\n./x --n $((3 * S))\n", NULL, "n=12" },
     { "F=(*.txt); ./x ${F[$SLURM_ARRAY_TASK_ID]}\n", "1-9", "array_task_id=17" },
     /* the script assigns a variable with this name */
     { "SLURM_ARRAY_TASK_ID=4\n./x --n $SLURM_ARRAY_TASK_ID\n", "1-9", "n=4 array_task_id=17" },
@@ -282,6 +324,9 @@ static void lookups_by_index_in_files_and_lists_are_read(void **state)
     { "S=(3 4 5 6)\n./x --size=${S[$SLURM_ARRAY_TASK_ID]}\n", "size=5" },
     { "S=(in_1 in_2)\n./x ${S[$SLURM_ARRAY_TASK_ID-1]}.txt\n", "input_bytes=200" },
     { "./x --n $((SLURM_ARRAY_TASK_ID - 1))\n", "n=1" },
+    { "./x in_$((SLURM_ARRAY_TASK_ID / 2)).txt\n", "input_bytes=100" },
+    { "S=(3 4 5 6 7)\n./x --size=${S[$((SLURM_ARRAY_TASK_ID * 2))]}\n", "size=7" },
+    { "F=$(sed -n \"$((SLURM_ARRAY_TASK_ID * 2 - 2))p\" files.txt)\n./x $F\n", "input_bytes=200" },
     { "S=(*.txt)\n./x ${S[$SLURM_ARRAY_TASK_ID]}\n", "input_bytes=200" },
     { "F=$(sed -n \"" ID "p\" names.txt)\n./x in_$F.txt\n", "input_bytes=200" },
     /* missing or unknown */
@@ -349,7 +394,7 @@ static void lists_of_file_names_and_file_contents_are_read(void **state)
     { "F=( $(cat list.txt) )\n./x ${F[" ID "]}\n", "input_bytes=44" },
     { "F=($(cat sizes.txt))\n./x --n ${F[" ID "]}\n", "n=8" },
     { "F=(data/*.csv)\n./x ${F[" ID "]}\n", "input_bytes=44" },
-    { "declare -a F=(data/*.csv)\n./x ${F[$((" ID " - 1))]}\n", "array_task_id=2" },
+    { "declare -a F=(data/*.csv)\n./x ${F[$((" ID " - 1))]}\n", "input_bytes=22" },
     { "D=data\nF=(\"$D\"/*.csv)\n./x --in ${F[" ID " - 1]}\n", "input_bytes=22" },
     { "F=(data/*.txt data/*.csv)\n./x ${F[" ID "]}\n", "input_bytes=22" },
     { "F=(d*a/?.csv list.txt)\n./x ${F[" ID " + 1]}\n", "input_bytes=33" },
@@ -559,23 +604,6 @@ static void the_largest_files_are_among_those_estimated(void **state)
     largest |= index[i] == 42;
   }
   assert_true(smallest && largest);
-}
-
-static void the_helper_receives_the_array(void **state)
-{
-  struct ft_description what = { .array = "1-4", .script = "x", .script_length = 1 };
-  struct ft_helper_message *frame = malloc(sizeof *frame);
-  ft_request request = { .array_tasks = 4 };
-  struct ft_buf buf;
-
-  (void)state;
-  assert_non_null(frame);
-  ft_buf_init(&buf, FT_LIMIT_FRAME);
-  assert_int_equal(ft_helper_message_write(&what, &request, NULL, &buf, &err), 0);
-  assert_int_equal(ft_helper_message_read(buf.data, buf.length, frame, &err), 0);
-  assert_string_equal(frame->description.array, "1-4");
-  ft_buf_free(&buf);
-  free(frame);
 }
 
 /* ---- what is estimated and decided ---- */
@@ -850,6 +878,7 @@ int main(void)
 {
   const struct CMUnitTest tests[] = {
     cmocka_unit_test(lists_are_counted_and_spread),
+    cmocka_unit_test(arithmetic_of_the_index_is_that_of_a_shell),
     cmocka_unit_test(arguments_with_the_index_are_features_of_each_task),
     cmocka_unit_test(a_record_is_encoded_and_decoded_unchanged),
     cmocka_unit_test(the_fullest_record_fits_its_packet),
@@ -859,7 +888,6 @@ int main(void)
     cmocka_unit_test(a_name_is_known_if_all_collations_agree),
     cmocka_unit_test(each_feature_from_a_tasks_files_is_recorded),
     cmocka_unit_test(the_largest_files_are_among_those_estimated),
-    cmocka_unit_test(the_helper_receives_the_array),
     cmocka_unit_test(the_request_of_an_array_fits_its_largest_task),
     cmocka_unit_test(equal_tasks_are_estimated_once),
     cmocka_unit_test(each_task_of_a_long_array_has_its_own_prediction),

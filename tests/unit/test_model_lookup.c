@@ -180,6 +180,50 @@ static void each_model_is_read_once(void **state)
   forget("train-1234");
 }
 
+/* A former name of the app is no similar app, and a pooled model without an estimate stays one. */
+static void no_model_is_read_under_two_names(void **state)
+{
+  static ft_submission s = { .schema = FT_SCHEMA,
+                             .app = "declared",
+                             .program = "train",
+                             .former_apps_count = 1,
+                             .former_apps = { "train-1234" } };
+  static ft_similar_apps similar = { .schema = FT_SCHEMA,
+                                     .apps_count = 1,
+                                     .apps = { { .app = "train-1234", .updated = 1 } } };
+  const ft_policy borrowing = { .min_runs = MIN_RUNS, .failure_price = 1, .borrow = true };
+  int watch = inotify_init1(IN_NONBLOCK | IN_CLOEXEC), site_fd;
+  char path[SCRATCH_SIZE + 32], name[FT_STATE_NAME_SIZE];
+  struct ft_error err;
+
+  (void)state;
+  publish("train-1234", 3, 100, false);
+  assert_true(ft_state_similarity(FT_SIMILAR_PROGRAM, NULL, s.program, similar.similarity_key));
+  ft_state_similar_apps_name(similar.similarity_key, name);
+  assert_int_equal(ft_record_write(FT_RECORD_SIMILAR_APPS, &similar, models_fd, name, 0600, &err),
+                   0);
+  (void)mkdirat(state_fd, "models/site", 0755);
+  site_fd = openat(state_fd, "models/site", O_RDONLY | O_DIRECTORY);
+  model = (ft_model){ .schema = FT_SCHEMA, .app = "declared", .uid = FT_STATE_POOLED };
+  ft_state_model_name("declared", name);
+  assert_int_equal(ft_record_write(FT_RECORD_MODEL, &model, site_fd, name, 0600, &err), 0);
+  (void)snprintf(path, sizeof path, "%s/models/1000", folder);
+  assert_true(inotify_add_watch(watch, path, IN_OPEN) >= 0);
+  (void)snprintf(path, sizeof path, "%s/models/site", folder);
+  assert_true(inotify_add_watch(watch, path, IN_OPEN) >= 0);
+  tasks.count = 0;
+  assert_int_equal(
+      ft_model_lookup_read(state_fd, UID, ada, NULL, &s, &tasks, &borrowing, &evidence, &err), 0);
+  assert_string_equal(evidence.own.model.app, "train-1234");
+  assert_int_equal(evidence.similar, 0);
+  /* pooled and former model, and the list of similar apps */
+  assert_int_equal(count_opened(watch), 3);
+  close(watch);
+  (void)unlinkat(site_fd, name, 0);
+  close(site_fd);
+  forget("train-1234");
+}
+
 static void a_broken_own_model_is_an_error_but_not_one_of_a_similar_app(void **state)
 {
   static ft_submission s = {
@@ -273,6 +317,7 @@ int main(void)
     cmocka_unit_test(jobs_of_the_same_name_are_used_until_the_app_has_enough_runs),
     cmocka_unit_test(the_tasks_of_an_array_outlast_another_model),
     cmocka_unit_test(each_model_is_read_once),
+    cmocka_unit_test(no_model_is_read_under_two_names),
     cmocka_unit_test(a_broken_own_model_is_an_error_but_not_one_of_a_similar_app),
     cmocka_unit_test(long_names_stay_distinct),
     cmocka_unit_test(jobs_of_a_workflow_are_imported_by_task)

@@ -11,6 +11,7 @@
 #include <fcntl.h>
 #include <poll.h>
 #include <pwd.h>
+#include <sys/inotify.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/un.h>
@@ -708,6 +709,55 @@ static void the_helper_adds_features_of_files(void **state)
   setenv("FAKE_HELPER", "helper=/nonexistent", 1);
 }
 
+/* Fails if a file of the watched directories was opened more than once for LINE. Returns how many
+ * were opened. */
+static int check_opened_once(int watch, const char *line)
+{
+  char events[16384] __attribute__((aligned(__alignof__(struct inotify_event))));
+  ssize_t length = read(watch, events, sizeof events);
+  const struct inotify_event *a, *b;
+  int opened = 0;
+
+  for (ssize_t at = 0; at < length; at += (ssize_t)(sizeof *a + a->len)) {
+    a = (const struct inotify_event *)(events + at);
+    opened += a->len > 0;
+    for (ssize_t other = 0; a->len && other < at; other += (ssize_t)(sizeof *b + b->len)) {
+      b = (const struct inotify_event *)(events + other);
+      if (b->len && a->wd == b->wd && strcmp(a->name, b->name) == 0)
+        fail_msg("%s: %s is opened again", line, a->name);
+    }
+  }
+  return opened;
+}
+
+/* The plugin and its helper together decode each model once. */
+static void a_submission_reads_each_model_once(void **state)
+{
+  static const char *const lines[] = {
+    "sbatch --predict-mem --predict-app=sorter job.sh ./job.sh",
+    "sbatch --predict-mem --job-name known job.sh ./job.sh",
+    "sbatch --predict-mem --predict-app=indexed --array=1-9 array.sh",
+    "sbatch --predict-mem --predict-perf --predict-app=sorter job.sh 7",
+    "sbatch --predict-mem --predict-partition=fastest --predict-app=sorter job.sh 7",
+  };
+  static char path[600];
+  const char *top = getenv("FT_TOP_BUILDDIR");
+  int watch = inotify_init1(IN_NONBLOCK | IN_CLOEXEC);
+
+  (void)state;
+  (void)snprintf(path, sizeof path, "helper=%s/predictor/cli/foretell-helper", top ? top : ".");
+  setenv("FAKE_HELPER", path, 1);
+  (void)snprintf(path, sizeof path, "%s/models/site", folder);
+  assert_true(inotify_add_watch(watch, path, IN_OPEN) >= 0);
+  for (size_t i = 0; i < COUNT_OF(lines); i++) {
+    (void)submit(lines[i], NULL);
+    if (!check_opened_once(watch, lines[i]))
+      fail_msg("%s: no model is read", lines[i]);
+  }
+  close(watch);
+  setenv("FAKE_HELPER", "helper=/nonexistent", 1);
+}
+
 enum { TURNS = 8 };
 
 /* Holds this user's helper slots, by sockets of TYPE that listen if LISTENS. */
@@ -947,6 +997,7 @@ int main(int argc, char **argv)
     cmocka_unit_test(a_late_or_broken_child_is_abandoned),
     cmocka_unit_test(a_long_path_of_a_script_is_passed_over),
     cmocka_unit_test(the_helper_adds_features_of_files),
+    cmocka_unit_test(a_submission_reads_each_model_once),
     cmocka_unit_test(helpers_of_one_user_run_one_at_a_time),
     cmocka_unit_test(another_users_sockets_take_no_turn),
     cmocka_unit_test(ignored_settings_are_reported),

@@ -8,6 +8,7 @@
 
 #include "predictor/core/io.h"
 #include "predictor/request/describe.h"
+#include "predictor/request/file_facts.h"
 #include "predictor/request/helper_protocol.h"
 #include "predictor/request/shell/shell.h"
 
@@ -143,7 +144,8 @@ static void arguments_become_features(void **state)
   (void)state;
   for (size_t i = 0; i < COUNT_OF(cases); i++) {
     assert_int_equal(describe(cases[i].script, cases[i].argument), 0);
-    if (strcmp(features_of(&out), cases[i].features) != 0 || strcmp(asked_files(), cases[i].files) != 0)
+    if (strcmp(features_of(&out), cases[i].features) != 0 ||
+        strcmp(asked_files(), cases[i].files) != 0)
       fail_msg("%s: \"%s\" and files \"%s\"", cases[i].script, features_of(&out), asked_files());
   }
 }
@@ -188,7 +190,8 @@ static void variables_come_from_the_environment(void **state)
                                          .exported = { cases[i].list, environment } };
 
     assert_int_equal(ft_describe(&what, &no_request, &out, &files, &err), 0);
-    if (strcmp(features_of(&out), cases[i].features) != 0 || strcmp(asked_files(), cases[i].files) != 0)
+    if (strcmp(features_of(&out), cases[i].features) != 0 ||
+        strcmp(asked_files(), cases[i].files) != 0)
       fail_msg("%s: %s: \"%s\" and files \"%s\"", cases[i].list ? cases[i].list : "-",
                cases[i].script, features_of(&out), asked_files());
   }
@@ -255,7 +258,8 @@ static void exported_variables_are_features(void **state)
 
     assert_int_equal(ft_describe(&what, &no_request, &out, &files, &err), 0);
     if (strcmp(features_of(&out), cases[i].features) != 0)
-      fail_msg("%s: %s: \"%s\"", cases[i].list ? cases[i].list : "-", cases[i].script, features_of(&out));
+      fail_msg("%s: %s: \"%s\"", cases[i].list ? cases[i].list : "-", cases[i].script,
+               features_of(&out));
     /* a variable does not change the app */
     if (!i)
       memcpy(app, out.app, sizeof app);
@@ -545,15 +549,18 @@ static void launchers_do_not_change_the_app(void **state)
 /* Describes SCRIPT, a job array, in FOLDER. Returns the app as it is with the files of FOLDER. */
 static const char *describe_array(const char *folder, const char *script)
 {
-  struct ft_description what = { .user = "ada",
-                                 .job_name = "job.sh",
-                                 .directory = folder,
-                                 .script = script,
-                                 .script_length = strlen(script),
-                                 .array = "0-2" };
+  struct ft_local_files local;
+  const struct ft_description what = { .user = "ada",
+                                       .job_name = "job.sh",
+                                       .directory = folder,
+                                       .script = script,
+                                       .script_length = strlen(script),
+                                       .reader = &local.reader,
+                                       .array = "0-2" };
 
+  ft_local_files_init(&local, folder, ft_io_monotonic() + 10);
   assert_int_equal(ft_describe(&what, &no_request, &out, &files, &err), 0);
-  ft_describe_commands(&what, &no_request, ft_io_monotonic() + 10, &out, &files);
+  ft_local_files_free(&local);
   return out.app;
 }
 
@@ -600,6 +607,31 @@ static void command_lists_are_the_programs_in_them(void **state)
       assert_null(ft_feature_find(out.features, out.features_count, "arg1"));
   }
   scratch_close(folder, fd);
+}
+
+/* Counts calls; every file has one line. */
+static bool count_reading(void *data, const char *path, struct ft_text *text)
+{
+  (void)path;
+  ++*(int *)data;
+  *text = ft_text_from("./simA 5\n");
+  return true;
+}
+
+/* A list that several commands name is read once, another one not at all. */
+static void one_list_of_commands_is_read_once(void **state)
+{
+  static const char script[] = "parallel < cmds\nparallel :::: cmds\nparallel -a other\n";
+  int readings = 0;
+  const struct ft_file_reader reader = { count_reading, &readings };
+  const struct ft_description what = {
+    .script = script, .script_length = sizeof script - 1, .directory = "/d", .reader = &reader
+  };
+
+  (void)state;
+  assert_int_equal(ft_describe(&what, &no_request, &out, &files, &err), 0);
+  assert_int_equal(readings, 1);
+  assert_int_equal(strncmp(out.app, "simA", 4), 0);
 }
 
 /* Different statements are different programs, whatever the numbers in them are. */
@@ -845,7 +877,8 @@ static void params_come_first_and_whole(void **state)
   for (size_t i = 0; i < COUNT_OF(cases); i++) {
     what.params = cases[i].params;
     assert_int_equal(ft_describe(&what, &no_request, &out, NULL, &err), cases[i].features ? 0 : -1);
-    assert_string_equal(features_of(&out), cases[i].features ? cases[i].features : "batch=32 lr=0.1");
+    assert_string_equal(features_of(&out),
+                        cases[i].features ? cases[i].features : "batch=32 lr=0.1");
     if (!cases[i].features)
       assert_non_null(strstr(err.text, "expected"));
   }
@@ -934,9 +967,7 @@ static void put(int fd, const char *name, const char *text)
 static void keys_on_long_lines_are_found(void **state)
 {
   enum { PART = 64 << 10, LENGTH = 3 * PART };
-  static const struct ft_file_queries ask = {
-    1, { { "long", "key:nodes", "nodes", false } }, "", "", { NULL, NULL }
-  };
+  static const struct ft_file_queries ask = { 1, { { "long", "key:nodes", "nodes", false } }, "" };
   static const char key[] = "nodes = 1234567890";
   char folder[SCRATCH_SIZE], *line = malloc(LENGTH + 1);
   int fd;
@@ -969,9 +1000,7 @@ static void only_regular_files_are_looked_at(void **state)
                                                 { "none", "bytes", "none", false },
                                                 { "b", "lines", "lines", false },
                                                 { "a", "key:nodes", "nodes", false } },
-                                              "",
-                                              "",
-                                              { NULL, NULL } };
+                                              "" };
   double begun;
   int fd;
 
@@ -1084,24 +1113,36 @@ static void names_in_patterns_have_a_limit(void **state)
   (void)scratch_close(folder, fd);
 }
 
-static void a_helper_message_has_a_limit_of_arguments(void **state)
+static void a_question_has_a_limit_of_files(void **state)
 {
-  enum { MOST = FT_HELPER_MESSAGE_ARGUMENTS };
-  static struct ft_helper_message frame;
-  static const char *arguments[MOST + 1];
-  const struct ft_description what = { .arguments = arguments, .argument_count = MOST + 1 };
+  static struct ft_helper_question question;
+  static struct ft_file_queries most;
   struct ft_buf buf;
+  size_t one;
 
   (void)state;
-  for (size_t i = 0; i <= MOST; i++)
-    arguments[i] = "w";
+  most.count = FT_FILE_QUERIES;
+  for (size_t i = 0; i < most.count; i++) {
+    memset(most.query[i].path, 'p', sizeof most.query[i].path - 1);
+    memset(most.query[i].counts, 'c', sizeof most.query[i].counts - 1);
+    memset(most.query[i].feature, 'f', sizeof most.query[i].feature - 1);
+  }
   ft_buf_init(&buf, FT_LIMIT_FRAME);
-  assert_int_equal(ft_helper_message_write(&what, &no_request, NULL, &buf, &err), 0);
-  assert_int_equal(ft_helper_message_read(buf.data, buf.length, &frame, &err), 0);
-  assert_int_equal(frame.description.argument_count, MOST);
-  /* one more, which the plugin does not send */
-  assert_int_equal(ft_buf_add(&buf, "w\2\0\0\0w", 7), 0);
-  assert_int_equal(ft_helper_message_read(buf.data, buf.length, &frame, &err), -1);
+  assert_int_equal(ft_helper_ask_files(&most, NULL, NULL, &buf, &err), 0);
+  assert_int_equal(ft_helper_length(buf.data), buf.length - FT_HELPER_HEADER);
+  one = (buf.length - FT_HELPER_HEADER) / FT_FILE_QUERIES;
+  assert_int_equal(ft_helper_question_read(buf.data + FT_HELPER_HEADER,
+                                           buf.length - FT_HELPER_HEADER, &question, &err),
+                   0);
+  assert_int_equal(question.files.count, FT_FILE_QUERIES);
+  assert_memory_equal(&question.files.query, &most.query, sizeof most.query);
+  /* one more, which the plugin does not send; and strings that are one byte too long */
+  assert_int_equal(ft_buf_add(&buf, buf.data + FT_HELPER_HEADER, one), 0);
+  assert_int_equal(ft_helper_question_read(buf.data + FT_HELPER_HEADER,
+                                           buf.length - FT_HELPER_HEADER, &question, &err),
+                   -1);
+  buf.data[FT_HELPER_HEADER + one - 1] = 'p';
+  assert_int_equal(ft_helper_question_read(buf.data + FT_HELPER_HEADER, one, &question, &err), -1);
   ft_buf_free(&buf);
 }
 
@@ -1154,55 +1195,120 @@ static void hostile_scripts_take_no_time(void **state)
   assert_true(took < 5);
 }
 
-static void helper_messages_are_decoded_and_damage_is_rejected(void **state)
+/* Reads the question in BUF, and every beginning of it, which may be refused. */
+static void read_question(struct ft_buf *buf, struct ft_helper_question *question)
 {
-  const char *arguments[] = { "--n", "", "3" }, *const environment = NULL;
-  const ft_request request = { .tasks = 3, .mem_bytes = 7 };
-  const struct ft_network_request asked = { .file = "net.onnx", .mig = "", .option = "gres" };
-  struct ft_description what = { .app = "a",
-                                 .job_name = "j",
-                                 .directory = "/d",
-                                 .script = "x\0y",
-                                 .script_length = 3,
-                                 .script_name = "x.py",
-                                 .arguments = arguments,
-                                 .argument_count = 3,
-                                 .exported = { NULL, &environment },
-                                 .secrets = { "auth", NULL } };
-  struct ft_helper_message *frame = malloc(sizeof *frame);
+  const size_t length = buf->length - FT_HELPER_HEADER;
+
+  for (size_t i = 0; i < length; i++) {
+    char *cut = malloc(i + 1);
+
+    memcpy(cut, buf->data + FT_HELPER_HEADER, i);
+    (void)ft_helper_question_read(cut, i, question, &err);
+    free(cut);
+  }
+  assert_int_equal(ft_helper_question_read(buf->data + FT_HELPER_HEADER, length, question, &err),
+                   0);
+}
+
+static void questions_are_decoded_and_damage_is_rejected(void **state)
+{
+  static const struct ft_file_queries ask = { 1, { { "a*", "lines", "n", true } }, "" };
+  static const ft_submission submission = {
+    .schema = FT_SCHEMA, .app = "x", .has_request = true, .request = { .tasks = 3 }
+  };
+  static const ft_job_array tasks = { .values_count = 1,
+                                      .values = { { .feature = "n",
+                                                    .index_count = 1,
+                                                    .index = { 4 },
+                                                    .value_count = 1,
+                                                    .value = { 7 } } } };
+  const struct ft_network_request network = {
+    .file = "net.onnx", .mig = "", .option = "gres", .params = "batch=4", .user_name = "ada"
+  };
+  static struct ft_helper_question q;
   struct ft_buf buf;
 
   (void)state;
   ft_buf_init(&buf, FT_LIMIT_FRAME);
-  assert_int_equal(ft_helper_message_write(&what, &request, &asked, &buf, &err), 0);
-  assert_int_equal(ft_helper_message_read(buf.data, buf.length, frame, &err), 0);
-  assert_string_equal(frame->network.file, "net.onnx");
-  assert_string_equal(frame->network.mig, "");
-  assert_null(frame->network.mode);
-  assert_string_equal(frame->network.option, "gres");
-  assert_string_equal(frame->description.app, "a");
-  assert_null(frame->description.params);
-  assert_string_equal(frame->description.secrets.keep, "auth");
-  assert_null(frame->description.secrets.drop);
-  assert_string_equal(frame->description.exported.list, "ALL");
-  assert_null(frame->description.exported.environment);
-  assert_int_equal(frame->description.script_length, 3);
-  assert_string_equal(frame->description.script_name, "x.py");
-  assert_int_equal(frame->description.argument_count, 3);
-  assert_string_equal(frame->description.arguments[2], "3");
-  assert_int_equal(frame->request.tasks, 3);
-  for (size_t i = 1; i < buf.length; i++) {
-    char *cut = malloc(i);
+  assert_int_equal(ft_helper_ask_apps(&buf, &err), 0);
+  read_question(&buf, &q);
+  assert_int_equal(q.asked, FT_HELPER_APPS);
+  ft_buf_free(&buf);
+  assert_int_equal(ft_helper_ask_text("cmds", "/d", &buf, &err), 0);
+  read_question(&buf, &q);
+  assert_int_equal(q.asked, FT_HELPER_TEXT);
+  assert_string_equal(q.path, "cmds");
+  assert_string_equal(q.directory, "/d");
+  ft_buf_free(&buf);
+  assert_int_equal(ft_helper_ask_files(&ask, NULL, "1-4", &buf, &err), 0);
+  read_question(&buf, &q);
+  assert_int_equal(q.asked, FT_HELPER_FILES);
+  assert_null(q.directory);
+  assert_string_equal(q.array, "1-4");
+  assert_int_equal(q.files.count, 1);
+  assert_true(q.files.query[0].pattern);
+  assert_string_equal(q.files.query[0].counts, "lines");
+  ft_buf_free(&buf);
+  assert_int_equal(ft_helper_ask_network(&network, &submission, &tasks, &buf, &err), 0);
+  read_question(&buf, &q);
+  assert_int_equal(q.asked, FT_HELPER_NETWORK);
+  assert_string_equal(q.network.file, "net.onnx");
+  assert_string_equal(q.network.mig, "");
+  assert_null(q.network.mode);
+  assert_string_equal(q.network.option, "gres");
+  assert_string_equal(q.network.params, "batch=4");
+  assert_string_equal(q.network.user_name, "ada");
+  assert_int_equal(q.submission.request.tasks, 3);
+  assert_true(q.tasks.values[0].value[0] == 7);
+  ft_buf_free(&buf);
+  assert_int_equal(ft_helper_question_read("x\1\0\0\0\0", 6, &q, &err), -1);
+  assert_int_equal(ft_helper_question_read("a\1\0\0\0z", 6, &q, &err), -1);
+  assert_int_equal(ft_helper_question_read("a\377\377\377\377z", 6, &q, &err), -1);
+}
 
-    memcpy(cut, buf.data, i);
-    (void)ft_helper_message_read(cut, i, frame, &err);
+static void answers_are_decoded_and_damage_is_rejected(void **state)
+{
+  static ft_answer answer = { .schema = FT_SCHEMA,
+                              .error = "apps.conf: line 2",
+                              .facts = { .values_count = 2, .values = { NAN, 12 } },
+                              .features_count = 1,
+                              .features = {
+                                  { .name = "model_macs", .has_number = true, .number = 5 } } };
+  static ft_apps apps = { .schema = FT_SCHEMA, .apps_count = 1, .apps = { { .name = "a" } } }, said;
+  const struct ft_text text = ft_text_from("./sim 5\n");
+  static ft_answer again;
+  struct ft_text read;
+  struct ft_buf buf;
+
+  (void)state;
+  ft_buf_init(&buf, FT_LIMIT_FRAME);
+  assert_int_equal(ft_helper_answer_write(&answer, &apps, &text, &buf, &err), 0);
+  for (size_t i = 0; i < buf.length - FT_HELPER_HEADER; i++) {
+    char *cut = malloc(i + 1);
+
+    memcpy(cut, buf.data + FT_HELPER_HEADER, i);
+    (void)ft_helper_answer_read(cut, i, &again, &said, &read, &err);
     free(cut);
   }
-  assert_int_equal(ft_helper_message_read("x\1\0\0\0\0", 6, frame, &err), -1);
-  assert_int_equal(ft_helper_message_read("a\1\0\0\0z", 6, frame, &err), -1);
-  assert_int_equal(ft_helper_message_read("a\377\377\377\377z", 6, frame, &err), -1);
+  assert_int_equal(ft_helper_answer_read(buf.data + FT_HELPER_HEADER, buf.length - FT_HELPER_HEADER,
+                                         &again, &said, &read, &err),
+                   0);
+  assert_string_equal(again.error, answer.error);
+  assert_int_equal(again.facts.values_count, 2);
+  assert_true(isnan(again.facts.values[0]) && again.facts.values[1] == 12);
+  assert_int_equal(said.apps_count, 1);
+  assert_true(ft_text_equals(read, "./sim 5\n"));
+  out = (ft_submission){ 0 };
+  ft_helper_add_features(&again, &out);
+  assert_string_equal(features_of(&out), "model_macs=5");
   ft_buf_free(&buf);
-  free(frame);
+  /* a file that is unknown, and one with an absurd value, have no feature */
+  out = (ft_submission){ 0 };
+  again.facts.values[1] = INFINITY;
+  ft_file_facts_apply(&(struct ft_file_queries){ 2, { { .feature = "a" }, { .feature = "b" } }, "" },
+                      &again.facts, NULL, &out);
+  assert_string_equal(features_of(&out), "");
 }
 
 int main(void)
@@ -1220,6 +1326,7 @@ int main(void)
     cmocka_unit_test(launchers_do_not_change_the_app),
     cmocka_unit_test(command_lists_are_the_programs_in_them),
     cmocka_unit_test(written_wrappers_do_not_change_the_app),
+    cmocka_unit_test(one_list_of_commands_is_read_once),
     cmocka_unit_test(statements_of_interpreters_are_the_program),
     cmocka_unit_test(programs_of_launchers_are_found),
     cmocka_unit_test(former_names_are_recorded),
@@ -1233,10 +1340,11 @@ int main(void)
     cmocka_unit_test(keys_on_long_lines_are_found),
     cmocka_unit_test(only_regular_files_are_looked_at),
     cmocka_unit_test(names_in_patterns_have_a_limit),
-    cmocka_unit_test(a_helper_message_has_a_limit_of_arguments),
+    cmocka_unit_test(a_question_has_a_limit_of_files),
     cmocka_unit_test(directories_patterns_and_odd_names_have_sizes),
     cmocka_unit_test(hostile_scripts_take_no_time),
-    cmocka_unit_test(helper_messages_are_decoded_and_damage_is_rejected)
+    cmocka_unit_test(questions_are_decoded_and_damage_is_rejected),
+    cmocka_unit_test(answers_are_decoded_and_damage_is_rejected)
   };
 
   return cmocka_run_group_tests_name("request", tests, NULL, NULL);

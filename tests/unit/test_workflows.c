@@ -6,7 +6,7 @@
 #include "tests/unit/unit.h"
 
 #include "predictor/core/io.h"
-#include "predictor/request/describe.h"
+#include "predictor/request/file_facts.h"
 
 enum { JOBS = 6, TEXT = 64 << 10, WORDS = 16 };
 
@@ -198,6 +198,7 @@ static void read_fixture(const char *file, char *out)
 
 static ft_submission submission;
 static struct ft_file_queries files;
+static const struct ft_file_reader *reader;
 
 /* Describes the script TEXT of KIND as the job JOB. */
 static void describe_text(const struct kind *kind, const char *text, size_t job)
@@ -205,7 +206,9 @@ static void describe_text(const struct kind *kind, const char *text, size_t job)
   static const ft_request no_request;
   static char name[1024], directory[1024], words[TEXT];
   const char *word[WORDS];
-  struct ft_description what = { .user = "1000", .job_name = name, .directory = directory };
+  struct ft_description what = {
+    .user = "1000", .job_name = name, .directory = directory, .reader = reader
+  };
   struct ft_error err;
 
   fill(kind->job_name ? kind->job_name : kind->file, job, name, sizeof name);
@@ -415,6 +418,19 @@ static void put_file(int fd, const char *name, const char *text)
     fail_msg("%s", err.text);
 }
 
+/* Describes the submission of KIND and its files in FOLDER, until DEADLINE. */
+static void describe_with_files(const struct kind *kind, const char *folder, double deadline)
+{
+  struct ft_local_files local;
+
+  ft_local_files_init(&local, folder, deadline);
+  reader = &local.reader;
+  describe(kind, 0);
+  reader = NULL;
+  ft_local_files_free(&local);
+  ft_describe_files(&files, folder, NULL, deadline, &submission, NULL);
+}
+
 /* .command.sh is read, and staged links are followed to their targets. */
 static void a_tasks_script_is_followed(void **state)
 {
@@ -432,18 +448,15 @@ static void a_tasks_script_is_followed(void **state)
   read_fixture("nextflow-align-command.sh", text);
   fill(text, 0, filled, sizeof filled);
   put_file(fd, ".command.sh", filled);
-  describe(&align, 0);
-  ft_describe_files(&files, folder, NULL, ft_io_monotonic() + 10, &submission, NULL);
+  describe_with_files(&align, folder, ft_io_monotonic() + 10);
   assert_string_equal(features(), "arg1=mem t=4 K=1e+08 _=4 input_bytes=15");
   assert_string_equal(submission.program, "ALIGN");
   /* an unreadable script and a passed deadline give no features */
   assert_int_equal(unlinkat(fd, ".command.sh", 0), 0);
   assert_int_equal(mkfifoat(fd, ".command.sh", 0600), 0);
-  describe(&align, 0);
-  ft_describe_files(&files, folder, NULL, ft_io_monotonic() + 10, &submission, NULL);
+  describe_with_files(&align, folder, ft_io_monotonic() + 10);
   assert_string_equal(features(), "input_bytes=15");
-  describe(&align, 0);
-  ft_describe_files(&files, folder, NULL, 0, &submission, NULL);
+  describe_with_files(&align, folder, 0);
   assert_string_equal(features(), "");
   moved_work = moved_inputs = NULL;
   scratch_close(inputs, inputs_fd);

@@ -8,6 +8,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "predictor/cli/names/app_name.h"
 #include "predictor/cli/cli.h"
 #include "predictor/cli/fit/equation.h"
 #include "predictor/cli/plot/chart.h"
@@ -400,6 +401,25 @@ static int plot_fit(struct fit *fit, struct ft_error *err)
   return done < 0 ? FT_EXIT_SYSTEM : FT_EXIT_DONE;
 }
 
+/* Reads the model of the app, or of the one that its name means. Returns an exit status; fills ERR
+ * unless it is 0. */
+static int read_plotted_model(struct fit *fit, int state_fd, struct ft_error *err)
+{
+  const struct ft_store_filter own = { .by_uid = true, .uid = fit->user.uid };
+  const char *app = fit->plot->app;
+  char meant[128], similar[FT_SUGGESTION];
+
+  if (ft_state_read_model(state_fd, fit->user.uid, app, &fit->model, err) == 0)
+    return FT_EXIT_DONE;
+  if (errno != ENOENT)
+    return FT_EXIT_SYSTEM;
+  if (ft_app_search_again("plot", fit->plot->state, &own, app, meant, similar) &&
+      ft_state_read_model(state_fd, fit->user.uid, meant, &fit->model, err) == 0)
+    return FT_EXIT_DONE;
+  ft_error_set(err, "%s: user %s has no model of this app%s", app, fit->user.name, similar);
+  return FT_EXIT_NO;
+}
+
 int ft_plot_fit(const struct ft_plot *plot, json_t **drawn, struct ft_error *err)
 {
   struct fit *fit = calloc(1, sizeof *fit);
@@ -417,13 +437,9 @@ int ft_plot_fit(const struct ft_plot *plot, json_t **drawn, struct ft_error *err
   state_fd = ft_open_state(plot->state, &fit->config, err);
   if (state_fd < 0)
     goto out;
-  if (ft_state_read_model(state_fd, fit->user.uid, plot->app, &fit->model, err) < 0) {
-    if (errno == ENOENT) {
-      ft_error_set(err, "%s: user %s has no model of this app", plot->app, fit->user.name);
-      status = FT_EXIT_NO;
-    }
+  status = read_plotted_model(fit, state_fd, err);
+  if (status != FT_EXIT_DONE)
     goto out;
-  }
   status = plot_fit(fit, err);
   if (status == FT_EXIT_DONE)
     *drawn =

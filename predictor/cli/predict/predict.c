@@ -5,12 +5,14 @@
  */
 #include "config.h"
 
+#include <fcntl.h>
 #include <limits.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
+#include "predictor/cli/names/app_name.h"
 #include "predictor/cli/cli.h"
 #include "predictor/cli/predict/predict_model.h"
 #include "predictor/cli/predict/predict_network.h"
@@ -23,7 +25,8 @@
 #include "predictor/decide/grounds.h"
 #include "predictor/decide/submission.h"
 #include "predictor/history/json.h"
-#include "predictor/request/describe.h"
+#include "predictor/record/state_files.h"
+#include "predictor/request/file_facts.h"
 
 /* Upper limit of declared apps, the user's and the site's; the user's fill at most half of it.
  * Chosen by judgement. */
@@ -99,7 +102,8 @@ static const char *job_name(const struct ft_asked *asked)
 static int describe_submission(struct question *q, const ft_request *request, struct ft_error *err)
 {
   char number[12];
-  double deadline;
+  struct ft_local_files local;
+  double deadline = ft_io_monotonic() + 1e-3 * q->site.helper_milliseconds;
   struct ft_description what = { .app = q->asked.app,
                                  .params = q->asked.params,
                                  .user = number,
@@ -112,17 +116,20 @@ static int describe_submission(struct question *q, const ft_request *request, st
                                  .array = q->asked.array,
                                  .exported = { q->asked.exported, (const char *const *)environ },
                                  .secrets = { q->site.keep_arguments, q->site.drop_arguments },
+                                 .reader = &local.reader,
                                  .apps = q->apps,
                                  .app_count = q->app_count };
+  int status;
 
   (void)snprintf(number, sizeof number, "%u", (unsigned)q->user.uid);
   ft_io_job_directory(q->asked.directory, q->directory, sizeof q->directory);
   if (q->directory[0])
     what.directory = q->directory;
-  if (ft_describe(&what, request, &q->submission, &q->files, err) < 0)
+  ft_local_files_init(&local, what.directory, deadline);
+  status = ft_describe(&what, request, &q->submission, &q->files, err);
+  ft_local_files_free(&local);
+  if (status < 0)
     return -1;
-  deadline = ft_io_monotonic() + 1e-3 * q->site.helper_milliseconds;
-  ft_describe_commands(&what, request, deadline, &q->submission, &q->files);
   ft_describe_files(&q->files, what.directory, what.array, deadline, &q->submission, &q->array);
   return 0;
 }
@@ -388,6 +395,53 @@ static int answer_in_sandbox(struct question *q)
   if (q->asked.network)
     return ft_sandbox(q->name, q->asked.network, FT_SANDBOX_SECONDS, predict_in_child, q);
   return predict_submission(q);
+}
+
+/* Whether PATH is a readable file that begins as a batch script does. */
+static bool is_batch_script(const char *path)
+{
+  int fd = ft_io_open_regular(AT_FDCWD, path, NULL);
+  char start[2];
+  bool is = fd >= 0 && read(fd, start, sizeof start) == 2 && memcmp(start, "#!", 2) == 0;
+
+  if (fd >= 0)
+    close(fd);
+  return is;
+}
+
+bool ft_app_of_script(const char *command, const char *state, const char *user, const char *path,
+                      char app[128])
+{
+  char *words[] = { (char *)command, (char *)path, NULL };
+  struct question *q = is_batch_script(path) ? calloc(1, sizeof *q) : NULL;
+  struct ft_error err;
+  ft_request request;
+  int status;
+  bool done;
+
+  if (!q)
+    return false;
+  q->name = command;
+  q->state_fd = -1;
+  done = ft_asked_parse(&q->asked, 2, words, &status) == 0;
+  q->asked.state = state;
+  q->asked.user = user;
+  done = done && ft_asked_request(&q->asked, &request, &err) == 0 &&
+         ft_find_user(user, &q->user, &err) == 0 &&
+         (q->state_fd = ft_open_state(state, &q->config, &err)) >= 0;
+  if (done) {
+    if (ft_state_read_site(q->state_fd, &q->site, NULL) == 0 && q->site.apps)
+      (void)ft_state_read_apps(q->state_fd, &q->site, &q->site_apps, NULL);
+    collect_declared_apps(q);
+    done = describe_submission(q, &request, &err) == 0;
+  }
+  if (done)
+    (void)ft_string_copy(q->submission.app, app, 128);
+  if (q->state_fd >= 0)
+    close(q->state_fd);
+  ft_asked_free(&q->asked);
+  free(q);
+  return done;
 }
 
 int ft_command_predict(int argc, char **argv)

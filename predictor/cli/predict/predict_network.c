@@ -30,34 +30,38 @@ static void apply_network_options(const ft_network *said, ft_request *request)
 void ft_predict_network_ask(const struct ft_asked *asked, const char *state, const char *user,
                             ft_submission *submission, struct ft_predict_network *network)
 {
-  struct ft_helper_message *frame;
-  struct ft_helper_question question = { .state = state,
-                                         .keep = keep_nothing,
-                                         .gpu = &network->gpu };
+  struct ft_network_request request = { .file = asked->network,
+                                        .mig = asked->mig,
+                                        .mode = asked->mode,
+                                        .dry_run = true,
+                                        .params = asked->params,
+                                        .user_name = user };
+  const struct ft_network_question question = { .request = &request,
+                                                .submission = submission,
+                                                .state = state,
+                                                .keep = keep_nothing,
+                                                .gpu = &network->gpu };
+  ft_answer *answer;
   bool off = asked->mode && ft_mode_from_name(asked->mode) == FT_MODE_OFF;
   enum ft_gpu_option which = ft_gpu_request_find(&asked->gpus);
 
   network->asked = asked->mig || (asked->network && !off);
   if (!network->asked)
     return;
-  frame = calloc(1, sizeof *frame);
-  if (!frame) {
+  answer = calloc(1, sizeof *answer);
+  if (!answer) {
     (void)ft_string_copy("out of memory", network->said.error, sizeof network->said.error);
     return;
   }
-  frame->description = (struct ft_description){ .params = asked->params, .user = user };
-  frame->request = submission->request;
-  frame->network = (struct ft_network_request){
-    .file = asked->network, .mig = asked->mig, .mode = asked->mode, .dry_run = true
-  };
   if (which < FT_GPU_OPTIONS) {
-    frame->network.option = ft_gpu_option_name(which);
-    frame->network.value = asked->gpus.value[which];
+    request.option = ft_gpu_option_name(which);
+    request.value = asked->gpus.value[which];
   }
-  question.frame = frame;
-  ft_helper_network(&question, submission, &network->said);
+  ft_helper_network(&question, answer);
+  network->said = answer->network;
+  ft_helper_add_features(answer, submission);
   apply_network_options(&network->said, &submission->request);
-  free(frame);
+  free(answer);
 }
 
 /* ---- JSON ---- */
@@ -79,12 +83,11 @@ json_t *ft_predict_network_gpu(const struct ft_predict_network *network)
 
 json_t *ft_predict_slice_json(const struct ft_mig_profile *slice, const struct ft_estimate *e)
 {
-  return slice ? json_pack("{s:s, s:s, s:o, s:o, s:o}", "gpu", slice->gpu, "profile", slice->name,
-                           "memory_bytes", ft_json_number(true, round(slice->memory_mib * MIB)),
-                           "instances", ft_json_number(slice->instances > 0, slice->instances),
-                           "p_oom",
-                           e ? json_real(ft_estimate_exceeds(e, slice->memory_mib * MIB))
-                             : json_null())
+  return slice ? json_pack(
+                     "{s:s, s:s, s:o, s:o, s:o}", "gpu", slice->gpu, "profile", slice->name,
+                     "memory_bytes", ft_json_number(true, round(slice->memory_mib * MIB)),
+                     "instances", ft_json_number(slice->instances > 0, slice->instances), "p_oom",
+                     e ? json_real(ft_estimate_exceeds(e, slice->memory_mib * MIB)) : json_null())
                : json_null();
 }
 

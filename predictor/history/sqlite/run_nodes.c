@@ -63,22 +63,20 @@ struct ft_run_key ft_run_key_of(const ft_observation *o)
   return key;
 }
 
-/* Returns 1 if the run KEY waits, and has still fewer records than NODES, else 0; -1 on error. Its
- * rows are not read, which would take n^2 steps for a job on n nodes. */
+/* Returns 1 if the run KEY waits, and has still fewer records than NODES with NEW (0 or 1) new ones,
+ * else 0; -1 on error. The row that stands for the run has their number: to read or count them would
+ * take n^2 steps for a job on n nodes. The number may be too large after removals; then the rows are
+ * read. */
 static int keeps_waiting(struct ft_store *store, const struct ft_run_key *key, uint32_t nodes,
-                         struct ft_error *err)
+                         int new, struct ft_error *err)
 {
-  int status;
-
-  if (ft_store_prepare_once(store, &store->waits,
-                            "SELECT 1 WHERE EXISTS (SELECT 1 FROM observation INDEXED BY"
-                            " observation_waiting WHERE " RUN_KEY " AND records < 0)"
-                            " AND (SELECT COUNT(*) FROM observation WHERE " RUN_KEY ") < ?8",
-                            FT_VALUES(KEY_VALUES(key), FT_INT(nodes)), err) < 0)
+  if (run_cached(store, &store->waits,
+                 "UPDATE observation SET records = records - ?9 WHERE id = (SELECT id"
+                 " FROM observation INDEXED BY observation_waiting WHERE " RUN_KEY
+                 " AND records < 0 AND ?9 - records < ?8)",
+                 FT_VALUES(KEY_VALUES(key), FT_INT(nodes), FT_INT(new)), err) < 0)
     return -1;
-  status = ft_store_step_status(store, sqlite3_step(store->waits), "put", err);
-  sqlite3_reset(store->waits);
-  return status;
+  return sqlite3_changes(store->db) > 0;
 }
 
 /* Reads the rows of the run KEY into GROUP; NEW_ROW is the one that no model can know. */
@@ -137,7 +135,7 @@ int ft_run_nodes_group(struct ft_store *store, const struct ft_run_key *key, uin
 
   if (!key->job_id)
     return FT_RUN_SINGLE;
-  status = nodes > 1 ? keeps_waiting(store, key, nodes, err) : 0;
+  status = nodes > 1 ? keeps_waiting(store, key, nodes, new_row != 0, err) : 0;
   if (status > 0 && new_row)
     status =
         run_cached(store, &store->mark_part, "UPDATE observation SET records = 0 WHERE id = ?1",
@@ -204,7 +202,7 @@ int ft_run_nodes_give_key(struct ft_store *store, const ft_observation *o, struc
       return -1;
     key.cluster[0] = '\0';
   }
-  return ft_store_mark_stale(store, o->uid, o->submission.app, NULL, err);
+  return ft_store_mark_stale(store, o->uid, o->submission.app, NULL, err) < 0 ? -1 : 1;
 }
 
 int ft_run_nodes_each(struct ft_store *store, const ft_observation *o,

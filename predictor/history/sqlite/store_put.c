@@ -170,13 +170,14 @@ static int group_record(struct ft_store *store, const struct ft_run_key *former,
 {
   struct ft_run_key key = ft_run_key_of(record);
   int64_t row = is_new ? sqlite3_last_insert_rowid(store->db) : 0;
-  int state;
+  int state, given = ft_run_nodes_give_key(store, record, err);
 
-  if (ft_run_nodes_give_key(store, record, err) < 0)
+  if (given < 0)
     return -1;
   if (former && ft_run_nodes_group(store, former, record->allocated_nodes, 0, err) < 0)
     return -1;
-  state = ft_run_nodes_group(store, &key, record->allocated_nodes, row, err);
+  /* a record that has joined the run is not counted yet */
+  state = ft_run_nodes_group(store, &key, given || former ? 0 : record->allocated_nodes, row, err);
   if (state < 0 || state == FT_RUN_WAITS)
     return state < 0 ? -1 : 2;
   if (state == FT_RUN_SINGLE && record->allocated_nodes < 2)

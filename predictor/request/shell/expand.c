@@ -282,15 +282,12 @@ static const char *expand_dollar(struct ft_shell_sink *sink, const char *p, cons
     expand_braces(sink, (struct ft_text){ p + 1, stop - 1 }, argument, quoted);
     return stop;
   }
-  if (p < end && *p == '(' && stop[-1] == ')' && sink->shell->array && !sink->word->unknown) {
-    struct ft_lookup sum = { .in = ft_text_from("") };
-
+  if (p < end && *p == '(' && stop[-1] == ')' && !sink->word->unknown) {
     if (stop - p > 4 && p[1] == '(' && stop[-2] == ')' &&
-        ft_shell_parse_index_sum(sink->shell, (struct ft_text){ p + 2, stop - 2 }, &sum.offset)) {
-      (void)ft_shell_append_lookup(sink, &sum);
+        ft_shell_expand_arithmetic(sink, (struct ft_text){ p + 2, stop - 2 }))
       return stop;
-    }
-    if (ft_shell_expand_substitution(sink, (struct ft_text){ p + 1, stop - 1 }))
+    if (sink->shell->array &&
+        ft_shell_expand_substitution(sink, (struct ft_text){ p + 1, stop - 1 }))
       return stop;
   }
   if (p < end && *p >= '0' && *p <= '9')

@@ -63,9 +63,14 @@ void ft_shell_store_known(struct ft_shell *shell, struct ft_word *word, struct f
 /* Appends LOOKUP in its text form. Returns false if it is too long. */
 bool ft_shell_append_lookup(struct ft_shell_sink *sink, const struct ft_lookup *lookup);
 
-/* Parses INSIDE, from $((...)) or ${list[...]}: the task index plus or minus a number, which
- * becomes *OFFSET. Returns false for other text. */
-bool ft_shell_parse_index_sum(struct ft_shell *shell, struct ft_text inside, int *offset);
+/* Parses INSIDE, from $((...)), ${list[...]} or the operands of expr, as arithmetic of known numbers
+ * and the task index, into SUM (index_arithmetic.h). Returns false for other text. */
+bool ft_shell_parse_arithmetic(struct ft_shell *shell, struct ft_text inside,
+                               char sum[FT_LOOKUP_SUM]);
+
+/* Expands it to a number, or to a look-up if it has the task index. Returns false, and appends
+ * nothing, for other text. */
+bool ft_shell_expand_arithmetic(struct ft_shell_sink *sink, struct ft_text inside);
 
 /*
  * Expands the command INSIDE $(...) if it looks up the task index in a file; returns false for

@@ -4,11 +4,12 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "predictor/record/index_arithmetic.h"
 #include "predictor/request/shell/lookup.h"
 #include "predictor/request/shell/shell.h"
 
 enum {
-  MAX_LOOKUP_OFFSET = 1000000, /* added to an index; expand.c has the same limit */
+  MAX_LOOKUP_OFFSET = 1000000, /* added to an index; chosen by judgement */
   MAX_COLUMN = 999             /* of a table; chosen by judgement */
 };
 
@@ -16,16 +17,17 @@ enum {
 
 bool ft_lookup_write(const struct ft_lookup *l, char *out, size_t size)
 {
+  const int sum = (int)ft_text_left(&l->sum);
   int length;
 
   if (l->source == FT_LOOKUP_NONE)
-    length =
-        snprintf(out, size, "%c%c%d%c", FT_SHELL_INDEX, FT_LOOKUP_MARK, l->offset, FT_LOOKUP_MARK);
+    length = snprintf(out, size, "%c%c%d^%.*s%c", FT_SHELL_INDEX, FT_LOOKUP_MARK, l->offset, sum,
+                      l->sum.at, FT_LOOKUP_MARK);
   else
-    length =
-        snprintf(out, size, "%c%c%d:%u:%u:%u:%u:%.*s%c", FT_SHELL_INDEX, FT_LOOKUP_MARK, l->offset,
-                 (unsigned)l->source, l->key, l->column, (unsigned)(unsigned char)l->delimiter,
-                 (int)ft_text_left(&l->in), l->in.at, FT_LOOKUP_MARK);
+    length = snprintf(out, size, "%c%c%d^%.*s:%u:%u:%u:%u:%.*s%c", FT_SHELL_INDEX, FT_LOOKUP_MARK,
+                      l->offset, sum, l->sum.at, (unsigned)l->source, l->key, l->column,
+                      (unsigned)(unsigned char)l->delimiter, (int)ft_text_left(&l->in), l->in.at,
+                      FT_LOOKUP_MARK);
   return length > 0 && (size_t)length < size;
 }
 
@@ -60,8 +62,12 @@ bool ft_lookup_read(const char **text, struct ft_lookup *out)
     return false;
   *text = end + 1;
   *out = (struct ft_lookup){ .in = ft_text_from("") };
-  if (!parse_offset_field(&inside, &out->offset) || inside.at == inside.end)
+  if (!parse_offset_field(&inside, &out->offset) || !ft_text_skip(&inside, "^"))
     return true;
+  out->sum = (struct ft_text){ inside.at, inside.at };
+  while (out->sum.end < inside.end && *out->sum.end != ':')
+    out->sum.end++;
+  inside.at = out->sum.end;
   if (parse_number_field(&inside, FT_LOOKUP_LIST, &source) &&
       parse_number_field(&inside, MAX_COLUMN, &out->key) &&
       parse_number_field(&inside, MAX_COLUMN, &out->column) &&
@@ -101,8 +107,8 @@ static bool skip_any_word(struct words *w, const char *const *words)
   return false;
 }
 
-/* Parses an index with or without offset. Returns false for an index that is looked up. */
-static bool parse_index(struct ft_text *text, int *offset)
+/* Parses an index or arithmetic of it. Returns false for an index that is looked up. */
+static bool parse_index(struct ft_text *text, struct ft_lookup *out)
 {
   struct ft_lookup plain = { .in = ft_text_from("") };
   const char *at = text->at + 1;
@@ -113,7 +119,8 @@ static bool parse_index(struct ft_text *text, int *offset)
   if (plain.source)
     return false;
   text->at = at;
-  *offset = plain.offset;
+  out->offset = plain.offset;
+  out->sum = plain.sum;
   return true;
 }
 
@@ -163,14 +170,14 @@ static bool parse_awk_action(struct ft_text text, unsigned *column)
 /* The operand NAME=INDEX of awk -v. */
 struct awk_variable {
   struct ft_text name;
-  int offset;
+  struct ft_lookup index;
 };
 
 static bool parse_awk_variable(const char *word, struct awk_variable *out)
 {
   struct ft_text text = ft_text_from(word);
 
-  return ft_text_until(&text, '=', &out->name) && parse_index(&text, &out->offset) &&
+  return ft_text_until(&text, '=', &out->name) && parse_index(&text, &out->index) &&
          text.at == text.end;
 }
 
@@ -189,14 +196,15 @@ static bool parse_awk_program(const char *program, const struct awk_variable *v,
     return false;
   skip_program_blanks(&text);
   quoted = ft_text_skip(&text, "\"");
-  if (!parse_index(&text, &out->offset)) {
+  if (!parse_index(&text, out)) {
     const struct ft_text head = ft_text_of(text.at, ft_text_left(&v->name));
 
     if (!ft_text_left(&v->name) || ft_text_left(&v->name) > ft_text_left(&text) ||
         !ft_text_same(head, v->name))
       return false;
     text.at = head.end;
-    out->offset = v->offset;
+    out->offset = v->index.offset;
+    out->sum = v->index.sum;
   }
   if (quoted && !ft_text_skip(&text, "\""))
     return false;
@@ -245,7 +253,7 @@ static bool parse_sed(struct words *w, struct ft_lookup *out)
     ;
   text = ft_text_from(peek_word(w));
   w->at++;
-  if (!parse_index(&text, &out->offset))
+  if (!parse_index(&text, out))
     return false;
   skip_program_blanks(&text);
   return ft_text_equals(text, "p") || ft_text_equals(text, "q;d") || ft_text_equals(text, "!d") ||
@@ -260,7 +268,7 @@ static bool parse_head(struct words *w, struct ft_lookup *out)
   text = ft_text_from(peek_word(w));
   w->at++;
   (void)(ft_text_skip(&text, "-n") || ft_text_skip(&text, "-"));
-  return parse_index(&text, &out->offset) && text.at == text.end;
+  return parse_index(&text, out) && text.at == text.end;
 }
 
 static bool parse_input_file(struct words *w, struct ft_lookup *out)
@@ -404,13 +412,22 @@ static bool find_in_list(struct ft_text list, int64_t index, struct ft_text *fou
   return false;
 }
 
+bool ft_lookup_number(const struct ft_lookup *l, uint32_t index, int64_t *number)
+{
+  *number = index;
+  return (!ft_text_left(&l->sum) || ft_index_compute(l->sum, index, number)) &&
+         !__builtin_add_overflow(*number, (int64_t)l->offset, number);
+}
+
 bool ft_lookup_find(const struct ft_lookup *l, uint32_t index, struct ft_text content,
                     struct ft_text *found)
 {
-  int64_t wanted = (int64_t)index + l->offset;
   struct ft_text line, cell, digits;
   uint64_t number;
+  int64_t wanted;
 
+  if (!ft_lookup_number(l, index, &wanted))
+    return false;
   if (l->source == FT_LOOKUP_LIST)
     return find_in_list(l->in, wanted, found);
   for (int64_t i = 1; ft_text_line(&content, &line); i++) {

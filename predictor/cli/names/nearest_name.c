@@ -3,7 +3,7 @@
 
 #include <string.h>
 
-#include "predictor/cli/nearest_name.h"
+#include "predictor/cli/names/nearest_name.h"
 #include "predictor/core/text.h"
 
 /* A suggestion differs by fewer edits; chosen by judgement. */
