@@ -86,9 +86,10 @@ static void serve_metrics(int fd)
   ssize_t got;
 
   (void)prctl(PR_SET_PDEATHSIG, SIGKILL);
-  /* the lock of the state directory and the sockets are the agent's */
-  if (dup2(fd, 3) < 0 || close_range(4, ~0U, 0) < 0)
+  if (dup2(fd, 3) < 0)
     _exit(1);
+  /* the lock of the state directory and the sockets are the agent's */
+  ft_io_close_from(4);
   while ((got = recv(3, packet, sizeof packet, 0)) > 0) {
     const char *end = memchr(packet, '\0', (size_t)got);
     struct ft_error err = { "" };

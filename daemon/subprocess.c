@@ -334,7 +334,8 @@ static int close_all_but(int fd, int output)
   if (directory < 0 || in < 0 || dup2(output, STDOUT_FILENO) < 0 ||
       dup2(output, STDERR_FILENO) < 0 || dup2(in, STDIN_FILENO) < 0 || dup2(directory, 3) < 0)
     return -1;
-  return close_range(4, ~0U, 0);
+  ft_io_close_from(4);
+  return 0;
 }
 
 /* Limits the memory that the calling process may take in addition to what it has. */

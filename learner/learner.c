@@ -9,6 +9,7 @@
 #include "daemon/log.h"
 #include "learner/access/user_lookup.h"
 #include "learner/cluster/cluster_poll.h"
+#include "learner/cluster/job_check.h"
 #include "learner/cluster/job_owner.h"
 #include "learner/complete.h"
 #include "learner/equation_worker.h"
@@ -21,6 +22,7 @@
 #include "learner/query_rebuild.h"
 #include "learner/query_runs.h"
 #include "learner/recorder.h"
+#include "learner/metrics/tally.h"
 #include "learner/cluster/slurm_query.h"
 #include "predictor/core/io.h"
 #include "predictor/core/text.h"
@@ -34,6 +36,8 @@
 /* Deadline of the child that overwrites removed runs, and minimum time until the next one. */
 #define SCRUB_SECONDS 3600.0
 #define SCRUB_PAUSE_SECONDS 60.0
+/* Time until the next run that differs from Slurm's record is logged; by judgement. */
+#define COMPLAINT_SECONDS 10.0
 
 struct ft_learner {
   struct ft_learner_settings settings;
@@ -42,6 +46,8 @@ struct ft_learner {
   uint32_t slurmd_uid, slurm_uid;
   struct ft_slurm_query *slurm_query;
   struct ft_job_owners *owners;
+  struct ft_job_checks *checks;
+  double complain_at; /* monotonic; no run that differs is logged before */
   struct ft_cluster_poll *cluster;
   struct ft_platform_map *platforms;
   struct ft_publisher *publisher;
@@ -235,12 +241,13 @@ void ft_learner_configure(struct ft_learner *learner, const struct ft_config *co
 
 /* ---- opening ---- */
 
-static void job_replied(uint32_t job_id, const ft_slurm_job *record, void *data)
+static void job_replied(uint32_t job_id, const struct ft_slurm_reply *reply, void *data)
 {
   struct ft_learner *learner = data;
 
-  if (!ft_job_owners_reply(learner->owners, job_id, record))
-    learner->settings.slurm_reply(job_id, record, learner->settings.data);
+  ft_job_checks_add(learner->checks, job_id, reply, ft_io_monotonic());
+  if (!ft_job_owners_reply(learner->owners, job_id, reply->record))
+    learner->settings.slurm_reply(job_id, reply->record, learner->settings.data);
 }
 
 static int open_parts(struct ft_learner *learner, struct ft_error *err)
@@ -250,11 +257,12 @@ static int open_parts(struct ft_learner *learner, struct ft_error *err)
 
   learner->slurm_query = ft_slurm_query_open(s->loop, s->children, job_replied, learner);
   learner->owners = ft_job_owners_open(learner->slurm_query);
+  learner->checks = ft_job_checks_open();
   learner->cluster = ft_cluster_poll_open(s->loop, s->children, cluster_polled, learner);
   learner->platforms = ft_platform_map_open();
   learner->names = ft_user_names_open(s->children);
-  if (!learner->slurm_query || !learner->owners || !learner->cluster || !learner->platforms ||
-      !learner->names)
+  if (!learner->slurm_query || !learner->owners || !learner->checks || !learner->cluster ||
+      !learner->platforms || !learner->names)
     return ft_error_set(err, "out of memory");
   learner->publisher = ft_publisher_open(s->state_fd, &why);
   if (!learner->publisher)
@@ -312,6 +320,7 @@ void ft_learner_close(struct ft_learner *learner)
   ft_publisher_close(learner->publisher);
   ft_cluster_poll_close(learner->cluster);
   ft_platform_map_close(learner->platforms);
+  ft_job_checks_close(learner->checks);
   ft_job_owners_close(learner->owners);
   ft_slurm_query_close(learner->slurm_query);
   ft_user_names_close(learner->names);
@@ -345,6 +354,30 @@ void ft_learner_settings_of_nodes(const struct ft_learner *learner, ft_settings 
   settings->slurm_uid = learner->slurm_uid;
 }
 
+int ft_learner_check(struct ft_learner *learner, const ft_observation *o, bool asked,
+                     struct ft_error *err)
+{
+  double now = ft_io_monotonic();
+
+  switch (ft_job_checks_compare(learner->checks, o, asked, now, err)) {
+  case FT_JOB_UNASKED:
+    return 2;
+  case FT_JOB_UNKNOWN:
+    ft_tally_add(FT_TALLY_RUNS_UNCHECKED, 1);
+    return 0;
+  case FT_JOB_DIFFERS:
+    break;
+  default:
+    return 0;
+  }
+  ft_tally_add(FT_TALLY_RUNS_DIFFERENT, 1);
+  if (now >= learner->complain_at) {
+    ft_log(LOG_WARNING, "run refused: %s", err->text);
+    learner->complain_at = now + COMPLAINT_SECONDS;
+  }
+  return 1;
+}
+
 int ft_learner_add(struct ft_learner *learner, const ft_observation *observation,
                    struct ft_error *err)
 {
@@ -354,6 +387,7 @@ int ft_learner_add(struct ft_learner *learner, const ft_observation *observation
   int status;
 
   *o = *observation;
+  ft_job_checks_complete(learner->checks, o);
   ft_complete_observation(&learner->site, learner->settings.state_fd, platform, o);
   if (!o->user[0])
     (void)ft_string_copy(ft_user_names_find(learner->names, o->uid), o->user, sizeof o->user);

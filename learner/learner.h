@@ -13,6 +13,10 @@
 
 struct ft_learner;
 
+/* RECORD is Slurm's record of JOB_ID, valid during the call; NULL if Slurm has none or the query
+ * failed. */
+typedef void ft_learner_record_callback(uint32_t job_id, const ft_slurm_job *record, void *data);
+
 struct ft_learner_settings {
   struct ft_loop *loop; /* borrowed, as are the next two */
   struct ft_subprocesses *children;
@@ -22,7 +26,7 @@ struct ft_learner_settings {
   /* What nodes must know has changed (ft_learner_settings_of_nodes); FORGET: what they must
    * forget. */
   void (*changed)(bool forget, void *data);
-  ft_slurm_query_callback *slurm_reply; /* gets the results of ft_learner_query_slurm */
+  ft_learner_record_callback *slurm_reply; /* gets the results of ft_learner_query_slurm */
   void *data;
 };
 
@@ -39,6 +43,14 @@ void ft_learner_configure(struct ft_learner *learner, const struct ft_config *co
 
 /* Fills in the rule and, once the cluster was polled, Slurm's users; SETTINGS is zeroed before. */
 void ft_learner_settings_of_nodes(const struct ft_learner *learner, ft_settings *settings);
+
+/*
+ * Compares OBSERVATION, which a node has sent, with Slurm's record of its job. ASKED: the record
+ * was queried because an earlier call returned 2. Returns 0; 1 and ERR if they differ; 2 if the
+ * record must be queried first.
+ */
+int ft_learner_check(struct ft_learner *learner, const ft_observation *observation, bool asked,
+                     struct ft_error *err);
 
 /*
  * Adds what the node does not know to OBSERVATION, stores it and refines its app's models. Returns

@@ -100,8 +100,8 @@ double ft_recorder_publish_due(const struct ft_recorder *recorder);
 /* Replaces the monotonic clock, for tests of the above. */
 void ft_recorder_set_clock(struct ft_recorder *recorder, double (*clock)(void));
 
-/* Whether the store was replaced or restored while this process had it open. Nothing is stored then;
- * a process that opens it anew goes on. */
+/* Whether the store was replaced or restored while this process had it open. Nothing is stored
+ * then; a process that opens it again goes on. */
 bool ft_recorder_was_replaced(const struct ft_recorder *recorder);
 
 /* Returns 1 if a run of UID's job, or job array, JOB_ID is stored, else 0; -1 and ERR. */

@@ -1,16 +1,14 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "config.h"
 
-#include <inttypes.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/queue.h>
-#include <unistd.h>
 
 #include "daemon/log.h"
-#include "learner/access/user_lookup.h"
+#include "learner/access/host_query.h"
 #include "learner/metrics/tally.h"
+#include "learner/cluster/record_wait.h"
 #include "learner/recorder.h"
 #include "learner/requests.h"
 #include "predictor/core/io.h"
@@ -21,52 +19,47 @@
 #define FORGET_SECONDS 1.0
 #define FORGET_SECONDS_PER_AGENT 0.001
 
+/* Records of Slurm for which runs wait at most: half of those that job_check.c remembers, and as
+ * many as Slurm replies to in 16 s. More runs wait in the spools. */
+#define AWAITED_LIMIT (1 << 14)
+
 /* A query of settings that waits for a change. */
-struct held {
+struct settings_request {
   struct ft_received *request;
   uint64_t agent; /* as of ft_settings_query */
   double due;     /* monotonic time of the reply, also without a change */
-  TAILQ_ENTRY(held) link;
+  TAILQ_ENTRY(settings_request) link;
 };
 
-/* A query of jobs that waits for Slurm's records. */
-struct pending {
-  struct ft_received *request;
-  ft_jobs_query query; /* a job whose record has arrived is 0 */
+/* A query of jobs. */
+struct jobs_request {
+  struct ft_record_wait wait;
   ft_jobs_reply reply;
-  TAILQ_ENTRY(pending) link;
 };
 
-/* A list of runs that waits for the next transaction. */
-struct delivery {
-  struct ft_received *request;
+/* A list of runs that waits for the next transaction, or for the records of its jobs. */
+struct runs_request {
+  struct ft_record_wait wait; /* its `left` is 0 before the runs are judged */
+  bool asked;                 /* the records have been queried */
   ft_verdicts reply;
-  struct ft_error why;
-  TAILQ_ENTRY(delivery) link;
-};
-
-/* A query of this host that waits for the lookup of users. */
-struct asked {
-  struct ft_requests *requests;
-  struct ft_received *request;
-  double time; /* ft_io_now when it arrived */
-  TAILQ_ENTRY(asked) link;
+  struct ft_error why; /* that of the first run that is not accepted */
+  TAILQ_ENTRY(runs_request) link;
 };
 
 struct ft_requests {
   struct ft_learner *learner;
-  struct ft_subprocesses *children;
   struct ft_loop *loop;
   struct ft_running_queries *running;
-  TAILQ_HEAD(, held) held; /* the newest last */
-  size_t held_count;
-  struct ft_timer hold; /* due: that of the first of held */
-  TAILQ_HEAD(, pending) pending;
-  TAILQ_HEAD(, asked) asked;
-  TAILQ_HEAD(deliveries, delivery) delivered;
-  struct ft_timer deliver;        /* due if there are deliveries */
+  TAILQ_HEAD(, settings_request) settings; /* the newest last */
+  size_t settings_count;
+  struct ft_timer settings_timer; /* due: that of the first of them */
+  struct ft_record_waits record_waits;
+  size_t awaited; /* records for which runs wait */
+  struct ft_host_queries *hosts;
+  TAILQ_HEAD(runs_requests, runs_request) runs;
+  struct ft_timer runs_timer;     /* due if there are runs */
   uint64_t number, forget_number; /* as of ft_settings */
-  struct ft_timer forget;         /* of the next announcement of requests to forget */
+  struct ft_timer forget_timer;   /* of the next announcement of requests to forget */
   double forget_at;               /* monotonic; none before */
   ft_observation observation;
   ft_running answer; /* too large for the stack */
@@ -88,26 +81,27 @@ static void fill_settings(const struct ft_requests *requests, ft_settings *out)
   ft_learner_settings_of_nodes(requests->learner, out);
 }
 
-static void arm_hold(struct ft_requests *requests)
+static void schedule_settings(struct ft_requests *requests)
 {
-  const struct held *first = TAILQ_FIRST(&requests->held);
+  const struct settings_request *first = TAILQ_FIRST(&requests->settings);
 
   if (first)
-    ft_loop_at(requests->loop, &requests->hold, first->due);
+    ft_loop_at(requests->loop, &requests->settings_timer, first->due);
   else
-    ft_loop_cancel(requests->loop, &requests->hold);
+    ft_loop_cancel(requests->loop, &requests->settings_timer);
 }
 
-/* Removes and frees HELD. Returns its request, for a reply. */
-static struct ft_received *release_held(struct ft_requests *requests, struct held *held)
+/* Removes and frees S. Returns its request, for a reply. */
+static struct ft_received *release_settings(struct ft_requests *requests,
+                                            struct settings_request *s)
 {
-  struct ft_received *request = held->request;
+  struct ft_received *request = s->request;
 
-  TAILQ_REMOVE(&requests->held, held, link);
-  requests->held_count--;
-  if (held->agent)
-    ft_running_disconnect(requests->running, held->agent, request);
-  free(held);
+  TAILQ_REMOVE(&requests->settings, s, link);
+  requests->settings_count--;
+  if (s->agent)
+    ft_running_disconnect(requests->running, s->agent, request);
+  free(s);
   return request;
 }
 
@@ -115,18 +109,18 @@ static struct ft_received *release_held(struct ft_requests *requests, struct hel
  * asked about running jobs. */
 static void reply_settings(struct ft_requests *requests, double now)
 {
-  struct held *next;
+  struct settings_request *next;
   ft_settings settings, asking;
 
   fill_settings(requests, &settings);
-  for (struct held *held = TAILQ_FIRST(&requests->held); held; held = next) {
-    next = TAILQ_NEXT(held, link);
+  for (struct settings_request *s = TAILQ_FIRST(&requests->settings); s; s = next) {
+    next = TAILQ_NEXT(s, link);
     asking = settings;
-    if ((held->agent && ft_running_next(requests->running, held->agent, held->request, &asking)) ||
-        held->due <= now)
-      ft_receiver_reply(release_held(requests, held), FT_RECORD_SETTINGS, &asking);
+    if ((s->agent && ft_running_next(requests->running, s->agent, s->request, &asking)) ||
+        s->due <= now)
+      ft_receiver_reply(release_settings(requests, s), FT_RECORD_SETTINGS, &asking);
   }
-  arm_hold(requests);
+  schedule_settings(requests);
 }
 
 static void reply_due_settings(void *data)
@@ -143,8 +137,8 @@ static void announce_forgotten(void *data)
 {
   struct ft_requests *requests = data;
 
-  requests->forget_at =
-      ft_io_monotonic() + FORGET_SECONDS + FORGET_SECONDS_PER_AGENT * (double)requests->held_count;
+  requests->forget_at = ft_io_monotonic() + FORGET_SECONDS +
+                        FORGET_SECONDS_PER_AGENT * (double)requests->settings_count;
   reply_changed_settings(requests);
 }
 
@@ -156,23 +150,23 @@ void ft_requests_settings_changed(struct ft_requests *requests, bool forget)
     return;
   }
   requests->forget_number = requests->number;
-  if (!requests->forget.armed)
-    ft_loop_at(requests->loop, &requests->forget, requests->forget_at);
+  if (!requests->forget_timer.armed)
+    ft_loop_at(requests->loop, &requests->forget_timer, requests->forget_at);
 }
 
-/* Holds REQUEST of AGENT until the settings change. Returns 0; -1 out of memory. */
+/* Lets REQUEST of AGENT wait until the settings change. Returns 0; -1 out of memory. */
 static int hold_request(struct ft_requests *requests, struct ft_received *request, uint64_t agent)
 {
-  struct held *held = malloc(sizeof *held);
+  struct settings_request *s = malloc(sizeof *s);
 
-  if (!held)
+  if (!s)
     return -1;
-  held->request = request;
-  held->agent = agent;
-  held->due = ft_io_monotonic() + FT_EXCHANGE_HOLD_SECONDS;
-  TAILQ_INSERT_TAIL(&requests->held, held, link);
-  requests->held_count++;
-  arm_hold(requests);
+  s->request = request;
+  s->agent = agent;
+  s->due = ft_io_monotonic() + FT_EXCHANGE_HOLD_SECONDS;
+  TAILQ_INSERT_TAIL(&requests->settings, s, link);
+  requests->settings_count++;
+  schedule_settings(requests);
   return 0;
 }
 
@@ -199,122 +193,122 @@ static int query_settings(struct ft_requests *requests, struct ft_received *requ
 
 /* ---- Slurm's records ---- */
 
-/* Removes PENDING and replies: with the records, or that there are none now because of WHY. */
-static void end_pending(struct ft_requests *requests, struct pending *pending, const char *why)
+void ft_requests_slurm_reply(uint32_t job_id, const ft_slurm_job *record, void *data)
 {
-  TAILQ_REMOVE(&requests->pending, pending, link);
-  if (why)
-    ft_receiver_reject(pending->request, false, why);
-  else
-    ft_receiver_reply(pending->request, FT_RECORD_JOBS_REPLY, &pending->reply);
-  free(pending);
+  struct ft_requests *requests = data;
+
+  ft_record_waits_reply(&requests->record_waits, job_id, record, requests);
+}
+
+/* Adds RECORD to the reply of WAIT, a query of jobs, and sends the reply if it is complete. */
+static void add_job_record(struct ft_record_wait *wait, uint32_t job_id, const ft_slurm_job *record,
+                           void *data)
+{
+  struct jobs_request *jobs = (struct jobs_request *)wait;
+  ft_slurm_job *out = &jobs->reply.job[jobs->reply.job_count++];
+
+  (void)data;
+  *out = record ? *record : (ft_slurm_job){ 0 };
+  out->job_id = job_id;
+  out->known = record != NULL;
+  if (wait->left)
+    return;
+  ft_receiver_reply(wait->request, FT_RECORD_JOBS_REPLY, &jobs->reply);
+  free(jobs);
 }
 
 static int query_jobs(struct ft_requests *requests, struct ft_received *request,
                       struct ft_error *err)
 {
   const struct ft_buf *body = &request->body;
-  struct pending *pending = calloc(1, sizeof *pending);
-  const ft_jobs_query *query;
+  struct jobs_request *jobs;
+  ft_jobs_query query;
 
-  if (!pending)
-    return ft_error_set(err, "out of memory");
-  query = &pending->query;
-  if (ft_record_decode(FT_RECORD_JOBS_QUERY, body->data, body->length, &pending->query, err) < 0) {
-    free(pending);
+  _Static_assert(sizeof query.job_id == sizeof jobs->wait.job_id, "every query has room");
+  if (ft_record_decode(FT_RECORD_JOBS_QUERY, body->data, body->length, &query, err) < 0)
     return -1;
-  }
-  pending->request = request;
-  pending->reply.schema = FT_SCHEMA;
-  TAILQ_INSERT_TAIL(&requests->pending, pending, link);
-  if (ft_learner_query_slurm(requests->learner, query->job_id, query->job_id_count) < 0)
-    end_pending(requests, pending, "too many queries wait for Slurm");
-  else if (!query->job_id_count)
-    end_pending(requests, pending, NULL);
+  jobs = calloc(1, sizeof *jobs);
+  if (!jobs)
+    return ft_error_set(err, "out of memory");
+  jobs->wait = (struct ft_record_wait){ .request = request,
+                                        .count = query.job_id_count,
+                                        .arrived = add_job_record };
+  memcpy(jobs->wait.job_id, query.job_id, sizeof query.job_id);
+  jobs->reply.schema = FT_SCHEMA;
+  if (!query.job_id_count)
+    ft_receiver_reply(request, FT_RECORD_JOBS_REPLY, &jobs->reply);
+  else if (ft_record_wait_begin(&requests->record_waits, &jobs->wait, requests->learner) == 0)
+    return 0;
+  free(jobs);
   return 0;
-}
-
-/* Adds RECORD to the reply of PENDING. Returns whether that has waited for it. */
-static bool take_record(struct pending *pending, uint32_t job_id, const ft_slurm_job *record)
-{
-  ft_slurm_job *out;
-  pb_size_t i = 0;
-
-  while (i < pending->query.job_id_count && pending->query.job_id[i] != job_id)
-    i++;
-  if (i == pending->query.job_id_count)
-    return false;
-  pending->query.job_id[i] = 0;
-  out = &pending->reply.job[pending->reply.job_count++];
-  *out = record ? *record : (ft_slurm_job){ 0 };
-  out->job_id = job_id;
-  out->known = record != NULL;
-  return true;
-}
-
-void ft_requests_slurm_reply(uint32_t job_id, const ft_slurm_job *record, void *data)
-{
-  struct ft_requests *requests = data;
-  struct pending *pending;
-
-  TAILQ_FOREACH(pending, &requests->pending, link)
-  {
-    if (!take_record(pending, job_id, record))
-      continue;
-    if (pending->reply.job_count == pending->query.job_id_count)
-      end_pending(requests, pending, NULL);
-    return;
-  }
 }
 
 /* ---- observations ---- */
 
-static ft_verdict judge_run(struct ft_requests *requests, enum ft_exchange exchange,
-                            struct ft_error *err)
+/* Compares a run of RUNS with Slurm's record and stores it. A run whose record has to be queried
+ * first is added to what RUNS waits for; then all are judged again. */
+static ft_verdict judge_delivered(struct ft_requests *requests, struct runs_request *runs,
+                                  struct ft_error *err)
 {
   static const ft_verdict by_status[] = { FT_VERDICT_LATER, FT_VERDICT_ACCEPTED,
                                           FT_VERDICT_REFUSED };
+  const ft_observation *run = &requests->observation;
 
-  if (exchange == FT_EXCHANGE_FORGOTTEN)
-    return ft_learner_is_forgotten(requests->learner, &requests->observation) ? FT_VERDICT_FORGOTTEN
-                                                                              : FT_VERDICT_ACCEPTED;
-  return by_status[1 + ft_learner_add(requests->learner, &requests->observation, err)];
+  switch (ft_learner_check(requests->learner, run, runs->asked, err)) {
+  case 0:
+    return by_status[1 + ft_learner_add(requests->learner, run, err)];
+  case 1:
+    return FT_VERDICT_REFUSED;
+  default:
+    runs->wait.job_id[runs->wait.count++] = run->job_id;
+    return FT_VERDICT_ACCEPTED;
+  }
 }
 
-/* Decodes the next observation of LIST and judges it. Returns as ft_exchange_next. */
-static int judge_next(struct ft_requests *requests, const struct ft_received *request, size_t *at,
+static ft_verdict judge_run(struct ft_requests *requests, struct runs_request *runs,
+                            struct ft_error *err)
+{
+  if (runs->wait.request->exchange != FT_EXCHANGE_FORGOTTEN)
+    return judge_delivered(requests, runs, err);
+  return ft_learner_is_forgotten(requests->learner, &requests->observation) ? FT_VERDICT_FORGOTTEN
+                                                                            : FT_VERDICT_ACCEPTED;
+}
+
+/* Decodes the next observation of RUNS and judges it. Returns as ft_exchange_next. */
+static int judge_next(struct ft_requests *requests, struct runs_request *runs, size_t *at,
                       ft_verdict *verdict, struct ft_error *err)
 {
-  int status =
-      ft_exchange_next(request->body.data, request->body.length, at, &requests->observation, err);
+  const struct ft_buf *body = &runs->wait.request->body;
+  int status = ft_exchange_next(body->data, body->length, at, &requests->observation, err);
 
   if (status == 1)
-    *verdict = judge_run(requests, request->exchange, err);
+    *verdict = judge_run(requests, runs, err);
   else if (status == 2)
     *verdict = FT_VERDICT_REFUSED;
   return status;
 }
 
-/* Judges the observations of REQUEST until the end, an error, or a run for later. Fills REPLY, and
- * WHY if a run is not accepted. Returns as ft_exchange_next. */
-static int judge_list(struct ft_requests *requests, const struct ft_received *request,
-                      ft_verdicts *reply, struct ft_error *why)
+/* Judges the observations of RUNS until the end, an error, or a run for later. Fills its reply, and
+ * `why` if a run is not accepted. Returns as ft_exchange_next. */
+static int judge_list(struct ft_requests *requests, struct runs_request *runs)
 {
+  ft_verdicts *reply = &runs->reply;
   ft_verdict verdict = FT_VERDICT_ACCEPTED;
   struct ft_error err;
   size_t at = 0;
   int status = 0;
 
   *reply = (ft_verdicts){ .schema = FT_SCHEMA };
-  *why = (struct ft_error){ "" };
+  runs->why = (struct ft_error){ "" };
+  runs->wait.count = 0;
   while (reply->verdict.size < FT_EXCHANGE_RUN_LIMIT && verdict != FT_VERDICT_LATER &&
-         (status = judge_next(requests, request, &at, &verdict, &err)) > 0) {
+         (status = judge_next(requests, runs, &at, &verdict, &err)) > 0) {
     reply->verdict.bytes[reply->verdict.size++] = (pb_byte_t)verdict;
-    if ((verdict == FT_VERDICT_REFUSED || verdict == FT_VERDICT_LATER) && !why->text[0])
-      *why = err;
+    if ((verdict == FT_VERDICT_REFUSED || verdict == FT_VERDICT_LATER) && !runs->why.text[0])
+      runs->why = err;
   }
   if (status < 0)
-    *why = err;
+    runs->why = err;
   return verdict == FT_VERDICT_LATER ? 0 : status;
 }
 
@@ -332,57 +326,94 @@ static bool has_verdict(const ft_verdicts *reply, ft_verdict verdict)
   return memchr(reply->verdict.bytes, verdict, reply->verdict.size) != NULL;
 }
 
-/* Replies REPLY to a list whose judgement ended with STATUS, as judge_list; WHY is that of the
- * first run that is not accepted. */
-static void reply_verdicts(struct ft_received *request, int status, ft_verdicts *reply,
-                           const struct ft_error *why)
+/* Replies to RUNS, whose judgement ended with STATUS, as judge_list. */
+static void reply_verdicts(struct runs_request *runs, int status)
 {
+  struct ft_received *request = runs->wait.request;
+  ft_verdicts *reply = &runs->reply;
+  const char *why = runs->why.text;
+
   if (request->exchange == FT_EXCHANGE_RUNS)
     count_verdicts(reply);
   if (status < 0 && !reply->verdict.size) {
-    reject_malformed(request, why);
+    reject_malformed(request, &runs->why);
     return;
   }
   if (has_verdict(reply, FT_VERDICT_REFUSED) || has_verdict(reply, FT_VERDICT_LATER))
-    (void)ft_text_copy(ft_text_of(why->text, strlen(why->text)), reply->why, sizeof reply->why);
+    (void)ft_text_copy(ft_text_of(why, strlen(why)), reply->why, sizeof reply->why);
   /* an error, so that the courier makes sure that the spool is on the disk */
   if (reply->verdict.size == 1 && has_verdict(reply, FT_VERDICT_LATER))
-    ft_receiver_reject(request, false, why->text);
+    ft_receiver_reject(request, false, why);
   else
     ft_receiver_reply(request, FT_RECORD_VERDICTS, reply);
 }
 
-/* Judges the runs of REQUEST one by one, each in a transaction of its own, and replies. */
-static void judge_each(struct ft_requests *requests, struct ft_received *request)
+static void store_soon(struct ft_requests *requests)
 {
-  ft_verdicts reply;
-  struct ft_error why;
-  int status = judge_list(requests, request, &reply, &why);
-
-  reply_verdicts(request, status, &reply, &why);
+  if (!TAILQ_EMPTY(&requests->runs))
+    ft_loop_at(requests->loop, &requests->runs_timer, ft_io_monotonic());
 }
 
-/* Adds the runs of DELIVERY to the open transaction. Returns whether it may be committed. */
-static bool add_delivery(struct ft_requests *requests, struct delivery *d)
+/* Judges the runs of WAIT again, once all records have arrived. */
+static void judge_again(struct ft_record_wait *wait, uint32_t job_id, const ft_slurm_job *record,
+                        void *data)
 {
-  return judge_list(requests, d->request, &d->reply, &d->why) == 0 &&
-         !has_verdict(&d->reply, FT_VERDICT_LATER);
+  struct ft_requests *requests = data;
+  struct runs_request *runs = (struct runs_request *)wait;
+
+  (void)job_id;
+  (void)record;
+  requests->awaited--;
+  if (wait->left)
+    return;
+  runs->asked = true;
+  TAILQ_INSERT_TAIL(&requests->runs, runs, link);
+  store_soon(requests);
 }
 
-/* Stores the first deliveries, as many as a transaction takes, and moves them to GROUP. Returns
- * whether they are stored. */
-static bool store_group(struct ft_requests *requests, struct deliveries *group)
+/* Ends RUNS, whose judgement ended with STATUS, as judge_list: with a reply, unless they wait for
+ * Slurm's records. */
+static void end_judgement(struct ft_requests *requests, struct runs_request *runs, int status)
 {
-  struct delivery *d = TAILQ_FIRST(&requests->delivered);
-  bool good = ft_learner_begin(requests->learner, &d->why) == 0, begun = good;
-  size_t runs = 0;
+  if (!runs->wait.count) {
+    reply_verdicts(runs, status);
+  } else if (requests->awaited + runs->wait.count > AWAITED_LIMIT) {
+    ft_receiver_reject(runs->wait.request, false, "too many runs wait for Slurm's records");
+  } else if (ft_record_wait_begin(&requests->record_waits, &runs->wait, requests->learner) == 0) {
+    requests->awaited += runs->wait.count;
+    return;
+  }
+  free(runs);
+}
 
-  while (d && runs + FT_EXCHANGE_RUN_LIMIT <= FT_RECORDER_TOGETHER) {
-    TAILQ_REMOVE(&requests->delivered, d, link);
-    TAILQ_INSERT_TAIL(group, d, link);
-    good = good && add_delivery(requests, d);
-    runs += d->reply.verdict.size;
-    d = good ? TAILQ_FIRST(&requests->delivered) : NULL;
+/* Judges RUNS one by one, each in a transaction of its own. */
+static void judge_each(struct ft_requests *requests, struct runs_request *runs)
+{
+  int status = judge_list(requests, runs);
+
+  end_judgement(requests, runs, status);
+}
+
+/* Adds RUNS to the open transaction. Returns whether it may be committed. */
+static bool add_runs(struct ft_requests *requests, struct runs_request *runs)
+{
+  return judge_list(requests, runs) == 0 && !has_verdict(&runs->reply, FT_VERDICT_LATER);
+}
+
+/* Stores the runs of the first requests, as many as a transaction takes, and moves the requests to
+ * GROUP. Returns whether they are stored. */
+static bool store_group(struct ft_requests *requests, struct runs_requests *group)
+{
+  struct runs_request *runs = TAILQ_FIRST(&requests->runs);
+  bool good = ft_learner_begin(requests->learner, &runs->why) == 0, begun = good;
+  size_t count = 0;
+
+  while (runs && count + FT_EXCHANGE_RUN_LIMIT <= FT_RECORDER_TOGETHER) {
+    TAILQ_REMOVE(&requests->runs, runs, link);
+    TAILQ_INSERT_TAIL(group, runs, link);
+    good = good && add_runs(requests, runs);
+    count += runs->reply.verdict.size;
+    runs = good ? TAILQ_FIRST(&requests->runs) : NULL;
   }
   if (good)
     return ft_learner_commit(requests->learner, &TAILQ_FIRST(group)->why) == 0;
@@ -391,57 +422,64 @@ static bool store_group(struct ft_requests *requests, struct deliveries *group)
   return false;
 }
 
-static void deliver_soon(struct ft_requests *requests)
-{
-  if (!TAILQ_EMPTY(&requests->delivered))
-    ft_loop_at(requests->loop, &requests->deliver, ft_io_monotonic());
-}
-
-/* Handles some of the deliveries that have arrived: those of many nodes in one transaction, which
- * takes one write to the disk. */
-static void store_delivered(void *data)
+/* Stores some of the runs that have arrived: those of many nodes in one transaction, which takes
+ * one write to the disk. */
+static void store_runs(void *data)
 {
   struct ft_requests *requests = data;
-  struct deliveries group = TAILQ_HEAD_INITIALIZER(group);
+  struct runs_requests group = TAILQ_HEAD_INITIALIZER(group);
   bool stored = store_group(requests, &group);
-  struct delivery *d;
+  struct runs_request *runs;
 
-  while ((d = TAILQ_FIRST(&group))) {
-    TAILQ_REMOVE(&group, d, link);
+  while ((runs = TAILQ_FIRST(&group))) {
+    TAILQ_REMOVE(&group, runs, link);
     /* the store may refuse one run only */
     if (stored)
-      reply_verdicts(d->request, 0, &d->reply, &d->why);
+      end_judgement(requests, runs, 0);
     else
-      judge_each(requests, d->request);
-    free(d);
+      judge_each(requests, runs);
   }
-  deliver_soon(requests);
+  store_soon(requests);
 }
 
-static int take_delivery(struct ft_requests *requests, struct ft_received *request,
-                         struct ft_error *err)
+/* Returns a list of runs to be judged; NULL and ERR out of memory. */
+static struct runs_request *new_runs(struct ft_received *request, struct ft_error *err)
 {
-  struct delivery *d = malloc(sizeof *d);
+  struct runs_request *runs = calloc(1, sizeof *runs);
 
-  if (!d)
-    return ft_error_set(err, "out of memory");
-  d->request = request;
-  TAILQ_INSERT_TAIL(&requests->delivered, d, link);
-  deliver_soon(requests);
+  if (runs)
+    runs->wait = (struct ft_record_wait){ .request = request, .arrived = judge_again };
+  else
+    (void)ft_error_set(err, "out of memory");
+  return runs;
+}
+
+static int queue_runs(struct ft_requests *requests, struct ft_received *request,
+                      struct ft_error *err)
+{
+  struct runs_request *runs = new_runs(request, err);
+
+  if (!runs)
+    return -1;
+  TAILQ_INSERT_TAIL(&requests->runs, runs, link);
+  store_soon(requests);
   return 0;
 }
 
 static int judge_forgotten(struct ft_requests *requests, struct ft_received *request,
                            struct ft_error *err)
 {
-  (void)err;
-  judge_each(requests, request);
+  struct runs_request *runs = new_runs(request, err);
+
+  if (!runs)
+    return -1;
+  judge_each(requests, runs);
   return 0;
 }
 
 /* ---- running jobs ---- */
 
-static int take_running(struct ft_requests *requests, struct ft_received *request,
+static int pass_running(struct ft_requests *requests, struct ft_received *request,
                         struct ft_error *err)
 {
   const struct ft_buf *body = &request->body;
@@ -449,7 +487,7 @@ static int take_running(struct ft_requests *requests, struct ft_received *reques
 
   if (ft_record_decode(FT_RECORD_RUNNING, body->data, body->length, &requests->answer, err) < 0)
     return -1;
-  reply.verdict.bytes[0] = ft_running_take(requests->running, &requests->answer)
+  reply.verdict.bytes[0] = ft_running_add_answer(requests->running, &requests->answer)
                                ? FT_VERDICT_ACCEPTED
                                : FT_VERDICT_REFUSED;
   ft_receiver_reply(request, FT_RECORD_VERDICTS, &reply);
@@ -461,72 +499,19 @@ struct ft_running_queries *ft_requests_running(const struct ft_requests *request
   return requests->running;
 }
 
-/* ---- this host ---- */
-
-/* Adds USER, unless REPLY has it or is full. */
-static void add_host_user(ft_host *reply, const ft_host_user *user)
-{
-  for (pb_size_t i = 0; i < reply->user_count; i++)
-    if (strcmp(reply->user[i].name, user->name) == 0)
-      return;
-  if (reply->user_count < sizeof reply->user / sizeof *reply->user)
-    reply->user[reply->user_count++] = *user;
-}
-
-static void users_found(const struct ft_subprocess_result *result, void *data)
-{
-  struct asked *asked = data;
-  struct ft_text text = ft_text_of(result->text, result->length);
-  ft_host reply = { .schema = FT_SCHEMA, .version = PACKAGE_VERSION };
-  ft_host_user user;
-
-  while (ft_user_lookup_next(&text, &user))
-    add_host_user(&reply, &user);
-  /* the middle of the time that the lookup took, as the peer takes the middle of its own */
-  reply.time = (asked->time + ft_io_now()) / 2;
-  TAILQ_REMOVE(&asked->requests->asked, asked, link);
-  ft_receiver_reply(asked->request, FT_RECORD_HOST, &reply);
-  free(asked);
-}
-
 static int query_host(struct ft_requests *requests, struct ft_received *request,
                       struct ft_error *err)
 {
-  const struct ft_buf *body = &request->body;
-  struct asked *asked;
-  char own[16], slurm[16];
-  const char *users[FT_USER_LOOKUP_LIMIT] = { NULL };
-  ft_settings settings = { 0 };
-  ft_host_query query;
-  size_t count = 0;
-
-  if (ft_record_decode(FT_RECORD_HOST_QUERY, body->data, body->length, &query, err) < 0)
-    return -1;
-  for (pb_size_t i = 0; i < query.user_count; i++)
-    users[count++] = query.user[i];
-  (void)snprintf(own, sizeof own, "%lu", (unsigned long)geteuid());
-  users[count++] = own;
-  ft_learner_settings_of_nodes(requests->learner, &settings);
-  (void)snprintf(slurm, sizeof slurm, "%" PRIu32, settings.slurm_uid);
-  if (settings.has_slurm_uid)
-    users[count++] = slurm;
-  asked = malloc(sizeof *asked);
-  if (!asked)
-    return ft_error_set(err, "out of memory");
-  *asked = (struct asked){ .requests = requests, .request = request, .time = ft_io_now() };
-  TAILQ_INSERT_TAIL(&requests->asked, asked, link);
-  if (ft_user_lookup(requests->children, users, count, users_found, asked, err) < 0)
-    users_found(&(struct ft_subprocess_result){ .text = "" }, asked);
-  return 0;
+  return ft_host_query_begin(requests->hosts, request, err);
 }
 
 void ft_requests_handle(struct ft_received *request, void *data)
 {
   static int (*const handlers[FT_EXCHANGE_COUNT])(struct ft_requests *, struct ft_received *,
                                                   struct ft_error *) = {
-    [FT_EXCHANGE_RUNS] = take_delivery,   [FT_EXCHANGE_FORGOTTEN] = judge_forgotten,
+    [FT_EXCHANGE_RUNS] = queue_runs,      [FT_EXCHANGE_FORGOTTEN] = judge_forgotten,
     [FT_EXCHANGE_JOBS] = query_jobs,      [FT_EXCHANGE_SETTINGS] = query_settings,
-    [FT_EXCHANGE_RUNNING] = take_running, [FT_EXCHANGE_HOST] = query_host,
+    [FT_EXCHANGE_RUNNING] = pass_running, [FT_EXCHANGE_HOST] = query_host,
   };
   struct ft_error err;
 
@@ -536,7 +521,7 @@ void ft_requests_handle(struct ft_received *request, void *data)
 
 size_t ft_requests_agents(const struct ft_requests *requests)
 {
-  return requests->held_count;
+  return requests->settings_count;
 }
 
 /* ---- opening ---- */
@@ -548,19 +533,18 @@ struct ft_requests *ft_requests_open(struct ft_loop *loop, struct ft_subprocesse
 
   if (!requests)
     return NULL;
-  TAILQ_INIT(&requests->held);
-  TAILQ_INIT(&requests->pending);
-  TAILQ_INIT(&requests->asked);
-  TAILQ_INIT(&requests->delivered);
+  TAILQ_INIT(&requests->settings);
+  TAILQ_INIT(&requests->record_waits);
+  TAILQ_INIT(&requests->runs);
   requests->loop = loop;
-  requests->children = children;
   requests->learner = learner;
-  requests->forget = (struct ft_timer){ .fire = announce_forgotten, .data = requests };
-  requests->hold = (struct ft_timer){ .fire = reply_due_settings, .data = requests };
-  requests->deliver = (struct ft_timer){ .fire = store_delivered, .data = requests };
+  requests->forget_timer = (struct ft_timer){ .fire = announce_forgotten, .data = requests };
+  requests->settings_timer = (struct ft_timer){ .fire = reply_due_settings, .data = requests };
+  requests->runs_timer = (struct ft_timer){ .fire = store_runs, .data = requests };
   requests->running = ft_running_open(reply_due_settings, requests);
-  if (!requests->running) {
-    free(requests);
+  requests->hosts = ft_host_queries_open(children, learner);
+  if (!requests->running || !requests->hosts) {
+    ft_requests_close(requests);
     return NULL;
   }
   /* differs from the numbers of an earlier process: nodes learn of the new one's settings */
@@ -571,28 +555,22 @@ struct ft_requests *ft_requests_open(struct ft_loop *loop, struct ft_subprocesse
 void ft_requests_close(struct ft_requests *requests)
 {
   static const char why[] = "foretell-learnd is stopping";
-  struct delivery *d;
-  struct asked *asked;
+  struct runs_request *runs;
 
   if (!requests)
     return;
-  while (!TAILQ_EMPTY(&requests->held))
-    ft_receiver_reject(release_held(requests, TAILQ_FIRST(&requests->held)), false, why);
-  while (!TAILQ_EMPTY(&requests->pending))
-    end_pending(requests, TAILQ_FIRST(&requests->pending), why);
-  while ((asked = TAILQ_FIRST(&requests->asked))) {
-    TAILQ_REMOVE(&requests->asked, asked, link);
-    ft_receiver_reject(asked->request, false, why);
-    free(asked);
+  while (!TAILQ_EMPTY(&requests->settings))
+    ft_receiver_reject(release_settings(requests, TAILQ_FIRST(&requests->settings)), false, why);
+  ft_record_waits_close(&requests->record_waits, why);
+  ft_host_queries_close(requests->hosts, why);
+  while ((runs = TAILQ_FIRST(&requests->runs))) {
+    TAILQ_REMOVE(&requests->runs, runs, link);
+    ft_receiver_reject(runs->wait.request, false, why);
+    free(runs);
   }
-  while ((d = TAILQ_FIRST(&requests->delivered))) {
-    TAILQ_REMOVE(&requests->delivered, d, link);
-    ft_receiver_reject(d->request, false, why);
-    free(d);
-  }
-  ft_loop_cancel(requests->loop, &requests->deliver);
-  ft_loop_cancel(requests->loop, &requests->hold);
-  ft_loop_cancel(requests->loop, &requests->forget);
+  ft_loop_cancel(requests->loop, &requests->runs_timer);
+  ft_loop_cancel(requests->loop, &requests->settings_timer);
+  ft_loop_cancel(requests->loop, &requests->forget_timer);
   ft_running_close(requests->running);
   free(requests);
 }

@@ -21,7 +21,7 @@ void ft_requests_close(struct ft_requests *requests);
 ft_receiver_handler ft_requests_handle;
 
 /* Passes on Slurm's record of a job, for which a request waits; DATA is the ft_requests. */
-ft_slurm_query_callback ft_requests_slurm_reply;
+ft_learner_record_callback ft_requests_slurm_reply;
 
 /* The settings of nodes have changed; FORGET: a request to forget was accepted, which agents learn
  * soon, one announcement for all requests of a moment. */

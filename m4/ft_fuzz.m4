@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-# FT_FUZZ: --enable-fuzz builds the fuzz targets for libFuzzer (needs clang);
-# without it they run over their corpus in "make check"
+# FT_FUZZ: --enable-fuzz builds the fuzz targets for libFuzzer, which needs clang. Without it they run over their corpus
+# in "make check".
 AC_DEFUN([FT_FUZZ], [
   AC_ARG_ENABLE([fuzz], [AS_HELP_STRING([--enable-fuzz], [build the fuzz targets for libFuzzer])],
     [], [enable_fuzz=no])

@@ -29,9 +29,9 @@ AC_DEFUN([FT_HARDENING], [
 ])
 
 # FT_TRY_FLAG(CFLAGS|LDFLAGS, FLAG): adds FLAG to HARDENING_CFLAGS or HARDENING_LDFLAGS, if compiler and linker
-# take it, together with those before it, without a warning
+# accept it, together with the flags before it, without a warning
 AC_DEFUN([FT_TRY_FLAG], [
-  AC_MSG_CHECKING([whether $CC takes $2])
+  AC_MSG_CHECKING([whether $CC accepts $2])
   ft_cflags=$CFLAGS ft_ldflags=$LDFLAGS
   CFLAGS="$HARDENING_CFLAGS m4_if([$1], [CFLAGS], [$2 ])$CFLAGS -Werror"
   LDFLAGS="$HARDENING_LDFLAGS m4_if([$1], [LDFLAGS], [$2 ])$LDFLAGS"

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-# FT_NANOPB: the codec of every record that crosses a process boundary. The
-# generator is needed only where the generated sources are not there yet. From
-# Debian 13 on its headers lie in a folder of their own, which the preprocessor tells.
+# FT_NANOPB: nanopb, the codec of the records that cross a process boundary. Its generator is needed only if the
+# generated sources are missing, as they are in a checkout. Since Debian 13 its headers have a directory of their own,
+# which the preprocessor prints.
 AC_DEFUN([FT_NANOPB], [
   AC_REQUIRE([AC_PROG_CPP])
   NANOPB_CPPFLAGS=

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-# FT_NETWORK: libmunge, GnuTLS and zlib for requests that cross a network, in foretell-courier and foretell-learnd
+# FT_NETWORK: libmunge, GnuTLS and zlib, with which foretell-courier and foretell-learnd sign, encrypt and compress the
+# requests that cross a network
 AC_DEFUN([FT_NETWORK], [
   PKG_CHECK_MODULES([MUNGE], [munge], [],
     [AC_MSG_ERROR([libmunge not found; on Debian: apt-get install libmunge-dev])])

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-# FT_SANITIZERS: --enable-sanitizers=address,undefined
+# FT_SANITIZERS: --enable-sanitizers=LIST compiles with the sanitizers in LIST; without LIST: address,undefined
 AC_DEFUN([FT_SANITIZERS], [
   AC_ARG_ENABLE([sanitizers],
     [AS_HELP_STRING([--enable-sanitizers=LIST], [compile with these sanitizers, e.g. address,undefined])],

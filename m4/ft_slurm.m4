@@ -1,10 +1,9 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-# FT_SLURM: the header of SPANK, Slurm's plugin interface. Its version number is
-# built into the plugin, so there is one build for each Slurm release. Its headers are the system's,
-# so that warnings about what a release has in them stop no build; "-isystem /usr/include" would put
-# that before the compiler's own folder.
+# FT_SLURM: the header of SPANK, Slurm's plugin interface. The plugin contains Slurm's version number, so each Slurm
+# release needs a build of its own. The compiler treats Slurm's headers as the system's: warnings about them stop no
+# build. /usr/include is left out, because "-isystem /usr/include" would come before the compiler's own headers.
 AC_DEFUN([FT_SLURM], [
-  AC_ARG_WITH([slurm], [AS_HELP_STRING([--with-slurm=PREFIX], [where Slurm is installed])],
+  AC_ARG_WITH([slurm], [AS_HELP_STRING([--with-slurm=PREFIX], [directory of the Slurm installation])],
     [], [with_slurm=])
   SLURM_CPPFLAGS=
   AS_IF([test -n "$with_slurm" && test "x$with_slurm" != xyes && test "x$with_slurm" != x/usr],

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-# FT_WARNINGS: the warnings every file is clean at; --enable-werror in CI
+# FT_WARNINGS: the warnings, of which no file causes any; CI uses --enable-werror
 AC_DEFUN([FT_WARNINGS], [
   AC_ARG_ENABLE([werror], [AS_HELP_STRING([--enable-werror], [treat warnings as errors])],
     [], [enable_werror=no])

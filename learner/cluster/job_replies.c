@@ -91,6 +91,7 @@ enum sacct_column {
   USER_ID,
   USER_NAME,
   FULL_ID, /* of a task of an array "10_3", of a component "10+1" */
+  NODE_NAMES,
   SACCT_COLUMNS
 };
 
@@ -154,12 +155,14 @@ static bool may_be_repeated(const ft_slurm_job *run)
           run->outcome == FT_OUTCOME_NODE_FAIL);
 }
 
-void ft_sacct_jobs(struct ft_text output, const uint32_t *job_id, size_t count, ft_slurm_job *out)
+void ft_sacct_jobs(struct ft_text output, const uint32_t *job_id, size_t count, ft_slurm_job *out,
+                   struct ft_text *nodes)
 {
   struct ft_text line, column[SACCT_COLUMNS];
   uint64_t number;
 
   memset(out, 0, count * sizeof *out);
+  memset(nodes, 0, count * sizeof *nodes);
   while (ft_text_line(&output, &line)) {
     size_t i = 0;
     ft_slurm_job run;
@@ -175,5 +178,6 @@ void ft_sacct_jobs(struct ft_text output, const uint32_t *job_id, size_t count, 
     if (may_be_repeated(&out[i]))
       run.restart_count = out[i].restart_count + 1;
     out[i] = run;
+    nodes[i] = column[NODE_NAMES];
   }
 }

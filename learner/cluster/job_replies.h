@@ -46,13 +46,16 @@ bool ft_job_reply_error(struct ft_text output, char *why, size_t size);
  * none that a user can choose. */
 #define FT_SACCT_OPTIONS "-nPXDa"
 #define FT_SACCT_COLUMNS                                                                           \
-  "--format=JobIDRaw,State,Submit,End,Suspended,TimelimitRaw,Partition,UID,User,JobID"
+  "--format=JobIDRaw,State,Submit,End,Suspended,TimelimitRaw,Partition,UID,User,JobID,NodeList"
 
 /*
  * Reads the output of sacct, printed with TZ=UTC, about COUNT jobs. For each of JOB_ID that has
  * ended, writes the record of its last run to OUT and sets `known`; otherwise clears it. Slurm's
  * database has no restart count before 23.11: it is the number of earlier runs that were requeued.
+ * NODES gets the list of each last run's nodes, a part of OUTPUT; its `at` is NULL for a job of
+ * which OUTPUT has no run.
  */
-void ft_sacct_jobs(struct ft_text output, const uint32_t *job_id, size_t count, ft_slurm_job *out);
+void ft_sacct_jobs(struct ft_text output, const uint32_t *job_id, size_t count, ft_slurm_job *out,
+                   struct ft_text *nodes);
 
 #endif

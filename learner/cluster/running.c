@@ -248,7 +248,7 @@ static bool add_part(struct question *q, const ft_reply *answer)
   return true;
 }
 
-bool ft_running_take(struct ft_running_queries *queries, const ft_running *answer)
+bool ft_running_add_answer(struct ft_running_queries *queries, const ft_running *answer)
 {
   const ft_reply *reply = &answer->reply;
   struct question *q = queries->list;

@@ -35,8 +35,8 @@ void ft_running_disconnect(struct ft_running_queries *queries, uint64_t agent,
 bool ft_running_next(struct ft_running_queries *queries, uint64_t agent, const void *connection,
                      ft_settings *settings);
 
-/* Takes a part of an agent's answer. Returns whether the agent shall send the next part. */
-bool ft_running_take(struct ft_running_queries *queries, const ft_running *answer);
+/* Adds a part of an agent's answer. Returns whether the agent shall send the next part. */
+bool ft_running_add_answer(struct ft_running_queries *queries, const ft_running *answer);
 
 /* Handle an ft_run_query with `live` set; see struct ft_query_handler. */
 bool ft_running_step(struct ft_running_queries *queries, struct ft_query *query, ft_reply *reply);

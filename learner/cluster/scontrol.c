@@ -93,9 +93,10 @@ static void parse_job_state(struct ft_text value, ft_slurm_job *out)
     }
 }
 
-/* Start and run time, from which the time of suspension follows; negative: unknown. */
-struct job_times {
-  double start, run;
+/* What a record has besides the fields of ft_slurm_job. */
+struct job_details {
+  double start, run; /* from which the time of suspension follows; negative: unknown */
+  struct ft_text nodes;
 };
 
 /* Parses an ID that scontrol prints before the job's name. An array's tasks that have not started
@@ -117,7 +118,7 @@ static void parse_job_id_field(struct ft_text key, struct ft_text value, ft_slur
 }
 
 static void parse_job_field(struct ft_text key, struct ft_text value, ft_slurm_job *out,
-                            struct job_times *times)
+                            struct job_details *details)
 {
   uint64_t number;
 
@@ -131,6 +132,8 @@ static void parse_job_field(struct ft_text key, struct ft_text value, ft_slurm_j
     parse_job_state(value, out);
   else if (ft_text_equals(key, "Restarts") && parse_whole_number(value, UINT32_MAX, &number))
     out->restart_count = (uint32_t)number;
+  else if (ft_text_equals(key, "NodeList"))
+    details->nodes = value;
   else if (ft_text_equals(key, "NumNodes") && ft_text_u64(&value, UINT32_MAX, &number))
     out->nodes = (uint32_t)number;
   else if (ft_text_equals(key, "SubmitTime"))
@@ -138,22 +141,25 @@ static void parse_job_field(struct ft_text key, struct ft_text value, ft_slurm_j
   else if (ft_text_equals(key, "EndTime"))
     (void)ft_scontrol_utc_time(value, &out->end_time);
   else if (ft_text_equals(key, "StartTime"))
-    (void)ft_scontrol_utc_time(value, &times->start);
+    (void)ft_scontrol_utc_time(value, &details->start);
   else if (ft_text_equals(key, "RunTime"))
-    (void)ft_units_parse_seconds(value, &times->run);
+    (void)ft_units_parse_seconds(value, &details->run);
   else if (ft_text_equals(key, "TimeLimit"))
     (void)ft_units_parse_seconds(value, &out->time_limit_seconds);
 }
 
 /*
- * Parses the fields of one line. The job's name may contain blanks and "=", and so imitate fields;
- * the real ones follow it, and the last one of a name counts.
+ * Parses the fields of one line, and returns its list of nodes. The job's name may contain blanks
+ * and "=", and so imitate fields; the real ones follow it, and the last one of a name counts. If
+ * two words name different users, one of them is imitated, and the record counts as one without
+ * nodes.
  */
-static void parse_job_line(struct ft_text line, ft_slurm_job *out)
+static struct ft_text parse_job_line(struct ft_text line, ft_slurm_job *out)
 {
   struct ft_text word, key;
-  struct job_times times = { -1, -1 };
-  bool seen_name = false, seen_user = false;
+  struct job_details details = { .start = -1, .run = -1 };
+  bool seen_name = false, seen_paths = false, imitated = false;
+  struct ft_text user = { 0 };
 
   out->identified = true;
   while (ft_text_word(&line, &word)) {
@@ -164,25 +170,30 @@ static void parse_job_line(struct ft_text line, ft_slurm_job *out)
     seen_name = seen_name || ft_text_equals(key, "JobName");
     if (!seen_name)
       parse_job_id_field(key, word, out);
-    if (ft_text_equals(key, "UserId"))
-      seen_user = true;
+    if (ft_text_equals(key, "UserId")) {
+      imitated = imitated || (user.at && !ft_text_same(user, word));
+      user = word;
+    }
     /* paths and comments, which the user chose, follow */
-    if (ft_text_equals(key, "Command") || ft_text_equals(key, "Comment"))
-      break;
-    if (seen_user)
-      parse_job_field(key, word, out, &times);
+    seen_paths = seen_paths ||
+                 (user.at && (ft_text_equals(key, "Command") || ft_text_equals(key, "Comment")));
+    if (user.at && !seen_paths)
+      parse_job_field(key, word, out, &details);
   }
-  if (out->final && out->end_time > 0 && times.start > 0 && times.run >= 0 &&
-      out->end_time - times.start > times.run)
-    out->suspended_seconds = out->end_time - times.start - times.run;
+  if (out->final && out->end_time > 0 && details.start > 0 && details.run >= 0 &&
+      out->end_time - details.start > details.run)
+    out->suspended_seconds = out->end_time - details.start - details.run;
+  return imitated ? ft_text_from("(null)") : details.nodes;
 }
 
-int ft_scontrol_job(struct ft_text text, uint32_t job_id, ft_slurm_job *out, struct ft_error *err)
+int ft_scontrol_job(struct ft_text text, uint32_t job_id, ft_slurm_job *out, struct ft_text *nodes,
+                    struct ft_error *err)
 {
   struct ft_text line, word;
   uint64_t number;
 
   *out = (ft_slurm_job){ 0 };
+  *nodes = (struct ft_text){ 0 };
   while (ft_text_line(&text, &line)) {
     struct ft_text rest;
 
@@ -192,7 +203,7 @@ int ft_scontrol_job(struct ft_text text, uint32_t job_id, ft_slurm_job *out, str
     /* for the first ID of an array or a het job, scontrol lists all members */
     if (ft_text_word(&rest, &word) && ft_text_skip(&word, "JobId=") &&
         parse_whole_number(word, UINT32_MAX, &number) && number == job_id) {
-      parse_job_line(rest, out);
+      *nodes = parse_job_line(rest, out);
       return 0;
     }
   }

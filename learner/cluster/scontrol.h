@@ -20,8 +20,10 @@
 bool ft_scontrol_utc_time(struct ft_text text, double *seconds);
 
 /* Parses the reply to "show job ID" of "scontrol -o", printed with TZ=UTC: the record of JOB_ID.
- * Returns 0; -1 and ERR if TEXT has none. */
-int ft_scontrol_job(struct ft_text text, uint32_t job_id, ft_slurm_job *out, struct ft_error *err);
+ * NODES gets its list of nodes, a part of TEXT: "(null)" if the job has none, or if the record
+ * names two users; empty if it has no list. Returns 0; -1 and ERR if TEXT has no such record. */
+int ft_scontrol_job(struct ft_text text, uint32_t job_id, ft_slurm_job *out, struct ft_text *nodes,
+                    struct ft_error *err);
 
 /* "scontrol show config". */
 struct ft_slurm_config {

@@ -133,15 +133,17 @@ static void warn_once(struct query_stage *stage, const char *why)
   stage->warned = true;
 }
 
-/* Passes RECORD (NULL: none) to each query of the command's job I. */
-static void answer_queries(struct query_stage *stage, size_t i, const ft_slurm_job *record)
+static const struct ft_slurm_reply no_reply;
+
+/* Passes REPLY to each query of the command's job I. */
+static void answer_queries(struct query_stage *stage, size_t i, const struct ft_slurm_reply *reply)
 {
   struct ft_slurm_query *query = stage->query;
 
   ft_tally_add(FT_TALLY_JOB_QUERIES, stage->queries[i]);
-  ft_tally_add(FT_TALLY_JOB_QUERIES_FAILED, record ? 0 : stage->queries[i]);
+  ft_tally_add(FT_TALLY_JOB_QUERIES_FAILED, reply->record ? 0 : stage->queries[i]);
   for (uint32_t n = 0; n < stage->queries[i]; n++)
-    query->call(stage->job_id[i], record, query->data);
+    query->call(stage->job_id[i], reply, query->data);
 }
 
 /* Queues the queries of the command's job I for STAGE; they fail if there is no room. */
@@ -151,7 +153,7 @@ static void requeue_queries(const struct query_stage *from, size_t i, struct que
 
   for (uint32_t n = 0; n < from->queries[i]; n++)
     if (queue_job(stage, from->job_id[i]) < 0)
-      query->call(from->job_id[i], NULL, query->data);
+      query->call(from->job_id[i], &no_reply, query->data);
 }
 
 static void end_query_batch(struct query_stage *stage)
@@ -167,26 +169,27 @@ static void fail_jobs(struct query_stage *stage, size_t first, bool again)
     if (again && i > first)
       requeue_queries(stage, i, stage);
     else
-      answer_queries(stage, i, NULL);
+      answer_queries(stage, i, &no_reply);
 }
 
 static void scontrol_finished(const struct ft_subprocess_result *result, void *data)
 {
   struct query_stage *stage = data;
   struct ft_slurm_query *query = stage->query;
-  struct ft_text output = ft_text_of(result->text, result->length), reply;
+  struct ft_text output = ft_text_of(result->text, result->length), text;
   size_t i = 0, found = 0;
   ft_slurm_job record;
+  struct ft_slurm_reply reply = { .record = &record };
   struct ft_error err;
 
-  for (; i < stage->count && ft_job_reply_next(&output, &query->mark, &reply); i++) {
-    if (ft_scontrol_job(reply, stage->job_id[i], &record, &err) == 0) {
+  for (; i < stage->count && ft_job_reply_next(&output, &query->mark, &text); i++) {
+    if (ft_scontrol_job(text, stage->job_id[i], &record, &reply.nodes, &err) == 0) {
       found++;
-      answer_queries(stage, i, &record);
+      answer_queries(stage, i, &reply);
     } else if (query->has_slurmdbd) {
       requeue_queries(stage, i, &query->slurmdbd);
     } else {
-      answer_queries(stage, i, NULL);
+      answer_queries(stage, i, &no_reply);
     }
   }
   if (i < stage->count)
@@ -206,15 +209,21 @@ static void sacct_finished(const struct ft_subprocess_result *result, void *data
 {
   struct query_stage *stage = data;
   ft_slurm_job *record = result->ok ? calloc(stage->count, sizeof *record) : NULL;
+  struct ft_text nodes[BATCH_JOBS];
+  struct ft_slurm_reply reply;
 
   if (!record) {
     warn_once(stage, result->ok ? "out of memory" : result->why);
     fail_jobs(stage, 0, false);
   } else {
     stage->warned = false;
-    ft_sacct_jobs(ft_text_of(result->text, result->length), stage->job_id, stage->count, record);
-    for (size_t i = 0; i < stage->count; i++)
-      answer_queries(stage, i, record[i].known ? &record[i] : NULL);
+    ft_sacct_jobs(ft_text_of(result->text, result->length), stage->job_id, stage->count, record,
+                  nodes);
+    for (size_t i = 0; i < stage->count; i++) {
+      reply = (struct ft_slurm_reply){ record[i].known ? &record[i] : NULL, nodes[i],
+                                       !nodes[i].at && !stage->query->controller.warned };
+      answer_queries(stage, i, &reply);
+    }
   }
   free(record);
   end_query_batch(stage);

@@ -12,9 +12,15 @@
 
 struct ft_slurm_query;
 
-/* RECORD is Slurm's record of JOB_ID, valid during the call; NULL if Slurm has none or the query
- * failed. */
-typedef void ft_slurm_query_callback(uint32_t job_id, const ft_slurm_job *record, void *data);
+/* Slurm's reply about a job, valid during the callback. */
+struct ft_slurm_reply {
+  const ft_slurm_job *record; /* NULL: there is none, or the query failed */
+  struct ft_text nodes;       /* the list of its nodes; empty: not printed */
+  bool absent;                /* neither slurmctld nor slurmdbd has the job */
+};
+
+typedef void ft_slurm_query_callback(uint32_t job_id, const struct ft_slurm_reply *reply,
+                                     void *data);
 
 /* CALL receives the result of each query. Returns NULL out of memory. */
 struct ft_slurm_query *ft_slurm_query_open(struct ft_loop *loop, struct ft_subprocesses *children,

@@ -26,6 +26,11 @@ static const struct {
   [FT_TALLY_RUNS_IGNORED] = { "foretell_observations_ignored_total", NULL,
                               "Accepted observations that were not stored, because they are "
                               "forgotten or their job had completed before." },
+  [FT_TALLY_RUNS_DIFFERENT] = { "foretell_observations_different_total", NULL,
+                                "Refused observations whose user, node or job differs from Slurm's "
+                                "record." },
+  [FT_TALLY_RUNS_UNCHECKED] = { "foretell_observations_unchecked_total", NULL,
+                                "Observations of jobs of which Slurm had no record to compare." },
   [FT_TALLY_RUNS_FORGOTTEN] = { "foretell_runs_removed_total", "reason=\"forgotten\"",
                                 "Runs removed from the store, by requests to forget or by age." },
   [FT_TALLY_RUNS_EXPIRED] = { "foretell_runs_removed_total", "reason=\"expired\"", NULL },

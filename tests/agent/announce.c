@@ -9,12 +9,13 @@
  * limit (bytes), mem_alloc (bytes), feature (name:number), events (a letter for each, in this
  * order: j job start, s task start, r run COMMAND, e task end, J job end, w wait for a file that
  * appears in the directory "models" and print the milliseconds since the end before it; default
- * "sre"), status (of the task, default COMMAND's), oom. Exit status: 0, or 1 without a listening
- * agent.
+ * "sre"), status (of the task, default COMMAND's), oom. A job with a uid is that user's for the
+ * fake scontrol, too. Exit status: 0, or 1 without a listening agent.
  */
 #include "config.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <inttypes.h>
 #include <poll.h>
 #include <stdio.h>
@@ -221,6 +222,21 @@ static void set_key(struct play *play, const char *key, char *value)
   }
 }
 
+/* Writes the file user_ID of the fake scontrol, if there is one and this user may. */
+static void write_owner(const ft_announcement *a)
+{
+  const char *folder = getenv("FT_SCONTROL");
+  char name[32], uid[16];
+  int fd = folder && a->uid != geteuid() ? open(folder, O_PATH | O_DIRECTORY | O_CLOEXEC) : -1;
+
+  if (fd < 0)
+    return;
+  (void)snprintf(name, sizeof name, "user_%" PRIu32, a->job_id);
+  (void)snprintf(uid, sizeof uid, "%" PRIu32 "\n", a->uid);
+  (void)ft_io_write_file(fd, name, uid, strlen(uid), 0644, NULL);
+  close(fd);
+}
+
 int main(int argc, char **argv)
 {
   static struct play play;
@@ -250,6 +266,7 @@ int main(int argc, char **argv)
     *equals = '\0';
     set_key(&play, argv[i], equals + 1);
   }
+  write_owner(&play.a);
   for (const char *p = play.events; *p; p++)
     play_event(&play, *p, command);
   return 0;

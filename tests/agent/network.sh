@@ -100,20 +100,9 @@ like "$(cat "$scratch/learner.log")" 'request rejected: credential of host 127.0
 
 # ---- munged hangs
 
-# get_metrics: prints the learner's metrics, from its Unix socket
-get_metrics() {
-  python3 - "$scratch/run/learner-learner.sock" <<'END'
-import socket, sys
-client = socket.socket(socket.AF_UNIX)
-client.settimeout(60)
-client.connect(sys.argv[1])
-client.sendall(b"GET /metrics HTTP/1.1\r\nHost: learner\r\nConnection: close\r\n\r\n")
-print(client.makefile("rb").read().decode())
-END
-}
 # unproved PATTERN: whether the number of requests that wait for munged matches
 unproved() {
-  get_metrics | grep -Eqx "foretell_requests_unproved $1"
+  learner_metrics "$scratch/run/learner-learner.sock" | grep -Eqx "foretell_requests_unproved $1"
 }
 header=$(credential /runs "$scratch/empty")
 kill -STOP "$(cluster_pid munged)"

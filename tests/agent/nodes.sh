@@ -1,14 +1,15 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-3.0-or-later
-# The records of a job's nodes, from two agents, are one run of the store and of its model.
+# The records of a job's nodes, from two agents, are one run of the store and of its model. A node that lies about a
+# job's user or nodes stores nothing.
 : "${FT_TOP_SRCDIR:?}" "${FT_TOP_BUILDDIR:?}"
 . "$FT_TOP_SRCDIR/tests/slurm/tap.sh"
 . "$FT_TOP_SRCDIR/tests/agent/scratch.sh"
 
-# record JOB NODES: Slurm's record of a job that runs on so many nodes
+# record JOB NODES [UID]: Slurm's record of a job that runs on so many nodes, n1, n2...
 record() {
-  echo "JobId=$1 JobName=test UserId=x($(id -u)) GroupId=x(0) JobState=RUNNING Restarts=0" \
-    "SubmitTime=2026-01-02T03:04:05 NumNodes=$2" >"$FT_SCONTROL/job_$1"
+  echo "JobId=$1 JobName=test UserId=x(${3:-$(id -u)}) GroupId=x(0) JobState=RUNNING Restarts=0" \
+    "SubmitTime=2026-01-02T03:04:05 NodeList=n[1-$2] NumNodes=$2" >"$FT_SCONTROL/job_$1"
 }
 
 # value JOB EXPRESSION: prints an expression of "used" in foretell job --json, asked by $as or root
@@ -94,7 +95,7 @@ wait_until 60 runs_are mpi "3 3"
 is "$(runs mpi)" "3 3" "a job on one node does not wait"
 
 if [ "$(id -u)" = 0 ] && setpriv --reuid=1001 --clear-groups true 2>/dev/null; then
-  record 10 2
+  record 10 2 1001
   play "$first" 10 n1 own 1 1001
   play "$second" 10 n2 own 1 1001
   as="setpriv --reuid=1001 --regid=1001 --clear-groups"
@@ -108,6 +109,27 @@ fi
 "$foretell" forget --state="$state" --job=7 >/dev/null 2>&1
 wait_until 60 runs_are mpi "2 2"
 is "$(runs mpi)" "2 2" "forgetting a job removes all its nodes' records"
+
+# ---- a hostile node
+
+# refused COUNT: whether the learner has refused as many runs, by its metrics, or more
+refused() {
+  [ "$(learner_metrics "$learner_socket" | sed -n 's/^foretell_observations_different_total //p' | tr -d '\r')" -ge "$1" ]
+}
+record 11 1
+record 12 2
+play "$second" 11 n2 mpi 1
+wait_until 60 refused 1
+ok $? "a run of a node that the job does not have is refused"
+play "$second" 12 n2 mpi 1 1001
+wait_until 60 refused 2
+ok $? "so is one of another user"
+like "$(cat "$scratch/log")" 'run refused: job 11 of node n2: Slurm has the nodes n\[1-1\]' "the learner's log names the first"
+record 13 2
+play "$second" 13 n2 honest 1
+wait_until 60 has_nodes 13 1
+is "$(rows "$state/store.db" "SELECT count(*) FROM observation WHERE job_id IN (11, 12)")" 0 \
+  "neither is stored, and honest runs of the node are"
 
 kill -TERM "$second_pid"
 wait_child 120 "$second_pid"

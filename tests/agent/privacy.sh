@@ -29,7 +29,7 @@ for job in 1 2 3 4 5 6; do
   "$announce" "$socket" job=1$job uid=$alice app=alice-fold feature=batch:$job -- true
 done
 "$announce" "$socket" job=21 uid=$bob app=bob-secret feature=batch:1 -- true
-array_task 23 22 4
+array_task 23 22 4 $bob
 "$announce" "$socket" job=23 array=22 task=4 uid=$bob app=bob-secret feature=batch:2 -- true
 wait_until 60 model alice-fold $alice
 ok $? "one user's runs are learned"

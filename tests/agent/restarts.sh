@@ -11,7 +11,7 @@ attempts() {
     paste -s -d ';' | sed 's/;/; /g'
 }
 record() {
-  echo "JobId=$1 JobName=test UserId=x($(id -u)) GroupId=x(0) JobState=$2 Restarts=$3" \
+  echo "JobId=$1 JobName=test UserId=$(id -un)($(id -u)) GroupId=x(0) JobState=$2 Restarts=$3" \
     "SubmitTime=2026-01-02T03:0$3:05" >"$FT_SCONTROL/job_$1"
 }
 known() {

@@ -2,7 +2,7 @@
 # A foretelld and a foretell-learnd in a scratch directory, without a Slurm; sourced after tap.sh.
 # Functions: config [LINE]..., start, stop [SIGNAL], start_learner, stop_learner [SIGNAL],
 # start_agent, stop_agent [SIGNAL], reload, log_has PATTERN, model APP [UID], spooled COUNT,
-# array_task JOB ARRAY TASK, rows STORE SQL, stored_jobs STORE.
+# array_task JOB ARRAY TASK [UID], rows STORE SQL, stored_jobs STORE, learner_metrics SOCKET.
 # Variables: agent, learner, announce and foretell (programs), state, socket, scratch, pid and learner_pid (of those
 # started last).
 . "$FT_TOP_SRCDIR/tests/slurm/wait.sh"
@@ -84,9 +84,9 @@ stop() {
   stop_learner "$@"
 }
 
-# array_task JOB ARRAY TASK: from now on Slurm has JOB as this task of an array
+# array_task JOB ARRAY TASK [UID]: from now on Slurm has JOB as this task of an array
 array_task() {
-  echo "JobId=$1 ArrayJobId=$2 ArrayTaskId=$3 JobName=test UserId=$(id -un)($(id -u)) GroupId=root(0)" \
+  echo "JobId=$1 ArrayJobId=$2 ArrayTaskId=$3 JobName=test UserId=x(${4:-$(id -u)}) GroupId=root(0)" \
     "JobState=RUNNING Restarts=0 TimeLimit=01:00:00 SubmitTime=2026-01-02T03:04:05 Partition=main" >"$FT_SCONTROL/job_$1"
 }
 
@@ -119,6 +119,18 @@ END
 # stored_jobs STORE: prints the jobs in the store, in one line
 stored_jobs() {
   rows "$1" "SELECT job_id FROM observation ORDER BY job_id" | paste -s -d ' '
+}
+
+# learner_metrics SOCKET: prints the learner's metrics, from its Unix socket
+learner_metrics() {
+  python3 - "$1" <<'END'
+import socket, sys
+client = socket.socket(socket.AF_UNIX)
+client.settimeout(60)
+client.connect(sys.argv[1])
+client.sendall(b"GET /metrics HTTP/1.1\r\nHost: learner\r\nConnection: close\r\n\r\n")
+print(client.makefile("rb").read().decode())
+END
 }
 
 spooled() {

@@ -4,14 +4,16 @@
  *
  *   collect_send SOCKET FIRST COUNT APPS BATCH
  *
- * Jobs FIRST to FIRST + COUNT - 1 of APPS apps of users 1000 to 1099, BATCH observations a request.
- * Prints "WALL_SECONDS CPU_SECONDS SENT_BYTES", of this process.
+ * Jobs FIRST to FIRST + COUNT - 1 of APPS apps of users 1000 to 1099, BATCH observations a request;
+ * with BATCH 0 queries of Slurm's records of these jobs instead. Prints "WALL_SECONDS CPU_SECONDS
+ * SENT_BYTES", of this process.
  */
 #include "config.h"
 
 #include <curl/curl.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 #include <time.h>
 
 #include "daemon/exchange.h"
@@ -28,11 +30,46 @@ static double seconds_of(clockid_t clock)
   return (double)now.tv_sec + 1e-9 * (double)now.tv_nsec;
 }
 
-static size_t take_reply(char *data, size_t size, size_t count, void *to)
+static size_t append_reply(char *data, size_t size, size_t count, void *to)
 {
   struct ft_buf *reply = to;
 
   return ft_buf_add(reply, data, size * count) < 0 ? 0 : size * count;
+}
+
+/* Sends BODY and waits for the reply. Returns false if there is none. */
+static bool exchange(CURL *curl, const struct ft_buf *body, struct ft_buf *reply)
+{
+  ft_buf_init(reply, FT_EXCHANGE_BYTES);
+  return curl_easy_setopt(curl, CURLOPT_POSTFIELDS, body->data) == CURLE_OK &&
+         curl_easy_setopt(curl, CURLOPT_POSTFIELDSIZE, (long)body->length) == CURLE_OK &&
+         curl_easy_setopt(curl, CURLOPT_WRITEDATA, reply) == CURLE_OK &&
+         curl_easy_perform(curl) == CURLE_OK;
+}
+
+/* Queries the records of jobs from FIRST to before END. Returns whether all were found. */
+static bool query_records(CURL *curl, uint32_t first, uint32_t end)
+{
+  static ft_jobs_reply jobs;
+  bool found = true;
+
+  while (found && first < end) {
+    ft_jobs_query query = { .schema = FT_SCHEMA };
+    struct ft_buf body, reply;
+
+    while (query.job_id_count < sizeof query.job_id / sizeof *query.job_id && first < end)
+      query.job_id[query.job_id_count++] = first++;
+    ft_buf_init(&body, FT_EXCHANGE_BYTES);
+    found = ft_record_encode(FT_RECORD_JOBS_QUERY, &query, &body, NULL) == 0 &&
+            exchange(curl, &body, &reply) &&
+            ft_record_decode(FT_RECORD_JOBS_REPLY, reply.data, reply.length, &jobs, NULL) == 0 &&
+            jobs.job_count == query.job_id_count;
+    for (pb_size_t i = 0; found && i < jobs.job_count; i++)
+      found = jobs.job[i].known;
+    ft_buf_free(&body);
+    ft_buf_free(&reply);
+  }
+  return found;
 }
 
 /* Sends LIST of COUNT observations. Returns whether all were accepted. */
@@ -43,11 +80,7 @@ static bool send_list(CURL *curl, const struct ft_buf *list, size_t count)
   struct ft_error err;
   bool accepted;
 
-  ft_buf_init(&reply, FT_EXCHANGE_BYTES);
-  accepted = curl_easy_setopt(curl, CURLOPT_POSTFIELDS, list->data) == CURLE_OK &&
-             curl_easy_setopt(curl, CURLOPT_POSTFIELDSIZE, (long)list->length) == CURLE_OK &&
-             curl_easy_setopt(curl, CURLOPT_WRITEDATA, &reply) == CURLE_OK &&
-             curl_easy_perform(curl) == CURLE_OK &&
+  accepted = exchange(curl, list, &reply) &&
              ft_record_decode(FT_RECORD_VERDICTS, reply.data, reply.length, &verdicts, &err) == 0 &&
              verdicts.verdict.size == count;
   for (size_t i = 0; accepted && i < count; i++)
@@ -56,15 +89,15 @@ static bool send_list(CURL *curl, const struct ft_buf *list, size_t count)
   return accepted;
 }
 
-static CURL *open_connection(const char *socket)
+static CURL *open_connection(const char *socket, const char *url)
 {
   CURL *curl = curl_easy_init();
 
-  if (curl && !curl_easy_setopt(curl, CURLOPT_URL, "http://learner/runs") &&
+  if (curl && !curl_easy_setopt(curl, CURLOPT_URL, url) &&
       !curl_easy_setopt(curl, CURLOPT_UNIX_SOCKET_PATH, socket) &&
       !curl_easy_setopt(curl, CURLOPT_POST, 1L) &&
       !curl_easy_setopt(curl, CURLOPT_HTTPHEADER, curl_slist_append(NULL, "Expect:")) &&
-      !curl_easy_setopt(curl, CURLOPT_WRITEFUNCTION, take_reply))
+      !curl_easy_setopt(curl, CURLOPT_WRITEFUNCTION, append_reply))
     return curl;
   return NULL;
 }
@@ -78,9 +111,12 @@ int main(int argc, char **argv)
   struct ft_random random;
   struct ft_error err;
   struct ft_buf list;
-  CURL *curl;
+  CURL *curl = NULL;
 
-  if (argc != 6 || !(curl = open_connection(argv[1]))) {
+  if (argc == 6)
+    curl = open_connection(argv[1], strcmp(argv[5], "0") == 0 ? "http://learner/jobs"
+                                                              : "http://learner/runs");
+  if (!curl) {
     fputs("usage: collect_send SOCKET FIRST COUNT APPS BATCH\n", stderr);
     return EXIT_USAGE;
   }
@@ -88,9 +124,11 @@ int main(int argc, char **argv)
   end = job + (uint32_t)strtoul(argv[3], NULL, 10);
   apps = (uint32_t)strtoul(argv[4], NULL, 10);
   batch = strtoul(argv[5], NULL, 10);
+  if (!batch && query_records(curl, job, end))
+    job = end;
   ft_random_seed(&random, job);
   ft_buf_init(&list, FT_EXCHANGE_BYTES);
-  for (; job < end; job++) {
+  for (; batch && job < end; job++) {
     make_collected_run(job, apps, "node1", &random, &o);
     if (ft_exchange_add(&list, &o, &err) < 0)
       break;

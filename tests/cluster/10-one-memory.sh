@@ -20,7 +20,8 @@ export SLURM_CONF=$scratch/etc/slurm.conf
 port=6825 # of the learner; every host has ports of its own
 installed=$scratch/installed
 mkdir "$installed" && cp "$FT_PLUGIN_BUILT" "$FT_ROOT/sbin/"foretell{d,-learnd} \
-  "$FT_ROOT/libexec/foretell/"foretell-{courier,helper,network} "$hog" "$installed" || exit 1
+  "$FT_ROOT/libexec/foretell/"foretell-{courier,helper,network} "$FT_TOP_BUILDDIR/tests/agent/spool_runs" "$hog" \
+  "$installed" || exit 1
 hog=$installed/hog
 FT_STATE=$scratch/hosts/ctl/state
 ledger=$scratch/ledger
@@ -395,6 +396,19 @@ host n1 rm "$scratch/here/state/ballast"
 batch n1 60 0.3 --mem=500M
 is "$(job_wait "$id" 60)" COMPLETED "a job completes"
 check_ledger "free space again"
+
+# ---- a node that lies: runs of "node1", one of a job of n1 and one of a job that does not exist
+
+host_kill n1 foretelld
+for job in "$id" 2000000000; do
+  host n1 "$installed/spool_runs" "$scratch/here/state" "$job" 1
+done
+start_agent n1
+wait_until 60 grep -Eq "run refused: job ($id|2000000000) of node node1: Slurm has" "$scratch/log/ctl-foretell-learnd.out"
+ok $? "the learner names a run that differs from Slurm's record"
+batch n1 60 0.3 --mem=500M
+is "$(job_wait "$id" 60)" COMPLETED "a job completes"
+check_ledger "a node that lies"
 
 # ---- the time of a submission, in peace and without the learner and one of the nodes
 

@@ -67,7 +67,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     answer.agent = AGENT;
     answer.question = settings.question;
     for (int i = 0; i < 3; i++)
-      (void)ft_running_take(q, &answer);
+      (void)ft_running_add_answer(q, &answer);
     for (int i = 0; i < 5; i++) {
       memset(&reply, 0, sizeof reply);
       if (ft_running_step(q, &query, &reply))

@@ -4,6 +4,7 @@
 #include "config.h"
 
 #include "learner/cluster/job_replies.h"
+#include "learner/cluster/node_list.h"
 #include "learner/cluster/scontrol.h"
 #include "tests/fuzz/limit.h"
 
@@ -20,15 +21,18 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
   struct ft_platform_map *map = ft_platform_map_open();
   static const uint32_t ids[] = { 3, 10 };
   ft_slurm_job job, jobs[2];
-  struct ft_text rest = text, reply;
+  struct ft_text rest = text, reply, nodes[2];
   struct ft_reply_mark mark;
   size_t count;
 
-  (void)ft_scontrol_job(text, 3, &job, NULL);
+  (void)ft_scontrol_job(text, 3, &job, nodes, NULL);
   ft_reply_mark_set(&mark, 0x2a);
   while (ft_job_reply_next(&rest, &mark, &reply))
-    (void)ft_scontrol_job(reply, 3, &job, NULL);
-  ft_sacct_jobs(text, ids, 2, jobs);
+    (void)ft_scontrol_job(reply, 3, &job, nodes, NULL);
+  ft_sacct_jobs(text, ids, 2, jobs, nodes);
+  for (int i = 0; i < 2; i++)
+    (void)ft_node_list_has(nodes[i], "n1");
+  (void)ft_node_list_has(text, "rack01n007");
   (void)ft_scontrol_config(text, &config, NULL);
   (void)ft_scontrol_partitions(text, text, &config, &host, partitions, FT_SCONTROL_PARTITIONS,
                                &count, NULL);

@@ -180,6 +180,7 @@ static void each_release_shows_the_same_jobs(void **state)
 {
   (void)state;
   for (size_t i = 0; i < COUNT_OF(releases); i++) {
+    struct ft_text nodes;
     ft_slurm_job job;
     struct ft_error err;
     struct ft_buf text;
@@ -187,18 +188,19 @@ static void each_release_shows_the_same_jobs(void **state)
 
     (void)snprintf(name, sizeof name, "%s/job", releases[i]);
     text = fixture(name);
-    assert_int_equal(ft_scontrol_job(text_of(&text), 1, &job, &err), 0);
+    assert_int_equal(ft_scontrol_job(text_of(&text), 1, &job, &nodes, &err), 0);
     assert_true(job.final && job.outcome == FT_OUTCOME_COMPLETED && job.time_limit_seconds == 420);
     assert_true(job.submit_time > 0 && job.end_time > job.submit_time);
     assert_int_equal(job.nodes, 1);
-    assert_int_equal(ft_scontrol_job(text_of(&text), 2, &job, &err), 0);
+    assert_true(ft_text_left(&nodes) && !ft_text_equals(nodes, "(null)"));
+    assert_int_equal(ft_scontrol_job(text_of(&text), 2, &job, &nodes, &err), 0);
     assert_true(job.final && job.outcome == FT_OUTCOME_FAILED && job.restart_count == 0);
     assert_string_equal(job.partition, "main");
-    assert_int_equal(ft_scontrol_job(text_of(&text), 3, &job, &err), 0);
+    assert_int_equal(ft_scontrol_job(text_of(&text), 3, &job, &nodes, &err), 0);
     assert_true(!job.final && !job.running);
     assert_string_equal(job.partition, "alone");
     /* its comment and command line contain false fields */
-    assert_int_equal(ft_scontrol_job(text_of(&text), 4, &job, &err), 0);
+    assert_int_equal(ft_scontrol_job(text_of(&text), 4, &job, &nodes, &err), 0);
     assert_true(!job.final && job.running && job.uid == 0);
     assert_string_equal(job.user, "root");
     ft_buf_free(&text);
@@ -711,12 +713,13 @@ static void a_jobs_record_is_read(void **state)
     { 8, false, FT_OUTCOME_UNKNOWN, 1, 1795213440, 3600, "wrap", 3, 0, 0 },
   };
   struct ft_buf jobs = fixture("jobs"), none = fixture("job-none");
+  struct ft_text nodes;
   ft_slurm_job job;
   struct ft_error err;
 
   (void)state;
   for (size_t i = 0; i < COUNT_OF(cases); i++) {
-    if (ft_scontrol_job(text_of(&jobs), cases[i].id, &job, &err) < 0)
+    if (ft_scontrol_job(text_of(&jobs), cases[i].id, &job, &nodes, &err) < 0)
       fail_msg("%s", err.text);
     assert_int_equal(job.final, cases[i].over);
     if (job.final)
@@ -737,14 +740,26 @@ static void a_jobs_record_is_read(void **state)
   /* tasks that wait, in one record; a name that imitates IDs */
   assert_int_equal(ft_scontrol_job(ft_text_from("JobId=9 ArrayJobId=9 ArrayTaskId=1-5%2 "
                                                 "JobName=x UserId=root(0) JobState=PENDING\n"),
-                                   9, &job, &err),
+                                   9, &job, &nodes, &err),
                    0);
   assert_false(job.identified);
   assert_int_equal(ft_scontrol_job(ft_text_from("JobId=9 JobName=x ArrayJobId=7 ArrayTaskId=1 "
                                                 "HetJobOffset=3 UserId=root(0) JobState=RUNNING\n"),
-                                   9, &job, &err),
+                                   9, &job, &nodes, &err),
                    0);
   assert_true(job.identified && !job.array_job_id && !job.array_task_id && !job.het_offset);
+  /* a name that ends the record before its user */
+  assert_int_equal(ft_scontrol_job(ft_text_from("JobId=9 JobName=x Command=y UserId=a(7) "
+                                                "NodeList=n[1-2] Command=z UserId=a(7)\n"),
+                                   9, &job, &nodes, &err),
+                   0);
+  assert_int_equal(job.uid, 7);
+  assert_true(ft_text_equals(nodes, "n[1-2]"));
+  assert_int_equal(ft_scontrol_job(ft_text_from("JobId=9 JobName=x UserId=b(8) NodeList=n9 "
+                                                "Command=y UserId=a(7) NodeList=n1 Command=z\n"),
+                                   9, &job, &nodes, &err),
+                   0);
+  assert_true(ft_text_equals(nodes, "(null)"));
   /* as 24.11 prints a job that was suspended for 7 s */
   assert_int_equal(ft_scontrol_job(ft_text_from("JobId=9 JobName=x UserId=root(0) GroupId=root(0) "
                                                 "JobState=COMPLETED Restarts=0 RunTime=00:00:01 "
@@ -752,13 +767,13 @@ static void a_jobs_record_is_read(void **state)
                                                 "EndTime=2026-11-20T22:24:05 "
                                                 "SuspendTime=2026-11-20T22:24:04 SecsPreSuspend=0 "
                                                 "Partition=main\n"),
-                                   9, &job, &err),
+                                   9, &job, &nodes, &err),
                    0);
   assert_true(job.suspended_seconds == 7);
-  assert_int_equal(ft_scontrol_job(text_of(&jobs), 1, &job, &err), 0);
+  assert_int_equal(ft_scontrol_job(text_of(&jobs), 1, &job, &nodes, &err), 0);
   assert_true(job.suspended_seconds == 0);
-  assert_int_equal(ft_scontrol_job(text_of(&jobs), 7777, &job, &err), -1);
-  assert_int_equal(ft_scontrol_job(text_of(&none), 999, &job, &err), -1);
+  assert_int_equal(ft_scontrol_job(text_of(&jobs), 7777, &job, &nodes, &err), -1);
+  assert_int_equal(ft_scontrol_job(text_of(&none), 999, &job, &nodes, &err), -1);
   ft_buf_free(&jobs);
   ft_buf_free(&none);
 }
@@ -771,6 +786,7 @@ static void damage_is_survived(void **state)
   ft_partition *p = calloc(FT_SCONTROL_PARTITIONS, sizeof *p);
   struct ft_slurm_config config = { .cluster = "c" };
   struct ft_random random;
+  struct ft_text nodes;
   ft_slurm_job job;
   size_t count;
 
@@ -788,7 +804,7 @@ static void damage_is_survived(void **state)
       assert_non_null(copy);
       memcpy(copy, whole.data, length);
       copy[ft_random_below(&random, length)] = (char)ft_random_u64(&random);
-      (void)ft_scontrol_job(text, (uint32_t)ft_random_below(&random, 10), &job, NULL);
+      (void)ft_scontrol_job(text, (uint32_t)ft_random_below(&random, 10), &job, &nodes, NULL);
       (void)ft_scontrol_config(text, &config, NULL);
       (void)ft_scontrol_partitions(ft_text_from("PartitionName=main\nPartitionName=big\n"), text,
                                    &config, &host, p, FT_SCONTROL_PARTITIONS, &count, NULL);

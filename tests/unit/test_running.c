@@ -54,7 +54,7 @@ static bool send_part(struct ft_running_queries *queries, uint64_t agent, uint64
   if (job)
     assert_true(ft_run_reply_append(&answer.reply, &o, &encoded));
   ft_buf_free(&encoded);
-  return ft_running_take(queries, &answer);
+  return ft_running_add_answer(queries, &answer);
 }
 
 static ft_question about_job(uint32_t job)

@@ -54,6 +54,7 @@ static void a_job_name_cannot_imitate_another_jobs_record(void **state)
   struct ft_buf fixture = reply_fixture("batch");
   struct ft_text output = ft_text_of(ft_buf_text(&fixture), fixture.length), reply;
   struct ft_reply_mark mark;
+  struct ft_text nodes;
   ft_slurm_job job;
   struct ft_error err;
   char why[256];
@@ -61,16 +62,17 @@ static void a_job_name_cannot_imitate_another_jobs_record(void **state)
   (void)state;
   ft_reply_mark_set(&mark, 0x2a);
   assert_true(ft_job_reply_next(&output, &mark, &reply));
-  assert_int_equal(ft_scontrol_job(reply, 1, &job, &err), 0);
+  assert_int_equal(ft_scontrol_job(reply, 1, &job, &nodes, &err), 0);
   assert_int_equal(job.outcome, FT_OUTCOME_FAILED);
   assert_true(ft_job_reply_next(&output, &mark, &reply));
-  assert_int_equal(ft_scontrol_job(reply, 999, &job, &err), -1);
+  assert_int_equal(ft_scontrol_job(reply, 999, &job, &nodes, &err), -1);
   assert_true(ft_job_reply_next(&output, &mark, &reply));
-  assert_int_equal(ft_scontrol_job(reply, 1, &job, &err), 0);
+  assert_int_equal(ft_scontrol_job(reply, 1, &job, &nodes, &err), 0);
   assert_int_equal(job.outcome, FT_OUTCOME_COMPLETED);
   assert_true(ft_job_reply_next(&output, &mark, &reply));
-  assert_int_equal(ft_scontrol_job(reply, 4, &job, &err), 0);
-  assert_int_equal(ft_scontrol_job(reply, 7, &job, &err), 0);
+  assert_int_equal(ft_scontrol_job(reply, 4, &job, &nodes, &err), 0);
+  assert_true(ft_text_equals(nodes, "one-32074"));
+  assert_int_equal(ft_scontrol_job(reply, 7, &job, &nodes, &err), 0);
   assert_false(ft_job_reply_next(&output, &mark, &reply));
   /* a job that does not exist is no error */
   output = ft_text_of(ft_buf_text(&fixture), fixture.length);
@@ -89,6 +91,7 @@ static void a_scontrol_without_readline_prints_no_commands(void **state)
                                        "scontrol: foretell-000000000000002a\nscontrol: ");
   struct ft_text reply;
   struct ft_reply_mark mark;
+  struct ft_text nodes;
   ft_slurm_job job;
   struct ft_error err;
   char why[32];
@@ -96,7 +99,7 @@ static void a_scontrol_without_readline_prints_no_commands(void **state)
   (void)state;
   ft_reply_mark_set(&mark, 0x2a);
   assert_true(ft_job_reply_next(&output, &mark, &reply));
-  assert_int_equal(ft_scontrol_job(reply, 5, &job, &err), 0);
+  assert_int_equal(ft_scontrol_job(reply, 5, &job, &nodes, &err), 0);
   assert_true(job.final);
   assert_false(ft_job_reply_next(&output, &mark, &reply));
   assert_true(ft_job_reply_error(ft_text_from("slurm_load_jobs error: Unable to contact\n"), why,
@@ -108,10 +111,12 @@ static void the_database_has_the_last_run_of_a_job(void **state)
 {
   static const uint32_t jobs[] = { 10, 4, 7, 999, 110 };
   static ft_slurm_job out[COUNT_OF(jobs)];
+  struct ft_text nodes[COUNT_OF(jobs)];
   struct ft_buf fixture = reply_fixture("sacct");
 
   (void)state;
-  ft_sacct_jobs(ft_text_of(ft_buf_text(&fixture), fixture.length), jobs, COUNT_OF(jobs), out);
+  ft_sacct_jobs(ft_text_of(ft_buf_text(&fixture), fixture.length), jobs, COUNT_OF(jobs), out,
+                nodes);
   assert_true(out[0].known);
   assert_true(out[0].final);
   assert_int_equal(out[0].outcome, FT_OUTCOME_CANCELLED);
@@ -126,6 +131,8 @@ static void the_database_has_the_last_run_of_a_job(void **state)
   assert_true(out[2].known);
   assert_false(out[3].known);
   assert_int_equal(out[4].outcome, FT_OUTCOME_FAILED);
+  assert_null(nodes[3].at);
+  assert_true(ft_text_equals(nodes[4], "one-32074"));
   ft_buf_free(&fixture);
 }
 
@@ -133,22 +140,24 @@ static void a_run_of_the_database_that_has_not_ended_is_unknown(void **state)
 {
   static const uint32_t jobs[] = { 5, 6 };
   ft_slurm_job out[2];
+  struct ft_text nodes[2];
 
   (void)state;
   ft_sacct_jobs(
-      ft_text_from("5|REQUEUED|2026-11-25T22:00:00|2026-11-25T22:01:00|00:00:00|60|m|0|r|5\n"
-                   "5|RUNNING|2026-11-25T22:01:00|Unknown|00:00:00|60|m|0|r|5\n"
+      ft_text_from("5|REQUEUED|2026-11-25T22:00:00|2026-11-25T22:01:00|00:00:00|60|m|0|r|5|n[1-2]\n"
+                   "5|RUNNING|2026-11-25T22:01:00|Unknown|00:00:00|60|m|0|r|5|n[1-2]\n"
                    "6|COMPLETED|2026-11-25T22:01:00|2026-11-25T22:02:00|00:00:07|"
-                   "UNLIMITED|m|1|r|6\n"
+                   "UNLIMITED|m|1|r|6|n1\n"
                    "6|FAILED|2026-11-25T22:03:00|2026-11-25T22:04:00|00:00:07|60|m|1|r\n"
                    "sacct: error: something\n"),
-      jobs, 2, out);
+      jobs, 2, out, nodes);
   assert_false(out[0].known);
   assert_true(out[1].known);
   assert_int_equal(out[1].outcome, FT_OUTCOME_COMPLETED);
   assert_int_equal(out[1].uid, 1);
   assert_true(out[1].suspended_seconds == 7);
   assert_true(out[1].time_limit_seconds == 0);
+  assert_true(ft_text_equals(nodes[0], "n[1-2]")); /* the database has job 5 */
 }
 
 static void the_database_names_array_tasks_and_components(void **state)
@@ -158,12 +167,13 @@ static void the_database_names_array_tasks_and_components(void **state)
     uint32_t array, task, het;
   } expected[] = { { 0, 0, 0 }, { 4, 3, 0 }, { 0, 0, 2 } };
   ft_slurm_job out[COUNT_OF(jobs)];
+  struct ft_text nodes[COUNT_OF(jobs)];
 
   (void)state;
 #define ROW(raw, id)                                                                               \
-  raw "|FAILED|2026-11-25T22:00:00|2026-11-25T22:01:00|00:00:00|60|m|0|r|" id "\n"
+  raw "|FAILED|2026-11-25T22:00:00|2026-11-25T22:01:00|00:00:00|60|m|0|r|" id "|n1\n"
   ft_sacct_jobs(ft_text_from(ROW("5", "5") ROW("6", "4_3") ROW("7", "5+2") ROW("8", "4_[5-9]")),
-                jobs, COUNT_OF(jobs), out);
+                jobs, COUNT_OF(jobs), out, nodes);
 #undef ROW
   for (size_t i = 0; i < COUNT_OF(expected); i++) {
     assert_true(out[i].known && out[i].identified);
@@ -198,13 +208,13 @@ static const char stand_in[] =
 static const char stand_in_sacct[] =
     "#!/bin/sh\n"
     "echo >>\"$0.starts\"\n"
-    "echo '5|COMPLETED|2026-11-25T22:01:00|2026-11-25T22:02:00|00:00:00|60|main|0|root|5'\n";
+    "echo '5|COMPLETED|2026-11-25T22:01:00|2026-11-25T22:02:00|00:00:00|60|main|0|root|5|n1'\n";
 
 static char folder[64];
 static struct ft_loop *query_loop;
 static struct ft_subprocesses *query_children;
 static struct ft_slurm_query *slurm_query;
-static unsigned replies, records, awaited;
+static unsigned replies, records, absent, awaited;
 static ft_slurm_job last_record;
 
 static void write_program(const char *name, const char *text)
@@ -229,14 +239,15 @@ static unsigned starts_of(const char *name)
   return stat(path, &about) == 0 ? (unsigned)about.st_size : 0;
 }
 
-static void slurm_replied(uint32_t job_id, const ft_slurm_job *record, void *data)
+static void slurm_replied(uint32_t job_id, const struct ft_slurm_reply *reply, void *data)
 {
   (void)job_id;
   (void)data;
   replies++;
-  records += record != NULL;
-  if (record)
-    last_record = *record;
+  records += reply->record != NULL;
+  absent += reply->absent;
+  if (reply->record)
+    last_record = *reply->record;
   if (replies == awaited)
     ft_loop_stop(query_loop);
 }
@@ -246,7 +257,7 @@ static void query_all(const uint32_t *job_id, size_t count)
 {
   struct ft_error err;
 
-  replies = records = 0;
+  replies = records = absent = 0;
   awaited = (unsigned)count;
   assert_int_equal(ft_slurm_query_submit(slurm_query, job_id, count), 0);
   assert_int_equal(replies, 0);
@@ -316,6 +327,24 @@ static void a_job_that_slurmctld_has_forgotten_is_in_the_database(void **state)
   assert_int_equal(records, 3);
   assert_int_equal(last_record.outcome, FT_OUTCOME_COMPLETED);
   assert_int_equal(starts_of("sacct"), 1);
+}
+
+/* What slurmctld does not know may be a job that it has forgotten; only the database knows all. */
+static void a_job_is_absent_if_both_slurmctld_and_the_database_say_so(void **state)
+{
+  static const uint32_t jobs[] = { 4, 5 };
+
+  (void)state;
+  query_all(jobs, COUNT_OF(jobs));
+  assert_int_equal(absent, 0);
+  write_program("sacct", "#!/bin/sh\n");
+  ft_slurm_query_set_slurmdbd(slurm_query, true);
+  query_all(jobs, COUNT_OF(jobs));
+  assert_int_equal(records, 1);
+  assert_int_equal(absent, 1);
+  write_program("sacct", "#!/bin/sh\nexit 1\n");
+  query_all(jobs, COUNT_OF(jobs));
+  assert_int_equal(absent, 0);
 }
 
 static void an_endless_record_hinders_no_other_job(void **state)
@@ -396,6 +425,8 @@ int main(void)
     cmocka_unit_test(the_database_names_array_tasks_and_components),
     cmocka_unit_test_setup_teardown(many_jobs_share_a_command, open_query, close_query),
     cmocka_unit_test_setup_teardown(a_job_that_slurmctld_has_forgotten_is_in_the_database,
+                                    open_query, close_query),
+    cmocka_unit_test_setup_teardown(a_job_is_absent_if_both_slurmctld_and_the_database_say_so,
                                     open_query, close_query),
     cmocka_unit_test_setup_teardown(an_endless_record_hinders_no_other_job, open_query,
                                     close_query),
