@@ -130,10 +130,11 @@ static int print_json(const struct ft_graph *g, const struct ft_analysis *analys
       "unresolved_operators", (json_int_t)cost->unresolved, "unknown_operators", unknowns(cost),
       "parameters", (json_int_t)cost->parameters, "parameters_at_least",
       (json_int_t)((double)cost->parameters / guess), "parameters_at_most",
-      (json_int_t)((double)cost->parameters * guess), "buffers", (json_int_t)cost->buffers, "macs",
-      (json_int_t)cost->macs, "macs_at_most", number(cost->macs_at_most), "activations",
-      (json_int_t)cost->activations, "activations_at_most", number(cost->activations_at_most),
-      "operator_set", (json_int_t)g->version, "seconds", seconds, "layers", layers(g, cost)));
+      (json_int_t)((double)cost->parameters * guess) + g->doubtful_elements, "buffers",
+      (json_int_t)cost->buffers, "macs", (json_int_t)cost->macs, "macs_at_most",
+      number(cost->macs_at_most), "activations", (json_int_t)cost->activations,
+      "activations_at_most", number(cost->activations_at_most), "operator_set",
+      (json_int_t)g->version, "seconds", seconds, "layers", layers(g, cost)));
 }
 
 /* ---- text ---- */
@@ -190,12 +191,20 @@ static void print_memory(const struct ft_memory *m)
            ft_units_show_bytes((uint64_t)m->optimizer_bytes[i], bytes, sizeof bytes));
 }
 
-static bool holds_network(const struct ft_cost *cost)
+/* Names a better file where an operator contains a network. */
+static void print_instead(const struct ft_cost *cost)
 {
-  for (size_t i = 0; i < cost->layer_count; i++)
-    if (ft_size_bound_holds_network(cost->layers[i].op))
-      return true;
-  return false;
+  for (size_t i = 0; i < cost->layer_count; i++) {
+    const struct ft_operator *op = cost->layers[i].op;
+
+    if (!ft_size_bound_holds_network(op))
+      continue;
+    printf("instead      use %s\n",
+           strcmp(op->domain, "transformers") == 0
+               ? "torch.export.save: of this network only the modules with parameters are read"
+               : "an ONNX file: a compiled network within this one is not read");
+    return;
+  }
 }
 
 static int print_text(const struct ft_graph *g, const struct ft_analysis *analysis,
@@ -218,6 +227,9 @@ static int print_text(const struct ft_graph *g, const struct ft_analysis *analys
     printf("weights      %" PRIu32 " inputs are taken for weights that the file does not hold; "
            "export_params=True states them\n",
            g->weight_inputs);
+  if (g->doubtful_elements)
+    printf("doubtful     other inputs may be weights, too: up to %s parameters more\n",
+           show(ft_dim_of(g->doubtful_elements), parameters));
   if (g->guessed)
     printf("guessed      as a typical decoder: up to %.1f times fewer or more parameters\n",
            FT_GRAPH_GUESS);
@@ -229,8 +241,7 @@ static int print_text(const struct ft_graph *g, const struct ft_analysis *analys
   for (size_t i = 0; i < cost->unknown_count; i++)
     printf("unknown      %.100s%s%.100s, %" PRIu32 " of them\n", cost->unknowns[i].domain,
            cost->unknowns[i].domain[0] ? "." : "", cost->unknowns[i].type, cost->unknowns[i].count);
-  if (holds_network(cost))
-    printf("instead      use an ONNX file: a compiled network within this one is not read\n");
+  print_instead(cost);
   if (cost->unresolved)
     printf("unresolved   %" PRIu32 " operators with a result of unknown size\n", cost->unresolved);
   if (cost->unresolved || cost->unknown)

@@ -39,18 +39,27 @@ static int estimate(const char *file, const char *params, const char *input,
   return status;
 }
 
+/* Adapters of experts are not simulated: the estimate of FIELD's row must have bounds instead. */
+static bool adapts_experts(char *const *field)
+{
+  return strstr(field[FILE_NAME], "mixtral") && strstr(field[PARAMS], "lora_layers=all");
+}
+
 /* Counts a mismatching row in *OFF. */
 static void compare(void *off, char *const *field)
 {
   struct ft_gpu_memory memory;
   struct ft_error err = { "" };
-  double error;
+  double error, beyond;
 
   if (estimate(field[FILE_NAME], field[PARAMS], field[INPUT], &memory, &err) < 0)
     fail_msg("%s", err.text);
   error = (double)memory.activation_bytes / strtod(field[SAVED], NULL) - 1;
-  if (error <= 0.07 && error >= -0.07 && memory.complete &&
-      memory.gradient_bytes == (int64_t)strtod(field[GRADIENTS], NULL))
+  beyond = strtod(field[SAVED], NULL) - (double)memory.activation_bytes;
+  if (adapts_experts(field)
+          ? !memory.complete && beyond > 0 && beyond < (double)ft_dim_or(memory.unknown_bytes, 0)
+          : error <= 0.07 && error >= -0.07 && memory.complete &&
+                memory.gradient_bytes == (int64_t)strtod(field[GRADIENTS], NULL))
     return;
   ++*(unsigned *)off;
   print_message("# %s, %s, %s: saved %+.1f %%, gradients %lld\n", field[FILE_NAME], field[PARAMS],
@@ -62,7 +71,7 @@ static void only_trained_parameters_have_gradients_and_saved_inputs(void **state
   unsigned off = 0;
 
   (void)state;
-  assert_true(corpus_rows("frozen.csv", COLUMNS, &off, compare) > 29);
+  assert_true(corpus_rows("frozen.csv", COLUMNS, &off, compare) > 31);
   assert_int_equal(off, 0);
 }
 

@@ -312,6 +312,22 @@ static void a_compiled_network_has_no_bound(void **state)
   ft_graph_free(graph);
 }
 
+static void inputs_that_may_be_weights_make_memory_incomplete(void **state)
+{
+  struct ft_graph *graph = open_graph("bare");
+  struct ft_cost cost;
+  struct ft_memory memory;
+  struct ft_error err;
+
+  (void)state;
+  infer(graph, 1, NULL, &cost);
+  assert_int_equal(cost.parameters, 6 * 3 * 4 * 4);
+  assert_int_equal(graph->doubtful_elements, 6 * 2 * 2);
+  assert_int_equal(ft_graph_memory(graph, &cost, &memory, &err), 0);
+  assert_false(memory.complete);
+  ft_graph_free(graph);
+}
+
 static void a_branch_without_a_bound_leaves_none(void **state)
 {
   struct ft_graph *graph = open_graph("unbounded-branch");
@@ -594,6 +610,7 @@ int main(void)
     cmocka_unit_test(classical_ml_operators_have_shapes),
     cmocka_unit_test(unknown_operators_are_named_counted_and_bounded),
     cmocka_unit_test(a_compiled_network_has_no_bound),
+    cmocka_unit_test(inputs_that_may_be_weights_make_memory_incomplete),
     cmocka_unit_test(a_branch_without_a_bound_leaves_none),
     cmocka_unit_test(memory_equals_that_computed_by_hand),
     cmocka_unit_test(a_batch_written_into_the_file_is_scaled),

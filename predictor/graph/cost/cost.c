@@ -510,5 +510,8 @@ int ft_graph_cost(struct ft_graph *graph, struct ft_cost *cost, struct ft_error 
   cost->open_at_most = ft_dim_get(sums.activations_at_most, &at_most)
                            ? ft_dim_plus(ft_dim_of(at_most - sums.activations), c.kept)
                            : FT_DIM_UNKNOWN;
+  /* a weight has four tensors of its size in training with Adam, an activation two */
+  cost->open_at_most =
+      ft_dim_plus(cost->open_at_most, ft_dim_of(ft_known_times(2, graph->doubtful_elements)));
   return 0;
 }

@@ -180,7 +180,8 @@ struct ft_graph {
   uint8_t computed;   /* the 16-bit element of most weights in the graph, set by ft_graph_cost; 0:
                          they have another */
   int64_t max_tokens; /* longest input of a language model; 0: unknown, or no such model */
-  uint32_t weight_inputs; /* inputs that are taken for weights, which the file does not hold */
+  uint32_t weight_inputs;    /* inputs that are taken for weights, which the file does not hold */
+  int64_t doubtful_elements; /* of inputs beside these that may be weights, too */
   struct ft_block *other_block; /* of ft_graph_restore_norms: the one that is not in use, or NULL */
   uint32_t restored_norms;      /* normalisations that it has inserted into the block in use */
   bool guessed;                 /* of an unknown family: built from common configuration fields */

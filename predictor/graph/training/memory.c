@@ -325,9 +325,9 @@ int ft_graph_memory(struct ft_graph *graph, const struct ft_cost *cost, struct f
 {
   struct liveness f = { .graph = graph, .memory = memory, .err = err };
 
-  *memory =
-      (struct ft_memory){ .complete = !cost->unresolved && !cost->unknown && !cost->unbounded_loops,
-                          .loop_bytes = ft_known_times(4, cost->inside) };
+  *memory = (struct ft_memory){ .complete = !cost->unresolved && !cost->unknown &&
+                                            !cost->unbounded_loops && !graph->doubtful_elements,
+                                .loop_bytes = ft_known_times(4, cost->inside) };
   f.storages = ft_arena_take(&graph->results, graph->tensor_count * sizeof *f.storages);
   f.wanted = ft_arena_take(&graph->results, graph->tensor_count * sizeof *f.wanted);
   if (!f.storages || !f.wanted)

@@ -76,6 +76,21 @@ static uint32_t sort_order(struct ft_hf_run *r, uint32_t x, int64_t pairs)
   return sorted ? sorted + 1 : 0;
 }
 
+/* Records that an adapter changes the matrices W of the experts that X reads. peft 0.21 makes one
+ * of every family but those whose experts were one parameter before transformers 5
+ * (utils/transformers_weight_conversion.py), and adds it to a copy of W. */
+static void note_adapter(struct ft_hf_run *r, uint32_t x, uint32_t w)
+{
+  const struct ft_graph_sizes *sizes = r->live.in->sizes;
+
+  if (!sizes->lora || !sizes->lora_everywhere || !x || !w)
+    return;
+  ft_tracer_unknown(&r->live, "peft", "ParamWrapper");
+  ft_tracer_in(&r->live, x);
+  ft_tracer_in(&r->live, w);
+  (void)ft_tracer_end(&r->live, 1);
+}
+
 /* Each row of X times the matrix of its expert: OUT features of weights NAME. */
 static uint32_t grouped_linear(struct ft_hf_run *r, uint32_t x, const char *name, int64_t out)
 {
@@ -93,6 +108,7 @@ static uint32_t grouped_linear(struct ft_hf_run *r, uint32_t x, const char *name
   if (!x || !parts[0] || (packs && !parts[1]) || (m->expert_bias && !bias))
     return 0;
   ft_hf_scope(r, name);
+  note_adapter(r, x, parts[0]);
   ft_tracer_op(&r->live, "GroupedLinear");
   ft_tracer_in(&r->live, x);
   ft_tracer_in(&r->live, parts[0]);

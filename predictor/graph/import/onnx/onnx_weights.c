@@ -110,6 +110,8 @@ int ft_onnx_take_weights(struct ft_build *build)
     if (elements < 1 || elements > FT_GRAPH_ELEMENTS ||
         (reads[t] != READ_AS_WEIGHT &&
          !is_named_as_weight(g->tensors[t].name, g->weight_inputs > 0))) {
+      if (left) /* the first input is data */
+        g->doubtful_elements = ft_known_plus(g->doubtful_elements, elements);
       block->inputs[left++] = t;
       continue;
     }
