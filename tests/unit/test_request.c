@@ -1306,8 +1306,9 @@ static void answers_are_decoded_and_damage_is_rejected(void **state)
   /* a file that is unknown, and one with an absurd value, have no feature */
   out = (ft_submission){ 0 };
   again.facts.values[1] = INFINITY;
-  ft_file_facts_apply(&(struct ft_file_queries){ 2, { { .feature = "a" }, { .feature = "b" } }, "" },
-                      &again.facts, NULL, &out);
+  ft_file_facts_apply(
+      &(struct ft_file_queries){ 2, { { .feature = "a" }, { .feature = "b" } }, "" }, &again.facts,
+      NULL, &out);
   assert_string_equal(features_of(&out), "");
 }
 

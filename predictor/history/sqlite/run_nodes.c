@@ -63,10 +63,10 @@ struct ft_run_key ft_run_key_of(const ft_observation *o)
   return key;
 }
 
-/* Returns 1 if the run KEY waits, and has still fewer records than NODES with NEW (0 or 1) new ones,
- * else 0; -1 on error. The row that stands for the run has their number: to read or count them would
- * take n^2 steps for a job on n nodes. The number may be too large after removals; then the rows are
- * read. */
+/* Returns 1 if the run KEY waits, and has still fewer records than NODES with NEW (0 or 1) new
+ * ones, else 0; -1 on error. The row that stands for the run has their number: to read or count
+ * them would take n^2 steps for a job on n nodes. The number may be too large after removals; then
+ * the rows are read. */
 static int keeps_waiting(struct ft_store *store, const struct ft_run_key *key, uint32_t nodes,
                          int new, struct ft_error *err)
 {

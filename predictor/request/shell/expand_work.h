@@ -63,8 +63,8 @@ void ft_shell_store_known(struct ft_shell *shell, struct ft_word *word, struct f
 /* Appends LOOKUP in its text form. Returns false if it is too long. */
 bool ft_shell_append_lookup(struct ft_shell_sink *sink, const struct ft_lookup *lookup);
 
-/* Parses INSIDE, from $((...)), ${list[...]} or the operands of expr, as arithmetic of known numbers
- * and the task index, into SUM (index_arithmetic.h). Returns false for other text. */
+/* Parses INSIDE, from $((...)), ${list[...]} or the operands of expr, as arithmetic of known
+ * numbers and the task index, into SUM (index_arithmetic.h). Returns false for other text. */
 bool ft_shell_parse_arithmetic(struct ft_shell *shell, struct ft_text inside,
                                char sum[FT_LOOKUP_SUM]);
 
