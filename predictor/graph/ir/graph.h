@@ -65,6 +65,7 @@ struct ft_declared {
   int rank;             /* -1: unknown */
   uint8_t element;      /* enum ft_element */
   bool kept;            /* the file marks it as no parameter */
+  bool learnt;          /* the file marks it as a parameter, or as computed from one */
   bool frozen;          /* a parameter that is not trained */
   bool wide;            /* 32 bits at any precision */
 };
@@ -151,6 +152,7 @@ struct ft_operator {
   bool resolved;      /* set by ft_graph_infer: the shapes of all outputs are known */
   bool data;          /* an input depends on input data */
   bool folded_norm;   /* of a convolution: the exporter folded a batch normalisation into it */
+  bool composite;     /* PyTorch computes it within an operator that the exporter has split */
   int64_t trip_count; /* of a loop; -1: unknown; 1 for other operators */
 };
 

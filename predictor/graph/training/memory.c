@@ -142,7 +142,7 @@ static int64_t newly_saved_bytes(struct liveness *f, const struct ft_operator *o
   if (fusion->kind == FT_FUSED_ACTIVATION)
     return save_tensor(f, fusion->input);
   if (fusion->kind == FT_FUSED_NORM)
-    return save_tensor(f, fusion->input) + 8 * fusion->groups;
+    return save_tensor(f, fusion->input) + 4 * fusion->statistics * fusion->groups;
   if (ft_decomposed_of(op, FT_DECOMPOSED_32, &decomposed)) {
     if (!f->wanted[second])
       ft_decomposed_freeze(op, &decomposed);

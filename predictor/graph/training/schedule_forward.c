@@ -144,10 +144,8 @@ static void save_for_backward(struct ft_plan *p, uint32_t i)
   save_inside(p, i);
   if (fusion->kind == FT_FUSED_ACTIVATION || fusion->kind == FT_FUSED_NORM) {
     save_graph_tensor(p, i, fusion->input);
-    if (fusion->kind == FT_FUSED_NORM) {
+    for (unsigned k = 0; k < fusion->statistics; k++)
       save_new_buffer(p, i, ft_known_times(4 * p->options->batch, fusion->groups));
-      save_new_buffer(p, i, ft_known_times(4 * p->options->batch, fusion->groups));
-    }
     return;
   }
   if (fusion->kind == FT_FUSED_ATTENTION) {

@@ -6,12 +6,22 @@
 #include "predictor/graph/import/build.h"
 #include "predictor/graph/import/protobuf.h"
 
+/* A constant that the exporter has computed from other values. */
+struct ft_onnx_fold {
+  uint32_t name;
+  struct ft_proto_field sources; /* their names */
+};
+
 /* An ONNX file being read. */
 struct ft_onnx {
   struct ft_build *build;
   int dirfd;                  /* the directory of external data */
   int depth;                  /* of nested graphs */
   struct ft_declared *tensor; /* the last result of ft_onnx_tensor */
+  uint8_t *sources; /* of each name, for onnx_metadata.c */
+  struct ft_onnx_fold *folds;
+  size_t source_room, fold_count, fold_room;
+  bool has_signature;                /* the names of all parameters are known */
   char text[FT_GRAPH_NAME + 1];      /* of ft_onnx_string */
   int64_t integers[FT_GRAPH_VALUES]; /* buffers for the values of a tensor or attribute */
   double reals[FT_GRAPH_VALUES];
