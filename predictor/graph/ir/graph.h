@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /*
  * The operator graph of a network, of any framework. Its operators, attributes and element types
- * are ONNX's; readers of other formats translate into them. Weights are never read.
+ * are ONNX's; readers of other formats translate into them. Weights are not read.
  *
  *   ft_graph_read    file -> graph: operators, tensors, declared shapes (import/read.h)
  *   ft_graph_infer   graph + sizes -> the shape of every tensor

@@ -11,6 +11,7 @@
 #include "predictor/graph/import/onnx/onnx_function.h"
 #include "predictor/graph/import/onnx/onnx_metadata.h"
 #include "predictor/graph/import/onnx/onnx_tensor.h"
+#include "predictor/graph/import/onnx/onnx_ties.h"
 
 /* Names in a repeated field. */
 struct name_list {
@@ -341,7 +342,7 @@ static int read_constant(struct ft_onnx *o, uint64_t end, struct ft_draft *draft
   if (!added || ft_onnx_tensor(o, end, &declared, &added->name) < 0)
     return -1;
   added->declared = o->tensor;
-  return 0;
+  return ft_onnx_note_matrix(o, added->name);
 }
 
 static int read_sparse(struct ft_onnx *o, uint64_t end, struct ft_draft *draft)
@@ -393,7 +394,8 @@ static int read_onnx_graph(struct ft_onnx *o, uint64_t end, struct ft_block *blo
     else if (f.number == 16 && !o->depth)
       status = ft_onnx_graph_metadata(o, f.end);
   }
-  if (status < 0 || more < 0 || (!o->depth && ft_onnx_mark_sources(o, &d) < 0))
+  if (status < 0 || more < 0 ||
+      (!o->depth && (ft_onnx_mark_sources(o, &d) < 0 || ft_onnx_tie_matrices(o, &d) < 0)))
     return -1;
   return ft_build_block(o->build, block, &d);
 }
