@@ -27,8 +27,11 @@ unsigned ft_autograd_saves(const struct ft_operator *op, bool first, bool second
     saves &= ~(unsigned)FT_SAVES_FIRST;
   if (saves & FT_SAVES_BOTH && second)
     saves |= FT_SAVES_FIRST;
-  if (saves & FT_SAVES_BOTH && (first || (second && ft_operator_is(op, FT_OP_Div))))
+  if (saves & FT_SAVES_BOTH &&
+      (first || (second && (ft_operator_is(op, FT_OP_Div) || ft_operator_is(op, FT_OP_Addcdiv)))))
     saves |= FT_SAVES_SECOND;
+  if (saves & FT_SAVES_BOTH && !second)
+    saves &= ~(unsigned)FT_SAVES_THIRD;
   return saves & ~(unsigned)FT_SAVES_BOTH;
 }
 
