@@ -174,14 +174,15 @@ struct ft_graph {
   uint32_t operator_count; /* also in subgraphs */
   uint32_t *kv_cache;      /* keys and values kept for the next token */
   uint32_t kv_cache_count;
-  uint32_t logits;    /* result from which the training loss is computed; 0: none */
-  bool logits_wide;   /* the loss casts the logits to 32 bits */
-  bool generates;     /* it can generate tokens one by one */
-  bool adapts;        /* it can be built with adapters (LoRA) and with quantised weights */
-  uint8_t stored;     /* enum ft_element of the weights, by the file; 0: unknown */
-  uint8_t computed;   /* the 16-bit element of most weights in the graph, set by ft_graph_cost; 0:
-                         they have another */
-  int64_t max_tokens; /* longest input of a language model; 0: unknown, or no such model */
+  uint32_t logits;     /* result from which the training loss is computed; 0: none */
+  bool logits_wide;    /* the loss casts the logits to 32 bits */
+  bool generates;      /* it can generate tokens one by one */
+  bool adapts;         /* it can be built with adapters (LoRA) and with quantised weights */
+  uint8_t stored;      /* enum ft_element of the weights, by the file; 0: unknown */
+  uint8_t computed;    /* the 16-bit element of most weights in the graph, set by ft_graph_cost; 0:
+                          they have another */
+  int64_t max_tokens;  /* longest input of a language model; 0: unknown, or no such model */
+  bool states_trained; /* the file states which parameters are trained (ft_declared.frozen) */
   uint32_t weight_inputs; /* inputs that are taken for weights, which the file does not hold */
   struct ft_block *other_block; /* of ft_graph_restore_norms: the one that is not in use, or NULL */
   uint32_t restored_norms;      /* normalisations that it has inserted into the block in use */
