@@ -121,7 +121,7 @@ static int print_json(const struct ft_graph *g, const struct ft_analysis *analys
 
   return ft_json_print(json_pack(
       "{s:b, s:I, s:I, s:o, s:b, s:s, s:I, s:o, s:o, s:I, s:I, s:o, s:I, s:I, s:I, s:I, s:I, s:o, "
-      "s:I, s:o, s:I, s:f, s:o}",
+      "s:I, s:o, s:I, s:f, s:o, s:b}",
       "batch_scaled", (int)analysis->scaled, "weights_bytes", (json_int_t)m->weight_bytes,
       "inference_peak_bytes", (json_int_t)m->inference_peak_bytes, "training", training(m),
       "memory_complete", (int)m->complete, "format", g->format, "batch", (json_int_t)o->batch,
@@ -134,7 +134,8 @@ static int print_json(const struct ft_graph *g, const struct ft_analysis *analys
       (json_int_t)cost->buffers, "macs", (json_int_t)cost->macs, "macs_at_most",
       number(cost->macs_at_most), "activations", (json_int_t)cost->activations,
       "activations_at_most", number(cost->activations_at_most), "operator_set",
-      (json_int_t)g->version, "seconds", seconds, "layers", layers(g, cost)));
+      (json_int_t)g->version, "seconds", seconds, "layers", layers(g, cost), "trained_stated",
+      (int)g->states_trained));
 }
 
 /* ---- text ---- */
@@ -238,6 +239,9 @@ static int print_text(const struct ft_graph *g, const struct ft_analysis *analys
   printf("MACs         %s\n", show(ft_dim_of(cost->macs), macs));
   printf("activations  %s elements\n", show(ft_dim_of(cost->activations), elements));
   print_memory(&analysis->memory);
+  if (!g->states_trained)
+    printf("trained      all parameters: the file does not state which; foretell predict "
+           "--params=trainable=N does\n");
   for (size_t i = 0; i < cost->unknown_count; i++)
     printf("unknown      %.100s%s%.100s, %" PRIu32 " of them\n", cost->unknowns[i].domain,
            cost->unknowns[i].domain[0] ? "." : "", cost->unknowns[i].type, cost->unknowns[i].count);

@@ -313,7 +313,7 @@ FT_ATEN(complex);
 FT_ATEN(view_complex);
 FT_ATEN(affine_grid);
 FT_ATEN(outer);
-FT_ATEN(variadic);
+FT_ATEN(add_product);
 FT_ATEN(glu);
 FT_ATEN(tensor_split);
 FT_ATEN(hstack);

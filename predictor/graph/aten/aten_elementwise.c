@@ -106,18 +106,19 @@ int ft_aten_to(struct ft_call *c)
   return ft_give(c, x ? ft_tracer_cast(c->l, x, element) : 0);
 }
 
-/* addcmul(x, a, b), lerp(x, end, weight) and others: one kernel over broadcast shapes. */
-int ft_aten_variadic(struct ft_call *c)
+/* addcmul(x, a, b), addcdiv(x, a, b), lerp(x, end, weight): one kernel over broadcast shapes, whose
+ * backward pass reads the factors, if there are two. */
+int ft_aten_add_product(struct ft_call *c)
 {
-  uint32_t in[4];
+  uint32_t in[3];
   size_t count = 0;
 
-  for (size_t i = 0; i < c->count && count < 4; i++)
+  for (size_t i = 0; i < c->count && count < 3; i++)
     if (ft_value_is_tensor(&c->args[i]) && !(in[count++] = ft_value_as_tensor(c->l, &c->args[i])))
       return -1;
-  ft_tracer_op(c->l, "Sum");
+  ft_tracer_op(c->l, count == 3 ? c->type : "Sum");
   for (size_t i = 0; i < count; i++)
-    ft_tracer_in(c->l, in[i]);
+    ft_tracer_in(c->l, in[(i + 1) % count]);
   return ft_give(c, count ? ft_tracer_end(c->l, 1) : 0);
 }
 

@@ -55,8 +55,9 @@ static void mark_inside(struct fuse *f, const struct ft_operator *op)
 static void mark_last(struct fuse *f, const struct ft_operator *op, uint8_t kind, uint32_t tensor,
                       int64_t groups)
 {
-  f->fusions[op - f->block->operators] =
-      (struct ft_fusion){ .kind = kind, .input = tensor, .groups = groups };
+  f->fusions[op - f->block->operators] = (struct ft_fusion){
+    .kind = kind, .input = tensor, .groups = groups, .statistics = kind == FT_FUSED_NORM ? 2 : 0
+  };
 }
 
 /* Returns the operand of OP, a sum or product, that is data, if the other one is a constant and
@@ -217,6 +218,51 @@ static void fuse_layer_norm(struct fuse *f, const struct ft_operator *op)
   op = follow_affine(f, op, FT_OP_Add);
   mark_last(f, op, FT_FUSED_NORM, ft_input_of(sub, 0),
             ft_dim_or(ft_tensor_elements(&f->graph->tensors[mean->outputs[0]]), 0));
+}
+
+/* Returns OP's only reader if it is ID; else NULL. */
+static const struct ft_operator *only_reader(const struct fuse *f, const struct ft_operator *op,
+                                             enum ft_operator_id id)
+{
+  const struct ft_operator *next = &f->block->operators[f->user[op->outputs[0]]];
+
+  return f->uses[op->outputs[0]] == 1 && ft_operator_is(next, id) ? next : NULL;
+}
+
+/*
+ * rms_norm, which PyTorch's exporter splits below operator set 23: x times OP, 1 / sqrt(mean of x's
+ * square + epsilon), then perhaps a weight, all of it between casts if x has 16 bits. Code that
+ * writes this by hand, operator by operator, is not fused.
+ */
+static void fuse_rms_norm(struct fuse *f, const struct ft_operator *op)
+{
+  const struct ft_operator *root = producer_if(f, ft_input_of(op, 0), FT_OP_Sqrt), *add, *mean,
+                           *square, *end, *cast;
+  uint32_t x;
+
+  add = root ? producer_if(f, ft_input_of(root, 0), FT_OP_Add) : NULL;
+  mean = add && add->composite ? producer_if(f, data_operand(f, add), FT_OP_ReduceMean) : NULL;
+  square = mean ? producer_if(f, ft_input_of(mean, 0), FT_OP_Pow) : NULL;
+  end = only_reader(f, op, FT_OP_Mul);
+  x = square ? ft_input_of(square, 0) : 0;
+  if (!x || !end || other_operand(end, op->outputs[0]) != x)
+    return;
+  mark_inside(f, square);
+  mark_inside(f, mean);
+  mark_inside(f, add);
+  mark_inside(f, root);
+  mark_inside(f, op);
+  end = follow_affine(f, end, FT_OP_Mul);
+  cast = producer_if(f, x, FT_OP_Cast);
+  if (cast && f->uses[x] == 2 && only_reader(f, end, FT_OP_Cast)) {
+    mark_inside(f, cast);
+    mark_inside(f, end);
+    end = only_reader(f, end, FT_OP_Cast);
+    x = ft_input_of(cast, 0);
+  }
+  mark_last(f, end, FT_FUSED_NORM, x,
+            ft_dim_or(ft_tensor_elements(&f->graph->tensors[mean->outputs[0]]), 0));
+  f->fusions[end - f->block->operators].statistics = 1;
 }
 
 /* torch.var, as exporters decompose it: the mean of (x - mean) * (x - mean). Its kernel saves only
@@ -488,6 +534,8 @@ int ft_fuse(struct ft_graph *graph, const struct ft_block *block, bool fuse_atte
       fuse_activation(&f, op);
     else if (ft_operator_is(op, FT_OP_Div))
       fuse_layer_norm(&f, op);
+    else if (ft_operator_is(op, FT_OP_Reciprocal))
+      fuse_rms_norm(&f, op);
     else if (ft_operator_is(op, FT_OP_ReduceMean))
       (void)fuse_variance(&f, op);
     else if (ft_operator_is(op, FT_OP_InstanceNormalization))

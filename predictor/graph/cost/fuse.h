@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /*
- * Several operators of a file that a framework runs as one kernel: GELU, SiLU, hard swish, layer
- * and group normalisation, attention. Only the input and the output need memory.
+ * Several operators of a file that a framework runs as one kernel: GELU, SiLU, hard swish, layer,
+ * group and RMS normalisation, attention. Only the input and the output need memory.
  */
 #ifndef FT_GRAPH_FUSE_H
 #define FT_GRAPH_FUSE_H
@@ -23,6 +23,7 @@ struct ft_fusion {
   uint32_t keys, values; /* of attention */
   int64_t groups; /* number of means of a normalisation, of rows of probabilities of attention; 0:
                      unknown */
+  uint8_t statistics; /* of a normalisation: numbers saved for each group */
 };
 
 /* Fills FUSIONS, one for each operator of BLOCK, all 0 before. ATTENTION: scaled dot-product

@@ -15,6 +15,7 @@
 #include "predictor/graph/import/huggingface/hf.h"
 #include "predictor/graph/import/onnx/onnx.h"
 #include "predictor/graph/import/onnx/onnx_literals.h"
+#include "predictor/graph/import/onnx/onnx_metadata.h"
 #include "predictor/graph/import/onnx/onnx_unmerge.h"
 #include "predictor/graph/import/onnx/onnx_weights.h"
 #include "predictor/graph/import/paddle/paddle.h"
@@ -154,6 +155,7 @@ static int read_message(struct ft_build *build, int fd, int dirfd, const char *h
   if (ft_onnx_read(build, fd, dirfd) < 0 || ft_build_finish(build) < 0 ||
       ft_onnx_take_weights(build) < 0)
     return -1;
+  ft_onnx_hint_norms(build->graph);
   return ft_onnx_mark_literals(build) < 0 ? -1 : ft_onnx_unmerge(build);
 }
 

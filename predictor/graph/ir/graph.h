@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /*
  * The operator graph of a network, of any framework. Its operators, attributes and element types
- * are ONNX's; readers of other formats translate into them. Weights are never read.
+ * are ONNX's; readers of other formats translate into them. Weights are not read.
  *
  *   ft_graph_read    file -> graph: operators, tensors, declared shapes (import/read.h)
  *   ft_graph_infer   graph + sizes -> the shape of every tensor
@@ -65,6 +65,7 @@ struct ft_declared {
   int rank;             /* -1: unknown */
   uint8_t element;      /* enum ft_element */
   bool kept;            /* the file marks it as no parameter */
+  bool learnt;          /* the file marks it as a parameter, or as computed from one */
   bool frozen;          /* a parameter that is not trained */
   bool wide;            /* 32 bits at any precision */
 };
@@ -151,6 +152,7 @@ struct ft_operator {
   bool resolved;      /* set by ft_graph_infer: the shapes of all outputs are known */
   bool data;          /* an input depends on input data */
   bool folded_norm;   /* of a convolution: the exporter folded a batch normalisation into it */
+  bool composite;     /* PyTorch computes it within an operator that the exporter has split */
   int64_t trip_count; /* of a loop; -1: unknown; 1 for other operators */
 };
 
@@ -172,14 +174,15 @@ struct ft_graph {
   uint32_t operator_count; /* also in subgraphs */
   uint32_t *kv_cache;      /* keys and values kept for the next token */
   uint32_t kv_cache_count;
-  uint32_t logits;    /* result from which the training loss is computed; 0: none */
-  bool logits_wide;   /* the loss casts the logits to 32 bits */
-  bool generates;     /* it can generate tokens one by one */
-  bool adapts;        /* it can be built with adapters (LoRA) and with quantised weights */
-  uint8_t stored;     /* enum ft_element of the weights, by the file; 0: unknown */
-  uint8_t computed;   /* the 16-bit element of most weights in the graph, set by ft_graph_cost; 0:
-                         they have another */
-  int64_t max_tokens; /* longest input of a language model; 0: unknown, or no such model */
+  uint32_t logits;     /* result from which the training loss is computed; 0: none */
+  bool logits_wide;    /* the loss casts the logits to 32 bits */
+  bool generates;      /* it can generate tokens one by one */
+  bool adapts;         /* it can be built with adapters (LoRA) and with quantised weights */
+  uint8_t stored;      /* enum ft_element of the weights, by the file; 0: unknown */
+  uint8_t computed;    /* the 16-bit element of most weights in the graph, set by ft_graph_cost; 0:
+                          they have another */
+  int64_t max_tokens;  /* longest input of a language model; 0: unknown, or no such model */
+  bool states_trained; /* the file states which parameters are trained (ft_declared.frozen) */
   uint32_t weight_inputs;    /* inputs that are taken for weights, which the file does not hold */
   int64_t doubtful_elements; /* of inputs beside these that may be weights, too */
   struct ft_block *other_block; /* of ft_graph_restore_norms: the one that is not in use, or NULL */

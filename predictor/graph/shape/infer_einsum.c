@@ -116,3 +116,133 @@ ft_dim ft_einsum_products(const struct ft_einsum *e)
       product = ft_dim_times(product, e->size[c]);
   return ft_dim_times(product, ft_dim_product(&e->size[DOTS + 1], e->dots));
 }
+
+/* ---- the matrix product ---- */
+
+/* Letters of a term, in which DOTS + 1 and more stand for the dimensions of "...". */
+struct letters {
+  int count;
+  uint8_t each[FT_GRAPH_RANK];
+  const ft_dim *size;
+};
+
+/* Returns the index of LETTER in TERM; -1: it is not there. */
+static int find_letter(const struct letters *term, uint8_t letter)
+{
+  const uint8_t *found = memchr(term->each, letter, (size_t)term->count);
+
+  return found ? (int)(found - term->each) : -1;
+}
+
+/* Reads the term TEXT of tensor T. Returns false if a letter occurs twice or T's rank is another.
+ */
+static bool read_letters(const struct ft_text *text, const struct ft_tensor *t,
+                         struct letters *term)
+{
+  int dots = t->rank;
+
+  *term = (struct letters){ .size = t->dims };
+  for (const char *p = text->at; p < text->end; p++)
+    dots -= *p != '.' && *p != ' ';
+  for (const char *p = text->at; p < text->end && dots >= 0; p++) {
+    bool rest = *p == '.';
+
+    for (int n = *p == ' ' ? 0 : rest ? dots : 1; n > 0; n--) {
+      uint8_t letter = rest ? (uint8_t)(DOTS + n) : (uint8_t)*p & 127;
+
+      if (term->count == FT_GRAPH_RANK || find_letter(term, letter) >= 0)
+        return false;
+      term->each[term->count++] = letter;
+    }
+    p += rest && p + 2 < text->end ? 2 : 0;
+  }
+  return term->count == t->rank;
+}
+
+/* A letter's place in the product: in both operands and the result, in both, in one of them. */
+enum group { BATCH, SUMMED, LEFT, RIGHT, GROUPS };
+
+/* Returns the group of LETTER, which A or B has; GROUPS if the product does not have such. */
+static enum group group_of(const struct letters *a, const struct letters *b,
+                           const struct letters *y, uint8_t letter)
+{
+  int i = find_letter(a, letter), j = find_letter(b, letter), k = find_letter(y, letter);
+
+  if (i >= 0 && j >= 0)
+    return ft_dim_equal(a->size[i], b->size[j]) ? k >= 0 ? BATCH : SUMMED : GROUPS;
+  return k < 0 ? GROUPS : i >= 0 ? LEFT : RIGHT;
+}
+
+/* Reads the terms of OP's two operands and of its result. */
+static bool read_terms(const struct ft_graph *g, const struct ft_operator *op,
+                       struct letters term[3])
+{
+  const struct ft_attribute *equation = ft_attribute(op, "equation");
+  const char *arrow = equation && equation->string ? strstr(equation->string, "->") : NULL;
+  struct ft_text inputs = ft_text_from(arrow ? equation->string : ""), text;
+  unsigned count = 0;
+
+  if (!arrow || op->input_count != 2 || !op->output_count)
+    return false;
+  inputs.end = arrow;
+  for (; ft_text_until(&inputs, ',', &text); count++)
+    if (count > 1 || !read_letters(&text, &g->tensors[op->inputs[count]], &term[count]))
+      return false;
+  text = ft_text_from(arrow + 2);
+  return count == 2 && read_letters(&text, &g->tensors[op->outputs[0]], &term[2]);
+}
+
+/* Appends the letters of GROUP in ALL, which are COUNT, to those of operand J of P at *AT. */
+static void append_group(struct ft_einsum_product *p, int j, const struct letters *term,
+                         const uint8_t *all, const enum group *groups, int count, enum group group,
+                         int part, int *at)
+{
+  p->joined[j][part] = ft_dim_of(1);
+  for (int i = 0; i < count; i++)
+    if (groups[i] == group) {
+      int k = find_letter(term, all[i]);
+
+      p->order[j][(*at)++] = k;
+      p->joined[j][part] = ft_dim_times(p->joined[j][part], term->size[k]);
+    }
+}
+
+bool ft_einsum_product(const struct ft_graph *graph, const struct ft_operator *op,
+                       struct ft_einsum_product *product)
+{
+  static const enum group arranged[2][3] = { { BATCH, LEFT, SUMMED }, { BATCH, SUMMED, RIGHT } };
+  static const enum group results[] = { RIGHT, LEFT, BATCH };
+  uint8_t all[3 * FT_GRAPH_RANK];
+  enum group groups[3 * FT_GRAPH_RANK];
+  struct letters term[3];
+  int64_t step = 1;
+  int count = 0, summed = 0;
+
+  if (!read_terms(graph, op, term))
+    return false;
+  /* those of the result in its order, then the others in the alphabet's */
+  for (int i = 0; i < term[2].count + 256; i++) {
+    uint8_t letter = i < term[2].count ? term[2].each[i] : (uint8_t)(i - term[2].count);
+
+    if ((find_letter(&term[0], letter) < 0 && find_letter(&term[1], letter) < 0) ||
+        (i >= term[2].count && find_letter(&term[2], letter) >= 0))
+      continue;
+    groups[count] = group_of(&term[0], &term[1], &term[2], letter);
+    summed += groups[count] == SUMMED;
+    if (groups[count] == GROUPS)
+      return false;
+    all[count++] = letter;
+  }
+  for (int j = 0; j < 2; j++)
+    for (int part = 0, at = 0; part < 3; part++)
+      append_group(product, j, &term[j], all, groups, count, arranged[j][part], part, &at);
+  for (int g = 0; g < 3; g++)
+    for (int i = count; i-- > 0;)
+      if (groups[i] == results[g]) {
+        int k = find_letter(&term[2], all[i]);
+
+        product->result.step[k] = step;
+        step = ft_known_times(step, ft_dim_or(term[2].size[k], 1));
+      }
+  return summed > 0;
+}

@@ -72,7 +72,7 @@ enum {
   FT_SAVES_STATISTICS = 32, /* mean and deviation of each group */
   FT_SAVES_BOTH = 64,       /* each of two operands, for the other's gradient */
   FT_SAVES_GATES = 128,     /* a recurrence: gates and cell of each step */
-  FT_SAVES_THIRD = 256      /* its third: the values of attention */
+  FT_SAVES_THIRD = 256      /* its third: the values of attention; beside BOTH as its first */
 };
 
 /* The gradient of an operator's inputs. */

@@ -27,9 +27,18 @@ unsigned ft_autograd_saves(const struct ft_operator *op, bool first, bool second
     saves &= ~(unsigned)FT_SAVES_FIRST;
   if (saves & FT_SAVES_BOTH && second)
     saves |= FT_SAVES_FIRST;
-  if (saves & FT_SAVES_BOTH && (first || (second && ft_operator_is(op, FT_OP_Div))))
+  if (saves & FT_SAVES_BOTH &&
+      (first || (second && (ft_operator_is(op, FT_OP_Div) || ft_operator_is(op, FT_OP_Addcdiv)))))
     saves |= FT_SAVES_SECOND;
+  if (saves & FT_SAVES_BOTH && !second)
+    saves &= ~(unsigned)FT_SAVES_THIRD;
   return saves & ~(unsigned)FT_SAVES_BOTH;
+}
+
+static bool is_rms_norm(const struct ft_operator *op)
+{
+  return ft_operator_is(op, FT_OP_RMSNormalization) ||
+         ft_operator_is(op, FT_OP_SimplifiedLayerNormalization);
 }
 
 int64_t ft_autograd_groups(const struct ft_operator *op, const struct ft_tensor *y, int64_t batch)
@@ -41,7 +50,7 @@ int64_t ft_autograd_groups(const struct ft_operator *op, const struct ft_tensor 
     return 0;
   if (ft_operator_is(op, FT_OP_BatchNormalization)) {
     groups = y->dims[1];
-  } else if (ft_operator_is(op, FT_OP_LayerNormalization)) {
+  } else if (ft_operator_is(op, FT_OP_LayerNormalization) || is_rms_norm(op)) {
     axis = axis < 0 ? axis + y->rank : axis;
     for (int i = 0; i < axis && i < y->rank; i++)
       groups = ft_dim_times(groups, y->dims[i]);
@@ -69,7 +78,8 @@ unsigned ft_autograd_extras(const struct ft_operator *op, const struct ft_tensor
     sizes[count++] = elements;
   if (saves & FT_SAVES_GATES)
     sizes[count++] = ft_known_times(4 * op->kind->gates, elements);
-  for (int k = 0; saves & FT_SAVES_STATISTICS && k < 2; k++) /* mean and standard deviation */
+  /* mean, but not of rms_norm, and standard deviation */
+  for (int k = is_rms_norm(op); saves & FT_SAVES_STATISTICS && k < 2; k++)
     sizes[count++] = ft_known_times(4, ft_autograd_groups(op, y, batch));
   return count;
 }

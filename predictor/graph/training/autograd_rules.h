@@ -26,9 +26,9 @@ bool ft_autograd_is_product(const struct ft_operator *op);
 unsigned ft_autograd_saves(const struct ft_operator *op, bool first, bool second);
 
 /*
- * Returns the number of means that normalisation OP saves (FT_SAVES_STATISTICS), which is also the
- * number of standard deviations: one for each normalised channel, group or row. Y is OP's output;
- * BATCH multiplies its number of samples. 0: unknown.
+ * Returns the number of standard deviations that normalisation OP saves (FT_SAVES_STATISTICS),
+ * which is also the number of means, unless it is rms_norm: one for each normalised channel, group
+ * or row. Y is OP's output; BATCH multiplies its number of samples. 0: unknown.
  */
 int64_t ft_autograd_groups(const struct ft_operator *op, const struct ft_tensor *y, int64_t batch);
 

@@ -142,7 +142,7 @@ static int64_t newly_saved_bytes(struct liveness *f, const struct ft_operator *o
   if (fusion->kind == FT_FUSED_ACTIVATION)
     return save_tensor(f, fusion->input);
   if (fusion->kind == FT_FUSED_NORM)
-    return save_tensor(f, fusion->input) + 8 * fusion->groups;
+    return save_tensor(f, fusion->input) + 4 * fusion->statistics * fusion->groups;
   if (ft_decomposed_of(op, FT_DECOMPOSED_32, &decomposed)) {
     if (!f->wanted[second])
       ft_decomposed_freeze(op, &decomposed);
@@ -294,6 +294,9 @@ static int walk_block(struct liveness *f, const struct ft_block *block, int dept
     for (uint32_t j = 0; j < op->output_count; j++)
       if (f->storages[op->outputs[j]].owner == op->outputs[j])
         live = ft_known_plus(live, f->storages[op->outputs[j]].bytes);
+    /* PyTorch multiplies pair by pair, and saves the products in between */
+    if (ft_operator_is(op, FT_OP_Einsum) && op->input_count > 2)
+      f->memory->complete = false;
     saved = newly_saved_bytes(f, op, &fusions[i]);
     f->memory->saved_bytes = ft_known_plus(f->memory->saved_bytes, saved);
     f->memory->attention_bytes =

@@ -2,6 +2,7 @@
 /* Adds an operator's forward pass to the schedule: outputs, casts, workspace, saved tensors. */
 #include "config.h"
 
+#include "predictor/graph/shape/einsum.h"
 #include "predictor/graph/shape/infer.h"
 #include "predictor/graph/shape/operators.h"
 #include "predictor/graph/training/schedule_plan.h"
@@ -110,6 +111,37 @@ static uint32_t copy_of_operand(struct ft_plan *p, const struct ft_operator *op,
   return ft_plan_allocate(p, ft_plan_bytes(p, t));
 }
 
+/* The same of operand J of an einsum, which is computed as PRODUCT. */
+static uint32_t copy_of_term(struct ft_plan *p, const struct ft_operator *op,
+                             const struct ft_einsum_product *product, unsigned j)
+{
+  const struct ft_tensor *x = ft_plan_tensor(p, op->inputs[j]);
+  struct ft_strides own = ft_plan_strides(p, op->inputs[j]), from, strides;
+  ft_dim dims[FT_GRAPH_RANK];
+  struct ft_tensor permuted = { .rank = x->rank, .dims = dims };
+
+  for (int i = 0; i < x->rank; i++) {
+    dims[i] = x->dims[product->order[j][i]];
+    from.step[i] = own.step[product->order[j][i]];
+  }
+  if (ft_strides_reshape(&permuted, &from, product->joined[j], 3, &strides))
+    return 0;
+  return ft_plan_allocate(p, ft_plan_bytes(p, op->inputs[j]));
+}
+
+/* Saves operand J of a product, or COPY, its copy, if the other operand needs a gradient. */
+static void save_factor(struct ft_plan *p, uint32_t i, unsigned j, uint32_t copy)
+{
+  const struct ft_operator *op = &p->block->operators[i];
+
+  if (!wants_gradient(p, op->inputs[!j]))
+    ft_plan_release(p, copy);
+  else if (copy)
+    ft_plan_save(p, i, copy);
+  else
+    save_graph_tensor(p, i, op->inputs[j]);
+}
+
 /* Saves all activations of the subgraphs of operator I, in all iterations: an upper bound, as
  * subgraphs are not simulated. */
 static void save_inside(struct ft_plan *p, uint32_t i)
@@ -137,6 +169,7 @@ static void save_for_backward(struct ft_plan *p, uint32_t i)
   const struct ft_operator *op = &p->block->operators[i];
   const struct ft_fusion *fusion = &p->fusions[i];
   unsigned saves = saved_by(p, op);
+  struct ft_einsum_product product;
   bool input;
 
   if (!p->storages[op->outputs[0]].wanted)
@@ -144,10 +177,8 @@ static void save_for_backward(struct ft_plan *p, uint32_t i)
   save_inside(p, i);
   if (fusion->kind == FT_FUSED_ACTIVATION || fusion->kind == FT_FUSED_NORM) {
     save_graph_tensor(p, i, fusion->input);
-    if (fusion->kind == FT_FUSED_NORM) {
+    for (unsigned k = 0; k < fusion->statistics; k++)
       save_new_buffer(p, i, ft_known_times(4 * p->options->batch, fusion->groups));
-      save_new_buffer(p, i, ft_known_times(4 * p->options->batch, fusion->groups));
-    }
     return;
   }
   if (fusion->kind == FT_FUSED_ATTENTION) {
@@ -159,16 +190,14 @@ static void save_for_backward(struct ft_plan *p, uint32_t i)
     return;
   }
   if (ft_operator_is(op, FT_OP_MatMul) && op->input_count == 2) {
-    for (uint32_t j = 0; j < 2; j++) {
-      uint32_t copy = p->storages[op->inputs[j]].fixed ? 0 : copy_of_operand(p, op, op->inputs[j]);
-
-      if (!wants_gradient(p, op->inputs[!j]))
-        ft_plan_release(p, copy);
-      else if (copy)
-        ft_plan_save(p, i, copy);
-      else
-        save_graph_tensor(p, i, op->inputs[j]);
-    }
+    for (uint32_t j = 0; j < 2; j++)
+      save_factor(p, i, j,
+                  p->storages[op->inputs[j]].fixed ? 0 : copy_of_operand(p, op, op->inputs[j]));
+    return;
+  }
+  if (ft_operator_is(op, FT_OP_Einsum) && ft_einsum_product(p->graph, op, &product)) {
+    for (uint32_t j = 0; j < 2; j++)
+      save_factor(p, i, j, copy_of_term(p, op, &product, j));
     return;
   }
   if (ft_autograd_rule_of(op).in_place && !ft_operator_is(op, FT_OP_Relu) &&

@@ -2,6 +2,7 @@
 /* Storage of tensors, before the pass: owners, views, strides, element widths, liveness. */
 #include "config.h"
 
+#include "predictor/graph/shape/einsum.h"
 #include "predictor/graph/shape/infer.h"
 #include "predictor/graph/shape/operators.h"
 #include "predictor/graph/training/schedule_plan.h"
@@ -163,6 +164,7 @@ static void place_results(struct ft_plan *p, const struct ft_operator *op,
 {
   struct ft_strides strides = { { 0 } }, from;
   const struct ft_tensor *y = ft_plan_tensor(p, op->output_count ? op->outputs[0] : 0);
+  struct ft_einsum_product product;
   bool view;
 
   if (!op->output_count || !op->input_count || y->rank < 0)
@@ -189,6 +191,10 @@ static void place_results(struct ft_plan *p, const struct ft_operator *op,
   }
   if (fusion->kind != FT_FUSED_NOT || !op->inputs[0])
     return;
+  if (ft_operator_is(op, FT_OP_Einsum) && ft_einsum_product(p->graph, op, &product)) {
+    set_strides(p, op->outputs[0], &product.result);
+    return;
+  }
   view = find_view(p, op, &strides);
   if (view || ft_plan_in_place(p, op) || ft_plan_pads_pool(p, op)) {
     for (uint32_t j = 0; j < op->output_count; j++) {

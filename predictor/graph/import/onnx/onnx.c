@@ -9,7 +9,9 @@
 #include "predictor/core/text.h"
 #include "predictor/graph/import/onnx/onnx.h"
 #include "predictor/graph/import/onnx/onnx_function.h"
+#include "predictor/graph/import/onnx/onnx_metadata.h"
 #include "predictor/graph/import/onnx/onnx_tensor.h"
+#include "predictor/graph/import/onnx/onnx_ties.h"
 
 /* Names in a repeated field. */
 struct name_list {
@@ -136,6 +138,9 @@ static int read_value_info(struct ft_onnx *o, uint64_t end, struct ft_named *nam
       return -1;
     if (f.number == 2 && f.wire == FT_PROTO_BYTES && read_type(o, f.end, d) < 0)
       return -1;
+    if (f.number == 4 && f.wire == FT_PROTO_BYTES &&
+        ft_onnx_value_metadata(o, f.end, named->name) < 0)
+      return -1;
   }
   return more;
 }
@@ -240,27 +245,6 @@ static int append_attribute(struct ft_onnx *o, uint64_t end, struct ft_operator 
   return read_onnx_attribute(o, end, &attributes[op->attribute_count++]);
 }
 
-/* Reads an entry of a node's metadata_props: PyTorch's exporter records the rules that rewrote the
- * node. Sets *FOLDED if one of them folded a normalisation into it. */
-static int read_metadata(struct ft_onnx *o, uint64_t end, bool *folded)
-{
-  struct ft_proto_field f = { 0 };
-  bool rules = false;
-  int more;
-
-  while ((more = ft_proto_next(&o->proto, end, &f)) > 0) {
-    if (f.wire != FT_PROTO_BYTES || f.value > FT_GRAPH_NAME || (f.number != 1 && !rules))
-      continue;
-    if (ft_onnx_string(o, &f) < 0)
-      return -1;
-    if (f.number == 1)
-      rules = strcmp(o->text, "pkg.onnxscript.rewriter.rule_name") == 0;
-    else if (strstr(o->text, "FuseBatchNorm"))
-      *folded = true;
-  }
-  return more;
-}
-
 /*
  * Whether BIAS, of a convolution, is a name that exporters give to the bias of a folded
  * normalisation: "conv1.weight_bias" (PyTorch's torch.export), "onnx::Conv_498" (its TorchScript),
@@ -278,8 +262,8 @@ static int read_onnx_node(struct ft_onnx *o, const struct ft_proto_field *node,
 {
   struct name_list inputs = { 0 }, outputs = { 0 };
   struct ft_proto_field f = { 0 };
+  struct ft_onnx_origin origin = { 0 };
   size_t attributes = 0;
-  bool folded = false;
   int more, status = 0;
 
   *op =
@@ -300,7 +284,7 @@ static int read_onnx_node(struct ft_onnx *o, const struct ft_proto_field *node,
     else if (f.number == 7)
       status = take_text(o, &f, &op->domain);
     else if (f.number == 9)
-      status = read_metadata(o, f.end, &folded);
+      status = ft_onnx_node_metadata(o, f.end, &origin);
   }
   if (status < 0 || more < 0)
     return -1;
@@ -314,7 +298,9 @@ static int read_onnx_node(struct ft_onnx *o, const struct ft_proto_field *node,
   op->output_count = (uint32_t)outputs.count;
   if (strcmp(op->type, "Conv") == 0 || strcmp(op->type, "ConvTranspose") == 0)
     op->folded_norm =
-        folded || (op->input_count > 2 && is_folded_bias(ft_build_text(o->build, op->inputs[2])));
+        origin.folded_norm ||
+        (op->input_count > 2 && is_folded_bias(ft_build_text(o->build, op->inputs[2])));
+  ft_onnx_set_origin(op, &origin);
   return 0;
 }
 
@@ -356,7 +342,7 @@ static int read_constant(struct ft_onnx *o, uint64_t end, struct ft_draft *draft
   if (!added || ft_onnx_tensor(o, end, &declared, &added->name) < 0)
     return -1;
   added->declared = o->tensor;
-  return 0;
+  return ft_onnx_note_matrix(o, added->name);
 }
 
 static int read_sparse(struct ft_onnx *o, uint64_t end, struct ft_draft *draft)
@@ -405,8 +391,11 @@ static int read_onnx_graph(struct ft_onnx *o, uint64_t end, struct ft_block *blo
       status = read_info(o, f.end, &d.infos, &d.info_room, &d.info_count);
     else if (f.number == 15)
       status = read_sparse(o, f.end, &d);
+    else if (f.number == 16 && !o->depth)
+      status = ft_onnx_graph_metadata(o, f.end);
   }
-  if (status < 0 || more < 0)
+  if (status < 0 || more < 0 ||
+      (!o->depth && (ft_onnx_mark_sources(o, &d) < 0 || ft_onnx_tie_matrices(o, &d) < 0)))
     return -1;
   return ft_build_block(o->build, block, &d);
 }

@@ -50,7 +50,8 @@ int ft_onnx_mark_literals(struct ft_build *build)
     struct ft_tensor *t = &g->tensors[block->constants[i]];
     struct ft_declared *marked;
 
-    if (weights[block->constants[i]] || !t->name || !is_exporters_name(t->name))
+    if (weights[block->constants[i]] || !t->name || t->constant->learnt ||
+        !is_exporters_name(t->name))
       continue;
     marked = ft_arena_take(&g->arena, sizeof *marked);
     if (!marked)

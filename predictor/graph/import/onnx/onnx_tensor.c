@@ -2,6 +2,7 @@
 /* Headers and small values of TensorProto, in the file or in external data. */
 #include "config.h"
 
+#include <fcntl.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -13,15 +14,6 @@ enum {
   REALS = 64
 }; /* real values read of a tensor: scales and limits are few, a bias is not needed. By judgement.
     */
-
-/* Location of a tensor's bytes. */
-struct place {
-  uint64_t raw_at, raw_length; /* in the file; 0: not there */
-  size_t integers, reals;      /* counts of values in typed fields */
-  bool external;
-  uint64_t offset, length;
-  char location[256];
-};
 
 int ft_onnx_string(struct ft_onnx *o, const struct ft_proto_field *field)
 {
@@ -35,7 +27,7 @@ int ft_onnx_string(struct ft_onnx *o, const struct ft_proto_field *field)
 }
 
 /* StringStringEntryProto of external data (onnx, docs/ExternalData.md). */
-static int read_entry(struct ft_onnx *o, uint64_t end, struct place *place)
+static int read_entry(struct ft_onnx *o, uint64_t end, struct ft_onnx_place *place)
 {
   struct ft_proto_field f = { 0 };
   char key[16] = "";
@@ -69,8 +61,8 @@ static int read_dims(struct ft_onnx *o, const struct ft_proto_field *f, int64_t 
   return 0;
 }
 
-static int read_fields(struct ft_onnx *o, uint64_t end, struct ft_declared *d, struct place *place,
-                       int64_t *dims, size_t *rank, uint32_t *name)
+static int read_fields(struct ft_onnx *o, uint64_t end, struct ft_declared *d,
+                       struct ft_onnx_place *place, int64_t *dims, size_t *rank, uint32_t *name)
 {
   struct ft_proto_field f = { 0 };
   int more, status = 0;
@@ -118,26 +110,38 @@ static int set_dims(struct ft_onnx *o, struct ft_declared *d, const int64_t *siz
   return 0;
 }
 
-/* Reads LENGTH bytes of external data, only from the model's own directory. Returns false if
- * they cannot be read. */
-static bool read_external(struct ft_onnx *o, const struct place *place, uint8_t *out, size_t length)
+int ft_onnx_open_data(struct ft_onnx *o, const struct ft_onnx_place *place, uint64_t *at)
 {
   struct ft_error ignored;
+
+  *at = place->raw_length ? place->raw_at : place->offset;
+  if (place->raw_length)
+    return fcntl(o->proto.fd, F_DUPFD_CLOEXEC, 0);
+  if (!place->external || o->dirfd < 0 || strchr(place->location, '/') ||
+      strcmp(place->location, "..") == 0)
+    return -1;
+  return ft_io_open_regular(o->dirfd, place->location, &ignored);
+}
+
+/* Reads LENGTH bytes of external data. Returns false if they cannot be read. */
+static bool read_external(struct ft_onnx *o, const struct ft_onnx_place *place, uint8_t *out,
+                          size_t length)
+{
+  uint64_t at;
   bool whole;
   int fd;
 
-  if (o->dirfd < 0 || strchr(place->location, '/') || strcmp(place->location, "..") == 0 ||
-      place->offset > INT64_MAX - length || (place->length && place->length != length))
+  if (place->offset > INT64_MAX - length || (place->length && place->length != length))
     return false;
-  fd = ft_io_open_regular(o->dirfd, place->location, &ignored);
+  fd = ft_onnx_open_data(o, place, &at);
   if (fd < 0)
     return false;
-  whole = pread(fd, out, length, (off_t)place->offset) == (ssize_t)length;
+  whole = pread(fd, out, length, (off_t)at) == (ssize_t)length;
   close(fd);
   return whole;
 }
 
-static int keep_values(struct ft_onnx *o, struct ft_declared *d, const struct place *place)
+static int keep_values(struct ft_onnx *o, struct ft_declared *d, const struct ft_onnx_place *place)
 {
   size_t count = (size_t)d->elements, width = ft_element_bits(d->element) / 8;
   bool real = ft_element_is_real(d->element);
@@ -177,7 +181,7 @@ int ft_onnx_tensor(struct ft_onnx *o, uint64_t end, const struct ft_declared **t
                    uint32_t *name)
 {
   struct ft_declared *d = ft_build_take(o->build, sizeof *d);
-  struct place place = { .raw_at = 0 };
+  struct ft_onnx_place place = { .raw_at = 0 };
   uint64_t at = o->proto.at;
   int64_t sizes[FT_GRAPH_RANK];
   size_t rank = 0;
@@ -192,5 +196,6 @@ int ft_onnx_tensor(struct ft_onnx *o, uint64_t end, const struct ft_declared **t
   if (!d->dims || set_dims(o, d, sizes, at) < 0 || keep_values(o, d, &place) < 0)
     return -1;
   *tensor = o->tensor = d;
+  o->place = place;
   return 0;
 }

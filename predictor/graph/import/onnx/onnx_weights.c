@@ -48,13 +48,14 @@ static bool is_module_weight(const char *name)
 }
 
 /* Returns whether NAME, beside weights, is one: it has a module's path, which ends in no number as
- * "input.1" does, or LATE, after the first weight, the exporter's own name of a folded constant. */
+ * "input.1" does; it is a parameter of a vision transformer itself ("cls_token", "pos_embed"); or
+ * it is, LATE, after the first weight, the exporter's own name of a folded constant. */
 static bool is_named_as_weight(const char *name, bool late)
 {
   const char *dot = strrchr(name, '.');
 
-  return (dot && dot > name && !(dot[1] >= '0' && dot[1] <= '9')) ||
-         (late && strncmp(name, "onnx::", 6) == 0);
+  return (dot && dot > name && !(dot[1] >= '0' && dot[1] <= '9')) || ends_with(name, "_token") ||
+         ends_with(name, "_embed") || (late && strncmp(name, "onnx::", 6) == 0);
 }
 
 /* Returns the elements of the real numbers that D declares; 0: unknown, or others. */
@@ -109,7 +110,7 @@ int ft_onnx_take_weights(struct ft_build *build)
 
     if (elements < 1 || elements > FT_GRAPH_ELEMENTS ||
         (reads[t] != READ_AS_WEIGHT &&
-         !is_named_as_weight(g->tensors[t].name, g->weight_inputs > 0))) {
+         (i == 0 || !is_named_as_weight(g->tensors[t].name, g->weight_inputs > 0)))) {
       if (left) /* the first input is data */
         g->doubtful_elements = ft_known_plus(g->doubtful_elements, elements);
       block->inputs[left++] = t;

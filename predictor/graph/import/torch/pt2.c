@@ -556,6 +556,7 @@ int ft_pt2_parse(struct ft_build *build, const char *member, const char *text, s
                         "%s: member %.100s: byte 0: expected an exported program with a graph",
                         g->file, member);
   g->format = "torch.export";
+  g->states_trained = true;
   g->producer = "pytorch";
   g->expand = trace_program;
   return 0;

@@ -79,6 +79,7 @@ int ft_torchscript_read(struct ft_build *build, struct ft_archive *archive)
                         build->graph->file);
   ft_script_sort(script);
   build->graph->format = "torchscript";
+  build->graph->states_trained = true;
   build->graph->producer = "pytorch";
   build->graph->program = script;
   build->graph->expand = ft_script_run;

@@ -169,6 +169,18 @@ static int is_instance(const struct ft_script_run *r, const struct ft_operand *v
                                                       : 0;
 }
 
+/* Sets VALUE to what CLASS, or NULL, declares for NAME: a constant, or an enumeration's member. */
+static bool find_member(const struct ft_script_class *class, const char *name,
+                        struct ft_operand *value)
+{
+  for (size_t i = 0; class && i < class->constant_count; i++)
+    if (strcmp(class->constants[i].name, name) == 0) {
+      *value = class->constants[i].value;
+      return true;
+    }
+  return false;
+}
+
 static int evaluate_attribute(struct ft_script_run *r, const struct ft_operand *of,
                               const char *name, const struct ft_script_node *n,
                               struct ft_operand *value);
@@ -300,6 +312,8 @@ static int evaluate_attribute(struct ft_script_run *r, const struct ft_operand *
   struct ft_operand *field;
 
   if (of->type == FT_VALUE_NAME) {
+    if (find_member(ft_script_class(r->script, of->string), name, value))
+      return 0;
     *value = *of;
     value->string = n && n->path && n->kids[0]->path && strcmp(n->kids[0]->path, of->string) == 0
                         ? n->path
@@ -307,15 +321,16 @@ static int evaluate_attribute(struct ft_script_run *r, const struct ft_operand *
     return 0;
   }
   *value = ft_value_unknown(FT_VALUE_OPAQUE);
-  if (of->type != FT_VALUE_OBJECT)
+  if (of->type != FT_VALUE_OBJECT) {
+    if (strcmp(name, "value") == 0) /* of a member of an enumeration */
+      *value = *of;
     return 0;
+  }
   if (restore_state(r, of->object) < 0)
     return -1;
   field = ft_object_field(of->object, name);
   class = field ? NULL : ft_script_class(r->script, of->object->type);
-  for (size_t i = 0; class && i < class->constant_count; i++)
-    if (strcmp(class->constants[i].name, name) == 0)
-      *value = class->constants[i].value;
+  (void)find_member(class, name, value);
   if (ft_value_is_list(value)) {
     /* a copy for this trace: the program's own list must not change */
     *value = ft_value_list(&r->live, value->type, value->list->items, value->list->count);

@@ -286,8 +286,10 @@ static int run_reduce(struct pickle *p)
 
   if (pop(p, &args) < 0 || pop(p, &callee) < 0)
     return -1;
-  if (callee.type != FT_VALUE_NAME || !ft_value_is_list(&args))
+  if (callee.type != FT_VALUE_NAME)
     return pickle_fail(p, "a call of something other than a class");
+  if (!ft_value_is_list(&args)) /* a member of an enumeration, which its value stands for */
+    return push_value(p, args);
   name = callee.string;
   if (strcmp(name, "torch._utils._rebuild_tensor_v2") == 0 ||
       strcmp(name, "torch._utils._rebuild_tensor") == 0 ||
