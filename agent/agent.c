@@ -15,7 +15,6 @@
 #include "agent/agent_internal.h"
 #include "daemon/log.h"
 #include "daemon/program.h"
-#include "predictor/core/hot.h"
 #include "predictor/core/io.h"
 #include "predictor/core/text.h"
 #include "predictor/record/state_files.h"
@@ -31,58 +30,6 @@
 #define GRACE_SECONDS 30.0
 /* Time from a job's end to the first query: Slurm's epilog and accounting come first. */
 #define QUERY_SECONDS 1.0
-
-struct ft_instant ft_agent_now(void)
-{
-  return (struct ft_instant){ ft_io_monotonic(), ft_io_now() };
-}
-
-/* ---- timers ---- */
-
-void ft_agent_arm_sampling(struct ft_agent *agent)
-{
-  if (!ft_jobs_tree_count(agent->jobs))
-    ft_loop_cancel(agent->loop, &agent->sample);
-  else if (!agent->sample.armed)
-    ft_loop_at(agent->loop, &agent->sample, ft_io_monotonic());
-}
-
-static void tick_jobs(void *data)
-{
-  struct ft_agent *agent = data;
-
-  ft_loop_at(agent->loop, &agent->tick, ft_jobs_tick(agent->jobs, ft_agent_now()));
-  ft_agent_arm_sampling(agent);
-  /* an idle agent's memory does not depend on its past */
-  if (!ft_jobs_tree_count(agent->jobs))
-    (void)malloc_trim(0);
-}
-
-FT_HOT static void sample_trees(void *data)
-{
-  struct ft_agent *agent = data;
-  double period = 1 / agent->config.sample_hertz, begun = ft_io_monotonic(), now;
-
-  ft_measure_sample(agent->measure);
-  now = ft_io_monotonic();
-  agent->samples++;
-  agent->sampling_seconds += now - begun;
-  /* a multiple of the period after the due time; missed samples are skipped */
-  if (ft_jobs_tree_count(agent->jobs))
-    ft_loop_at(agent->loop, &agent->sample,
-               agent->sample.due +
-                   period * (1 + (double)(uint64_t)((now - agent->sample.due) / period)));
-  /* a tick that is due before the next sample needs no wake-up of its own */
-  if (agent->tick.armed && agent->tick.due < now + period) {
-    ft_loop_cancel(agent->loop, &agent->tick);
-    tick_jobs(agent);
-  }
-}
-
-void ft_agent_tick_soon(struct ft_agent *agent)
-{
-  ft_loop_at(agent->loop, &agent->tick, ft_io_monotonic());
-}
 
 /* ---- configuration and settings ---- */
 
@@ -217,8 +164,6 @@ static int open_components(struct ft_agent *agent, struct ft_error *err)
 {
   static const int signals[] = { SIGTERM, SIGINT, SIGHUP, 0 };
 
-  agent->sample = (struct ft_timer){ .fire = sample_trees, .data = agent };
-  agent->tick = (struct ft_timer){ .fire = tick_jobs, .data = agent };
   agent->loop = ft_loop_open(signals, err);
   if (!agent->loop)
     return -1;
@@ -243,7 +188,7 @@ static void answer_remote(const ft_settings *settings, void *data)
   ft_remote_query_answer(agent->remote, settings);
 }
 
-static int follow_settings(struct ft_agent *agent, struct ft_error *err)
+static int open_settings(struct ft_agent *agent, struct ft_error *err)
 {
   uint64_t number =
       ft_node_number(agent->state_fd, agent->node.name, agent->config.state_directory);
@@ -289,7 +234,7 @@ struct ft_agent *ft_agent_open(const char *config_path, struct ft_error *err)
     goto fail;
   ft_agent_open_queries(agent);
   ft_agent_restore_jobs(agent);
-  if (follow_settings(agent, err) < 0)
+  if (open_settings(agent, err) < 0)
     goto fail;
   ft_delivery_retry(agent->delivery);
   ft_agent_metrics_set_path(agent->metrics, agent->config.metrics_file);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Shared by agent.c (timers, configuration), agent_jobs.c and agent_queries.c. */
+/* Shared by agent.c (opening, configuration), agent_jobs.c and agent_queries.c. */
 #ifndef FT_AGENT_AGENT_INTERNAL_H
 #define FT_AGENT_AGENT_INTERNAL_H
 
@@ -42,13 +42,7 @@ struct ft_agent {
 /* Returns the current time on both clocks. */
 struct ft_instant ft_agent_now(void);
 
-/* Starts or stops the sample timer: an idle node is not woken. */
-void ft_agent_arm_sampling(struct ft_agent *agent);
-
-/* Schedules ft_jobs_tick for the next iteration of the loop. */
-void ft_agent_tick_soon(struct ft_agent *agent);
-
-/* Sets up the callbacks of SETTINGS, whose data is AGENT. */
+/* Sets up AGENT's timers, and the callbacks of SETTINGS, whose data is AGENT. */
 void ft_agent_set_job_callbacks(struct ft_agent *agent, struct ft_jobs_settings *settings);
 
 /* Callbacks of the listener and of the queries about jobs; DATA is the agent. */

@@ -1,14 +1,72 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Connects the jobs of this node with the listener, the journal and the learner. */
+/* Connects the jobs of this node with the clock, the listener, the journal and the learner. */
 #include "config.h"
 
 #include <inttypes.h>
+#include <malloc.h>
 #include <sched.h>
 
 #include "agent/agent_internal.h"
 #include "daemon/log.h"
+#include "predictor/core/hot.h"
 #include "predictor/core/io.h"
 #include "predictor/core/text.h"
+
+struct ft_instant ft_agent_now(void)
+{
+  return (struct ft_instant){ ft_io_monotonic(), ft_io_now() };
+}
+
+/* ---- timers ---- */
+
+/* Starts or stops the sample timer: an idle node is not woken. */
+static void arm_sampling(struct ft_agent *agent)
+{
+  if (!ft_jobs_tree_count(agent->jobs))
+    ft_loop_cancel(agent->loop, &agent->sample);
+  else if (!agent->sample.armed)
+    ft_loop_at(agent->loop, &agent->sample, ft_io_monotonic());
+}
+
+static void tick_jobs(void *data)
+{
+  struct ft_agent *agent = data;
+
+  ft_loop_at(agent->loop, &agent->tick, ft_jobs_tick(agent->jobs, ft_agent_now()));
+  arm_sampling(agent);
+  /* an idle agent's memory does not depend on its past */
+  if (!ft_jobs_tree_count(agent->jobs))
+    (void)malloc_trim(0);
+}
+
+FT_HOT static void sample_trees(void *data)
+{
+  struct ft_agent *agent = data;
+  double period = 1 / agent->config.sample_hertz, begun = ft_io_monotonic(), now;
+
+  ft_measure_sample(agent->measure);
+  now = ft_io_monotonic();
+  agent->samples++;
+  agent->sampling_seconds += now - begun;
+  /* a multiple of the period after the due time; missed samples are skipped */
+  if (ft_jobs_tree_count(agent->jobs))
+    ft_loop_at(agent->loop, &agent->sample,
+               agent->sample.due +
+                   period * (1 + (double)(uint64_t)((now - agent->sample.due) / period)));
+  /* a tick that is due before the next sample needs no wake-up of its own */
+  if (agent->tick.armed && agent->tick.due < now + period) {
+    ft_loop_cancel(agent->loop, &agent->tick);
+    tick_jobs(agent);
+  }
+}
+
+/* Schedules ft_jobs_tick for the next iteration of the loop. */
+static void tick_soon(struct ft_agent *agent)
+{
+  ft_loop_at(agent->loop, &agent->tick, ft_io_monotonic());
+}
+
+/* ---- runs ---- */
 
 /* Delivers a run that ended; called again if Slurm's record changes it. */
 static void deliver_finished(const ft_observation *observation, void *data)
@@ -52,7 +110,7 @@ void ft_agent_slurm_reply(uint32_t job_id, const ft_slurm_job *record, void *dat
   struct ft_agent *agent = data;
 
   ft_jobs_slurm_reply(agent->jobs, job_id, record, ft_agent_now());
-  ft_agent_tick_soon(agent);
+  tick_soon(agent);
 }
 
 void ft_agent_announced(const ft_announcement *announcement, pid_t peer, const void *packet,
@@ -72,8 +130,8 @@ void ft_agent_announced(const ft_announcement *announcement, pid_t peer, const v
     ft_log(LOG_WARNING,
            "job %" PRIu32 ": announcement not in the journal, lost if the agent restarts: %s",
            announcement->job_id, err.text);
-  ft_agent_arm_sampling(agent);
-  ft_agent_tick_soon(agent);
+  arm_sampling(agent);
+  tick_soon(agent);
   ft_agent_metrics_changed(agent->metrics);
 }
 
@@ -143,12 +201,14 @@ void ft_agent_restore_jobs(struct ft_agent *agent)
   trees = ft_jobs_tree_count(agent->jobs);
   if (trees)
     ft_log(LOG_INFO, "%zu running job%s restored from the journal", trees, ft_plural(trees));
-  ft_agent_arm_sampling(agent);
-  ft_agent_tick_soon(agent);
+  arm_sampling(agent);
+  tick_soon(agent);
 }
 
 void ft_agent_set_job_callbacks(struct ft_agent *agent, struct ft_jobs_settings *settings)
 {
+  agent->sample = (struct ft_timer){ .fire = sample_trees, .data = agent };
+  agent->tick = (struct ft_timer){ .fire = tick_jobs, .data = agent };
   settings->finished = deliver_finished;
   settings->query_slurm = query_slurm_record;
   settings->remove_journal = remove_job_journal;

@@ -54,7 +54,7 @@ struct errand {
 static struct errand errands[FT_EXCHANGE_COUNT];
 static struct ft_route route;
 
-static size_t take_body(char *data, size_t size, size_t count, void *to)
+static size_t append_reply_body(char *data, size_t size, size_t count, void *to)
 {
   struct errand *e = to;
 
@@ -65,8 +65,8 @@ static size_t take_body(char *data, size_t size, size_t count, void *to)
   return size * count;
 }
 
-/* Keeps the signature among the reply's headers. */
-static size_t take_header(char *data, size_t size, size_t count, void *to)
+/* Stores the signature if it is this one of the reply's headers. */
+static size_t parse_reply_header(char *data, size_t size, size_t count, void *to)
 {
   static const char name[] = FT_TRANSFER_REPLY_HEADER ":";
   const size_t length = sizeof name - 1;
@@ -89,9 +89,9 @@ static int open_errand(struct errand *e)
                  curl_easy_setopt(e->curl, CURLOPT_CONNECTTIMEOUT, CONNECT_SECONDS) ||
                  curl_easy_setopt(e->curl, CURLOPT_TIMEOUT, REPLY_SECONDS) ||
                  curl_easy_setopt(e->curl, CURLOPT_ERRORBUFFER, e->why) ||
-                 curl_easy_setopt(e->curl, CURLOPT_WRITEFUNCTION, take_body) ||
+                 curl_easy_setopt(e->curl, CURLOPT_WRITEFUNCTION, append_reply_body) ||
                  curl_easy_setopt(e->curl, CURLOPT_WRITEDATA, e) ||
-                 curl_easy_setopt(e->curl, CURLOPT_HEADERFUNCTION, take_header) ||
+                 curl_easy_setopt(e->curl, CURLOPT_HEADERFUNCTION, parse_reply_header) ||
                  curl_easy_setopt(e->curl, CURLOPT_HEADERDATA, e) ||
                  curl_easy_setopt(e->curl, CURLOPT_PRIVATE, e)
              ? -1

@@ -157,7 +157,7 @@ static void send_next(struct ft_delivery *delivery);
 
 /* The learner cannot read the request, because of WHY. The next pass sends its observations one by
  * one, so that the one at fault delays no other. */
-static void leave_request(struct ft_delivery *delivery, const char *why)
+static void refuse_all(struct ft_delivery *delivery, const char *why)
 {
   for (size_t i = 0; i < delivery->count; i++)
     apply_verdict(delivery, &delivery->sent[i], FT_VERDICT_REFUSED, why);
@@ -174,7 +174,7 @@ static void runs_judged(const struct ft_uplink_reply *reply, void *data)
 
   delivery->sending = false;
   if (reply->malformed) {
-    leave_request(delivery, reply->why);
+    refuse_all(delivery, reply->why);
     return;
   }
   if (!reply->body ||

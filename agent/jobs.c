@@ -26,34 +26,12 @@ struct ft_jobs *ft_jobs_open(const struct ft_jobs_settings *settings, struct ft_
   return jobs;
 }
 
-struct job *ft_jobs_find(struct ft_jobs *jobs, uint32_t job_id)
-{
-  struct job *found = NULL;
-
-  for (struct job *job = jobs->list; job; job = job->next)
-    if (job->id == job_id && (!found || job->restart_count > found->restart_count))
-      found = job;
-  return found;
-}
-
 static bool is_query_pending(const struct ft_jobs *jobs, uint32_t job_id)
 {
   for (const struct job *job = jobs->list; job; job = job->next)
     if (job->id == job_id && job->query_pending)
       return true;
   return false;
-}
-
-void ft_jobs_drop(struct ft_jobs *jobs, struct job *job)
-{
-  struct job **at = &jobs->list;
-
-  while (*at != job)
-    at = &(*at)->next;
-  *at = job->next;
-  jobs->count--;
-  ft_jobs_close_tree(jobs, job);
-  ft_job_free(job);
 }
 
 void ft_jobs_set_apps(struct ft_jobs *jobs, const ft_declared_app *apps, size_t count)
@@ -158,7 +136,7 @@ static void expect_declared_command(const struct ft_jobs *jobs, const struct job
 {
   for (size_t i = 0; i < jobs->app_count; i++)
     if (strcmp(jobs->apps[i].name, job->o->submission.app) == 0)
-      ft_tree_expect(job->tree, jobs->apps[i].command);
+      ft_tree_expect_command(job->tree, jobs->apps[i].command);
 }
 
 static bool open_job_tree(struct ft_jobs *jobs, struct job *job, struct ft_instant now)
@@ -258,7 +236,7 @@ static void handle_task_end(struct ft_jobs *jobs, struct job *job, const ft_anno
   if (!step && !job->has_status)
     job->replayed = true; /* its start was not announced to this agent */
   if (open_job_tree(jobs, job, now))
-    ft_tree_note_end(job->tree, end);
+    ft_tree_add_end(job->tree, end);
   if (end->has_cgroup_limit_bytes && end->cgroup_limit_bytes > job->step_limit_bytes)
     job->step_limit_bytes = end->cgroup_limit_bytes;
   ft_job_apply_status(job, a->step_id, end->status);

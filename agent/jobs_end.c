@@ -32,6 +32,28 @@ void ft_jobs_close_tree(struct ft_jobs *jobs, struct job *job)
   jobs->trees--;
 }
 
+void ft_jobs_drop(struct ft_jobs *jobs, struct job *job)
+{
+  struct job **at = &jobs->list;
+
+  while (*at != job)
+    at = &(*at)->next;
+  *at = job->next;
+  jobs->count--;
+  ft_jobs_close_tree(jobs, job);
+  ft_job_free(job);
+}
+
+struct job *ft_jobs_find(struct ft_jobs *jobs, uint32_t job_id)
+{
+  struct job *found = NULL;
+
+  for (struct job *job = jobs->list; job; job = job->next)
+    if (job->id == job_id && (!found || job->restart_count > found->restart_count))
+      found = job;
+  return found;
+}
+
 void ft_jobs_remove_journal(struct ft_jobs *jobs, const struct job *job)
 {
   if (ft_jobs_find(jobs, job->id) == job)

@@ -122,7 +122,7 @@ static void look_up_runs(struct ft_node_settings *settings)
 
 /* ---- settings ---- */
 
-static void note_silence(struct ft_node_settings *settings, const char *why)
+static void handle_silence(struct ft_node_settings *settings, const char *why)
 {
   if (!settings->warned)
     ft_log(LOG_WARNING, "foretell-learnd does not reply: %s; trying again", why);
@@ -131,7 +131,7 @@ static void note_silence(struct ft_node_settings *settings, const char *why)
   ft_loop_at(settings->loop, &settings->timer, ft_io_monotonic() + RETRY_SECONDS);
 }
 
-static void note_reply(struct ft_node_settings *settings)
+static void handle_reply(struct ft_node_settings *settings)
 {
   if (settings->connected)
     return;
@@ -142,7 +142,7 @@ static void note_reply(struct ft_node_settings *settings)
   settings->calls.connected(settings->calls.data);
 }
 
-static void take_settings(struct ft_node_settings *settings, const ft_settings *new)
+static void apply_new_settings(struct ft_node_settings *settings, const ft_settings *new)
 {
   uint64_t before = settings->number;
 
@@ -164,12 +164,12 @@ static void settings_replied(const struct ft_uplink_reply *reply, void *data)
 
   if (!reply->body ||
       ft_record_decode(FT_RECORD_SETTINGS, reply->body, reply->length, &new, &err) < 0) {
-    note_silence(settings, reply->body ? err.text : reply->why);
+    handle_silence(settings, reply->body ? err.text : reply->why);
     return;
   }
-  note_reply(settings);
+  handle_reply(settings);
   if (new.number != settings->number)
-    take_settings(settings, &new);
+    apply_new_settings(settings, &new);
   if (new.question)
     settings->calls.asked(&new, settings->calls.data);
   ft_loop_at(settings->loop, &settings->timer, ft_io_monotonic());
@@ -186,7 +186,7 @@ static void send_settings_query(void *data)
 
   if (ft_uplink_send_record(settings->uplink, FT_EXCHANGE_SETTINGS, FT_RECORD_SETTINGS_QUERY,
                             &query, settings_replied, settings, &err) < 0)
-    note_silence(settings, err.text);
+    handle_silence(settings, err.text);
 }
 
 struct ft_node_settings *ft_node_settings_open(struct ft_loop *loop, struct ft_uplink *uplink,

@@ -191,8 +191,8 @@ static void remove_from_memory(struct ft_spool *spool, uint64_t key)
 }
 
 /* Adds O, which IN_FILE says is in a file, to the memory. Returns 0; -1 and ERR if that is full. */
-static int keep_in_memory(struct ft_spool *spool, const ft_observation *o, bool in_file,
-                          struct ft_error *err)
+static int store_in_memory(struct ft_spool *spool, const ft_observation *o, bool in_file,
+                           struct ft_error *err)
 {
   struct spooled *k = spool->in_memory < FT_SPOOL_MAX_IN_MEMORY ? malloc(sizeof *k) : NULL;
 
@@ -218,7 +218,7 @@ int ft_spool_put(struct ft_spool *spool, const ft_observation *o, struct ft_erro
 
   spool->number++;
   remove_from_memory(spool, ft_observation_key(o));
-  if (keep_in_memory(spool, o, in_file, err) < 0 && !in_file)
+  if (store_in_memory(spool, o, in_file, err) < 0 && !in_file)
     return -1;
   return in_file ? 0 : 1;
 }

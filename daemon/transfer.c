@@ -186,10 +186,10 @@ static bool is_canonical(const char *credential)
 }
 
 /* Fills CREDENTIAL from what MUNGE has decoded from one of PEER: LENGTH bytes of PAYLOAD. */
-static enum ft_transfer_proof take_payload(munge_ctx_t munge, const void *payload, size_t length,
-                                           const char *peer,
-                                           struct ft_transfer_credential *credential,
-                                           struct ft_error *err)
+static enum ft_transfer_proof parse_payload(munge_ctx_t munge, const void *payload, size_t length,
+                                            const char *peer,
+                                            struct ft_transfer_credential *credential,
+                                            struct ft_error *err)
 {
   int seconds = INT_MAX;
 
@@ -232,7 +232,7 @@ enum ft_transfer_proof ft_transfer_prove(const char *socket, const struct ft_tra
   }
   code = munge_decode(authorization + scheme, munge, &payload, &length, &credential->uid, &gid);
   proof = code == EMUNGE_SUCCESS
-              ? take_payload(munge, payload, (size_t)length, peer, credential, err)
+              ? parse_payload(munge, payload, (size_t)length, peer, credential, err)
               : explain_munge_rejection(munge, code, side, peer, err);
   free(payload);
   munge_ctx_destroy(munge);

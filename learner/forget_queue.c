@@ -110,7 +110,7 @@ static void add_progress(struct ft_forget_queue *q, const struct ft_forget_pass 
 }
 
 /* Copies the failure of the last step, if any, into all reports. Returns STATUS. */
-static int note_failure(struct ft_forget_queue *q, int status, const struct ft_error *err)
+static int copy_failure(struct ft_forget_queue *q, int status, const struct ft_error *err)
 {
   for (struct ft_forget_report *r = q->reports; r; r = r->next) {
     r->failing = status < 0;
@@ -155,14 +155,14 @@ int ft_forget_queue_step(struct ft_forget_queue *q, struct ft_store *store, stru
     status = next_pass(q, store, err);
   else if (q->phase == PHASE_REMOVE)
     status = remove_runs(q, store, err);
-  return note_failure(q, status, err);
+  return copy_failure(q, status, err);
 }
 
 int ft_forget_queue_finish(struct ft_forget_queue *q, struct ft_store *store, struct ft_error *err)
 {
   if (q->phase != PHASE_FINISH)
     return 0;
-  if (note_failure(q, ft_store_forget_end(store, &q->pass, FT_SCRUB_INLINE_BYTES, err), err) < 0)
+  if (copy_failure(q, ft_store_forget_end(store, &q->pass, FT_SCRUB_INLINE_BYTES, err), err) < 0)
     return -1;
   if (q->pass.runs)
     ft_log(LOG_INFO, "%" PRIu64 " run%s forgotten, and %" PRIu64 " app%s without remaining runs",

@@ -340,7 +340,7 @@ int ft_learner_check_store(const struct ft_learner *learner, struct ft_error *er
 /* ---- observations and queries ---- */
 
 /* Ends this process soon if the store was replaced. */
-static void note_store(struct ft_learner *learner)
+static void stop_if_replaced(struct ft_learner *learner)
 {
   if (ft_recorder_was_replaced(learner->recorder))
     ft_learner_maintain_soon(learner);
@@ -393,7 +393,7 @@ int ft_learner_add(struct ft_learner *learner, const ft_observation *observation
     (void)ft_string_copy(ft_user_names_find(learner->names, o->uid), o->user, sizeof o->user);
   ft_platform_map_observe(learner->platforms, o->node, o->platform, o->end_time);
   status = ft_recorder_add(learner->recorder, o, &rebuild, err);
-  note_store(learner);
+  stop_if_replaced(learner);
   publish_soon(learner, rebuild);
   return status;
 }
@@ -402,7 +402,7 @@ int ft_learner_begin(struct ft_learner *learner, struct ft_error *err)
 {
   int status = ft_recorder_begin(learner->recorder, err);
 
-  note_store(learner);
+  stop_if_replaced(learner);
   return status;
 }
 

@@ -13,7 +13,7 @@
 /* Interval of the progress packets, as long as which arrive the command waits. */
 #define PROGRESS_SECONDS 1.0
 /* Interval at which the progress is looked at: a request for few models ends soon. */
-#define LOOK_SECONDS 0.05
+#define CHECK_SECONDS 0.05
 /* Time without progress until the user gets an error: longer than the largest app takes. By
  * judgement. */
 #define STUCK_SECONDS 600.0
@@ -25,7 +25,7 @@ struct rebuild_query {
   uint64_t failures_before; /* of the recorder */
   uint64_t left;            /* when it changed last, and the time of that */
   double changed_at;
-  double look_at, progress_at; /* monotonic */
+  double check_at, progress_at; /* monotonic */
 };
 
 /* Marks some more models. Returns 0; -1 and ERR. */
@@ -68,14 +68,14 @@ static int begin_rebuild_query(struct ft_recorder *recorder, struct ft_query *qu
 }
 
 /* Adds the progress to REPLY if it is due. Returns 1 if it was; 0; -1 and ERR. */
-static int look_at_progress(struct ft_recorder *recorder, struct rebuild_query *q, ft_reply *reply,
+static int add_due_progress(struct ft_recorder *recorder, struct rebuild_query *q, ft_reply *reply,
                             struct ft_error *err)
 {
   double now = ft_io_monotonic();
 
-  if (now < q->look_at)
+  if (now < q->check_at)
     return 0;
-  q->look_at = now + LOOK_SECONDS;
+  q->check_at = now + CHECK_SECONDS;
   if (ft_recorder_rebuild_progress(recorder, &q->pass, &reply->rebuild, err) < 0)
     return -1;
   /* the pass is extended if none has failed; later failures may be those of other requests */
@@ -115,7 +115,7 @@ bool ft_query_rebuild(struct ft_recorder *recorder, struct ft_query *query, ft_r
   else if (!q->marked)
     status = mark_models(recorder, q, &err);
   else
-    status = look_at_progress(recorder, q, reply, &err);
+    status = add_due_progress(recorder, q, reply, &err);
   if (status < 0)
     report_failure(reply, &err);
   return status != 0;

@@ -85,7 +85,7 @@ static bool cgroup_probe(struct ft_measure *measure, struct ft_measure_report *r
   return true;
 }
 
-void ft_cgroup_forget(struct ft_measure *measure)
+void ft_cgroup_free_mounts(struct ft_measure *measure)
 {
   free(measure->mounts);
 }
@@ -301,18 +301,18 @@ static void read_stat(struct ft_tree *tree, struct cgroup *cgroup, struct ft_sam
   if (cache >= 0) {
     if ((value = accounted_bytes(cgroup, text, v1)) >= 0)
       charge = fmin(charge, value);
-    ft_most(&cgroup->max_cache, cache);
+    ft_update_max(&cgroup->max_cache, cache);
     sample->charge_less_cache_bytes = fmax(charge - cache, 0);
   }
   if (ft_proc_value(text, v1 ? "total_shmem" : "shmem", &value))
-    ft_most(&cgroup->max_shmem, value);
+    ft_update_max(&cgroup->max_shmem, value);
   if (v1 && ft_proc_value(text, "total_swap", &value))
-    ft_most(&cgroup->max_swap, value);
-  ft_most(&cgroup->max_swap, reread_number(cgroup->swap_fd));
+    ft_update_max(&cgroup->max_swap, value);
+  ft_update_max(&cgroup->max_swap, reread_number(cgroup->swap_fd));
   for (size_t i = 0; i < HUGETLB_LIMIT; i++)
     if ((value = reread_number(cgroup->hugetlb_fds[i])) >= 0)
       hugetlb = (hugetlb < 0 ? 0 : hugetlb) + value;
-  ft_most(&cgroup->max_hugetlb, hugetlb);
+  ft_update_max(&cgroup->max_hugetlb, hugetlb);
 }
 
 /*
@@ -324,7 +324,7 @@ static void read_peak(struct cgroup *cgroup)
   double peak = reread_number(cgroup->peak_fd);
 
   if (cgroup->job || peak > cgroup->peak_before)
-    ft_most(&cgroup->peak_bytes, peak);
+    ft_update_max(&cgroup->peak_bytes, peak);
 }
 
 FT_HOT static void cgroup_sample(struct ft_measure *measure, struct ft_tree *tree, void *state,
@@ -390,19 +390,19 @@ static void cgroup_close(struct ft_measure *measure, struct ft_tree *tree, void 
 
   (void)measure;
   read_peak(cgroup);
-  ft_most(&cgroup->peak_bytes, tree->end_charge_bytes);
+  ft_update_max(&cgroup->peak_bytes, tree->end_charge_bytes);
   tree->charge_peak_known = cgroup->peak_bytes >= 0;
-  ft_most(&charge, cgroup->peak_bytes);
+  ft_update_max(&charge, cgroup->peak_bytes);
   if (cgroup->max_cache >= 0)
-    ft_most(&less, cgroup->peak_bytes - cgroup->max_cache);
-  ft_measure_put(&out->has_charge_bytes, &out->charge_bytes, charge);
-  ft_measure_put(&out->has_charge_less_cache_bytes, &out->charge_less_cache_bytes, less);
-  ft_measure_put(&out->has_shmem_bytes, &out->shmem_bytes, cgroup->max_shmem);
+    ft_update_max(&less, cgroup->peak_bytes - cgroup->max_cache);
+  ft_set_measured(&out->has_charge_bytes, &out->charge_bytes, charge);
+  ft_set_measured(&out->has_charge_less_cache_bytes, &out->charge_less_cache_bytes, less);
+  ft_set_measured(&out->has_shmem_bytes, &out->shmem_bytes, cgroup->max_shmem);
   /* of all processes, with ended ones and shared pages: better than the sums of rss.c */
-  ft_measure_put(&out->has_swap_bytes, &out->swap_bytes, cgroup->max_swap);
-  ft_measure_put(&out->has_hugetlb_bytes, &out->hugetlb_bytes, cgroup->max_hugetlb);
+  ft_set_measured(&out->has_swap_bytes, &out->swap_bytes, cgroup->max_swap);
+  ft_set_measured(&out->has_hugetlb_bytes, &out->hugetlb_bytes, cgroup->max_hugetlb);
   if (!out->has_limit_bytes)
-    ft_measure_put(&out->has_limit_bytes, &out->limit_bytes, cgroup->limit_bytes);
+    ft_set_measured(&out->has_limit_bytes, &out->limit_bytes, cgroup->limit_bytes);
   close_cgroup(tree, cgroup);
 }
 

@@ -47,7 +47,7 @@ static bool line_matches(const struct ft_tree *tree, const char *text)
 }
 
 /* A process has its parent's command line until it calls exec, which changes its size. */
-void ft_command_look(struct ft_tree *tree)
+void ft_command_check(struct ft_tree *tree)
 {
   char text[LINE_SIZE];
   size_t read = 0;

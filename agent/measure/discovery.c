@@ -54,7 +54,6 @@ struct ft_discovery {
   DIR *proc;
   pid_t newest; /* newest pid at the last scan; 0: unknown */
   double next_scan;
-  uint8_t *known;           /* one bit per pid: examined since pids last wrapped around */
   pid_t retry[RETRY_LIMIT]; /* pids allocated but not visible at the last scan */
   size_t retries;
   struct unrelated_process unrelated[UNRELATED_LIMIT]; /* ring buffer */
@@ -76,8 +75,8 @@ struct ft_discovery *ft_discovery_new(struct ft_measure *measure)
   discovery->loadavg_fd = measure->own_proc ? ft_proc_open(measure->proc_fd, "loadavg") : -1;
   discovery->proc = ft_io_open_directory(measure->proc_fd, ".");
   discovery->opened = ft_proc_ticks(measure);
-  discovery->known = calloc(FT_PID_LIMIT / 8, 1);
-  if (!discovery->proc || !discovery->known) {
+  measure->known_pids = calloc(FT_PID_LIMIT / 8, 1);
+  if (!discovery->proc || !measure->known_pids) {
     ft_discovery_free(discovery);
     return NULL;
   }
@@ -92,29 +91,8 @@ void ft_discovery_free(struct ft_discovery *discovery)
     close(discovery->loadavg_fd);
   if (discovery->proc)
     closedir(discovery->proc);
-  free(discovery->known);
   free(discovery->candidates);
   free(discovery);
-}
-
-static bool is_known(const struct ft_discovery *discovery, pid_t pid)
-{
-  return discovery->known[pid >> 3] & (1u << (pid & 7));
-}
-
-static void set_known(struct ft_discovery *discovery, pid_t pid)
-{
-  discovery->known[pid >> 3] |= (uint8_t)(1u << (pid & 7));
-}
-
-static void set_unknown(struct ft_discovery *discovery, pid_t pid)
-{
-  discovery->known[pid >> 3] &= (uint8_t) ~(1u << (pid & 7));
-}
-
-void ft_discovery_forget(struct ft_measure *measure, pid_t pid)
-{
-  set_unknown(measure->discovery, pid);
 }
 
 /* Makes the next scan examine every process of the node again that is no member: a root older than
@@ -122,23 +100,22 @@ void ft_discovery_forget(struct ft_measure *measure, pid_t pid)
  */
 static void restart_discovery(struct ft_measure *measure)
 {
-  struct ft_discovery *discovery = measure->discovery;
   uint8_t *fresh = calloc(FT_PID_LIMIT / 8, 1);
 
   if (fresh) {
-    free(discovery->known);
-    discovery->known = fresh;
+    free(measure->known_pids);
+    measure->known_pids = fresh;
   } else {
-    memset(discovery->known, 0, FT_PID_LIMIT / 8);
+    memset(measure->known_pids, 0, FT_PID_LIMIT / 8);
   }
   for (size_t t = 0; t < measure->tree_count; t++)
     for (size_t i = 0; i < measure->trees[t]->count; i++)
-      set_known(discovery, measure->trees[t]->polls[i].pid);
-  discovery->newest = 0;
+      ft_pids_add(measure->known_pids, measure->trees[t]->polls[i].pid);
+  measure->discovery->newest = 0;
 }
 
 /* Remembers that PID, which began at or before BEGUN, belongs to no tree. */
-static void note_unrelated(struct ft_discovery *discovery, pid_t pid, uint64_t begun)
+static void add_unrelated(struct ft_discovery *discovery, pid_t pid, uint64_t begun)
 {
   struct unrelated_process *oldest = &discovery->unrelated[discovery->oldest_unrelated];
 
@@ -163,7 +140,7 @@ static void reexamine_since(struct ft_measure *measure, uint64_t since)
 
     if (process->begun < since)
       continue;
-    set_unknown(discovery, process->pid);
+    ft_pids_remove(measure->known_pids, process->pid);
     discovery->reexamined[discovery->reexamined_count++] = process->pid;
     *process = (struct unrelated_process){ 0 };
   }
@@ -193,7 +170,7 @@ static void add_listed_children(struct ft_tree *tree, struct ft_text list)
         ft_stat_read(measure, (pid_t)pid, &stat) < 0)
       continue;
     if (ft_tree_add_member(tree, (pid_t)pid, &stat))
-      set_known(measure->discovery, (pid_t)pid);
+      ft_pids_add(measure->known_pids, (pid_t)pid);
   }
 }
 
@@ -280,12 +257,13 @@ static bool probe_pid(struct ft_measure *measure, pid_t pid)
   struct ft_discovery *discovery = measure->discovery;
   struct ft_stat stat;
 
-  if (pid <= 0 || pid >= FT_PID_LIMIT || is_known(discovery, pid) || ft_tree_of(measure, pid))
+  if (pid <= 0 || pid >= FT_PID_LIMIT || ft_pids_have(measure->known_pids, pid) ||
+      ft_tree_of(measure, pid))
     return true;
   if (ft_stat_read(measure, pid, &stat) < 0)
     return false;
   if (discovery->loadavg_fd >= 0)
-    set_known(discovery, pid);
+    ft_pids_add(measure->known_pids, pid);
   if (!stat.thread)
     add_candidate(discovery, pid, &stat);
   return true;
@@ -351,7 +329,7 @@ static bool is_unrelated_session(const struct ft_measure *measure, pid_t session
   /* session 0 has no leader (started by init); only its processes' children are in it */
   if (session == 0)
     return !is_members_session(measure, 0);
-  return session > 0 && session < FT_PID_LIMIT && is_known(measure->discovery, session) &&
+  return session > 0 && session < FT_PID_LIMIT && ft_pids_have(measure->known_pids, session) &&
          (session < births->from || session > births->to) &&
          (kill(session, 0) == 0 || errno == EPERM) && !is_members_session(measure, session);
 }
@@ -363,15 +341,15 @@ static bool probe_new(struct ft_measure *measure, pid_t pid, struct births *birt
   if (ft_tree_of(measure, pid))
     return true;
   /* after a wrap-around another process may have had this pid */
-  set_unknown(measure->discovery, pid);
+  ft_pids_remove(measure->known_pids, pid);
   session = getsid(pid);
   if (session < 0 && errno == ESRCH)
     return false;
   if (!is_unrelated_session(measure, session, births))
     return probe_pid(measure, pid);
   births->unrelated = session;
-  set_known(measure->discovery, pid);
-  note_unrelated(measure->discovery, pid, ft_proc_ticks(measure));
+  ft_pids_add(measure->known_pids, pid);
+  add_unrelated(measure->discovery, pid, ft_proc_ticks(measure));
   return true;
 }
 
@@ -395,12 +373,12 @@ static void probe_range(struct ft_measure *measure, pid_t from, pid_t to)
 
 /* Whether more than PROBE_LIMIT pids FROM to TO are unknown. After a wrap-around the kernel, too,
  * skips those in use. */
-static bool are_many(const struct ft_discovery *discovery, pid_t from, pid_t to)
+static bool are_many(const struct ft_measure *measure, pid_t from, pid_t to)
 {
   int unknown = 0;
 
   for (pid_t pid = from; pid <= to && unknown <= PROBE_LIMIT; pid++)
-    unknown += !is_known(discovery, pid);
+    unknown += !ft_pids_have(measure->known_pids, pid);
   return unknown > PROBE_LIMIT;
 }
 
@@ -414,7 +392,7 @@ FT_HOT static void find_candidates(struct ft_measure *measure)
   measure->new_pids = !newest || newest != last;
   if (newest && newest < last)
     restart_discovery(measure);
-  if (!newest || !discovery->newest || are_many(discovery, last + 1, newest) ||
+  if (!newest || !discovery->newest || are_many(measure, last + 1, newest) ||
       measure->now >= discovery->next_scan) {
     discovery->retries = 0;
     scan_processes(measure);
@@ -473,15 +451,15 @@ static void adopt_candidates(struct ft_measure *measure)
         discovery->candidates[kept++] = *candidate;
         continue;
       }
-      ft_tree_look_at(tree, (size_t)(member - tree->members));
+      ft_tree_read_member(tree, (size_t)(member - tree->members));
     }
     left = kept;
   } while (left && left < before);
   for (size_t i = 0; i < left; i++)
-    note_unrelated(discovery, discovery->candidates[i].pid, discovery->candidates[i].stat.start);
+    add_unrelated(discovery, discovery->candidates[i].pid, discovery->candidates[i].stat.start);
 }
 
-FT_HOT void ft_discovery_look(struct ft_measure *measure)
+FT_HOT void ft_discovery_find_processes(struct ft_measure *measure)
 {
   if (!measure->tree_count)
     return;
@@ -489,7 +467,7 @@ FT_HOT void ft_discovery_look(struct ft_measure *measure)
   for (size_t i = 0; i < measure->tree_count; i++) {
     if (i + FT_TREES_AHEAD < measure->tree_count)
       __builtin_prefetch(measure->trees[i + FT_TREES_AHEAD]);
-    ft_tree_look(measure->trees[i]);
+    ft_tree_read_due(measure->trees[i]);
   }
   find_candidates(measure);
   if (measure->discovery->count)

@@ -76,7 +76,7 @@ static int exits_open(struct ft_measure *measure, struct ft_tree *tree, void *da
   return 0;
 }
 
-void ft_exits_forget(struct ft_measure *measure)
+void ft_exits_free(struct ft_measure *measure)
 {
   if (!measure->exits)
     return;
@@ -92,7 +92,7 @@ static void exits_close(struct ft_measure *measure, struct ft_tree *tree, void *
   (void)data;
   (void)out;
   if (--measure->exits->trees == 0)
-    ft_exits_forget(measure);
+    ft_exits_free(measure);
 }
 
 /* ---- assignment to trees ---- */
@@ -185,7 +185,7 @@ static double add_short_lived(struct ft_tree *tree, const struct ft_exits *exits
   if (exit->forked)
     own = fmax(own - shared_of(tree, exits, count, exit), 0);
   record_spike(tree, others + own);
-  ft_most(&tree->largest_bytes, own);
+  ft_update_max(&tree->largest_bytes, own);
   return exit->forked ? fmax(own, fmin(exit->fault_bytes, exit->peak_rss_bytes)) : own;
 }
 
@@ -199,7 +199,7 @@ static double add_ended_member(struct ft_tree *tree, struct ft_member *member,
   if (exit->peak_rss_bytes <= member->max_rss_bytes)
     return 0;
   member->max_rss_bytes = exit->peak_rss_bytes;
-  ft_most(&tree->largest_bytes, exit->peak_rss_bytes);
+  ft_update_max(&tree->largest_bytes, exit->peak_rss_bytes);
   record_spike(tree, exit->peak_rss_bytes +
                          fmin(fmax(others - member->summed_bytes, 0), member->min_others_bytes));
   return fmax(exit->peak_rss_bytes - member->summed_bytes, 0);
@@ -299,7 +299,7 @@ static void add_exit_records(struct ft_tree *tree, struct state *state,
       state->ended_bytes += member->summed_bytes;
     }
   }
-  ft_most(&tree->spike_bound_bytes, max + short_lived);
+  ft_update_max(&tree->spike_bound_bytes, max + short_lived);
 }
 
 FT_HOT static size_t index_of(const struct ft_measure *measure)

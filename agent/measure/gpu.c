@@ -28,8 +28,8 @@
 /* Maximum pause of the queries of processes for their CPU time. */
 #define PAUSE_SECONDS 1.0
 
-/* The shortest pause of the latest 4 queries counts. On an H100 about 4 of them, at 10 Hz, fall into
- * the creation of a process's context, and each may take 40 ms of CPU time. */
+/* The shortest pause of the latest 4 queries counts. On an H100 about 4 of them, at 10 Hz, fall
+ * into the creation of a process's context, and each may take 40 ms of CPU time. */
 enum { PAUSES = 4 };
 
 /* Times in seconds. */
@@ -181,7 +181,7 @@ static void query_uses(void)
 {
   struct watch begun = read_watch();
 
-  gpu.count = ft_nvml_look(gpu.nvml, gpu.uses, FT_NVML_USES);
+  gpu.count = ft_nvml_list_uses(gpu.nvml, gpu.uses, FT_NVML_USES);
   add_spent_time(&gpu.query, begun);
 }
 
@@ -200,8 +200,7 @@ static struct device *device_of(struct state *state, const struct ft_nvml_use *u
   *device = (struct device){ .index = use->device, .exclusive = true };
   device->has_energy = ft_nvml_energy(gpu.nvml, use->device, &device->first_joules);
   device->last_joules = device->first_joules;
-  device->has_transferred =
-      ft_nvml_transferred(gpu.nvml, use->device, device->sent_received, wrap);
+  device->has_transferred = ft_nvml_transferred(gpu.nvml, use->device, device->sent_received, wrap);
   if (!state->name[0])
     ft_nvml_name(gpu.nvml, use->device, state->name, sizeof state->name);
   if (!state->profile[0])
@@ -298,7 +297,7 @@ static void gpu_sample(struct ft_measure *measure, struct ft_tree *tree, void *d
       update_energy(state, tree);
     }
     state->bytes = bytes;
-    ft_most(&state->max_bytes, bytes);
+    ft_update_max(&state->max_bytes, bytes);
   }
   sample->gpu_bytes = state->bytes;
 }

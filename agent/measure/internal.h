@@ -93,6 +93,41 @@ static inline bool ft_member_lives(const struct ft_member *member)
   return !member->skipped && !member->gone && !member->zombie;
 }
 
+/*
+ * Sets FIELD of an observation to VALUE. Leaves FIELD unset if VALUE is negative (not measured) or
+ * above 2^62 (an implausible reading).
+ */
+static inline void ft_set_measured(bool *has, uint64_t *field, double value)
+{
+  if (!(value >= 0 && value <= 0x1p62))
+    return;
+  *has = true;
+  *field = (uint64_t)value;
+}
+
+/* Sets MAX to VALUE if VALUE is larger. */
+static inline void ft_update_max(double *max, double value)
+{
+  if (value > *max)
+    *max = value;
+}
+
+/* Whether the set PIDS, one bit per pid, has PID, which is below FT_PID_LIMIT. */
+static inline bool ft_pids_have(const uint8_t *pids, pid_t pid)
+{
+  return pids[pid >> 3] & (1u << (pid & 7));
+}
+
+static inline void ft_pids_add(uint8_t *pids, pid_t pid)
+{
+  pids[pid >> 3] |= (uint8_t)(1u << (pid & 7));
+}
+
+static inline void ft_pids_remove(uint8_t *pids, pid_t pid)
+{
+  pids[pid >> 3] &= (uint8_t) ~(1u << (pid & 7));
+}
+
 struct ft_measure {
   struct ft_measure_settings settings;
   int proc_fd; /* "proc" below root_fd */
@@ -102,7 +137,7 @@ struct ft_measure {
   uint32_t sample_count;
   bool own_proc; /* proc_fd is the running kernel's /proc, of this pid namespace */
   bool new_pids; /* pids were allocated since the previous scan, or that is unknown */
-  size_t descriptors, descriptors_limit; /* of statm and perf events; see ft_measure_may_keep */
+  size_t descriptors, descriptors_limit; /* of statm and perf events; see ft_proc_may_keep_open */
   struct ft_measure_report reports[FT_SAMPLERS_LIMIT];
   size_t report_count;
   struct ft_tree **trees;
@@ -116,6 +151,7 @@ struct ft_measure {
   struct ft_tree_index shared_cgroups;
   size_t shared_cgroup_count;
   struct ft_discovery *discovery;  /* of discovery.c */
+  uint8_t *known_pids;             /* examined since pids last wrapped around */
   struct ft_cgroup_mounts *mounts; /* of cgroup.c */
   struct ft_exits *exits;          /* of exits.c */
   struct ft_rapl *rapl;            /* of rapl.c */
@@ -165,7 +201,7 @@ struct ft_tree {
   double ended_totals[FT_TOTALS]; /* of ended members that no living member's totals include */
   double max_sums[FT_TOTALS];     /* maximum sum of all processes' totals so far */
 
-  /* from ft_tree_note_end; negative: none */
+  /* from ft_tree_add_end; negative: none */
   double end_rss_bytes, end_charge_bytes;
   struct ft_end *ends; /* one entry per reporting process */
   size_t end_count;
@@ -187,9 +223,12 @@ struct ft_tree {
                                     */
 };
 
+/* Returns the number of descriptors that may be kept open. */
+size_t ft_proc_descriptors_limit(void);
+
 /* Whether one more descriptor of a process may be kept open. The limit leaves room for those of
  * each tree's cgroup, without which its memory usage would not be measured at all. */
-bool ft_measure_may_keep(const struct ft_measure *measure);
+bool ft_proc_may_keep_open(const struct ft_measure *measure);
 
 /* Opens the file NAME below FD for repeated reads, without blocking. Returns -1 with errno. */
 int ft_proc_open(int fd, const char *name);
@@ -239,31 +278,25 @@ int ft_stat_parse(const char *text, size_t length, double tick_seconds, struct f
 /* Reads and parses PID's stat file. Returns 0; -1 if there is no such process. */
 int ft_stat_read(const struct ft_measure *measure, pid_t pid, struct ft_stat *stat);
 
-/* Creates and frees the discovery data; ft_discovery_look finds new and ended processes of all
- * trees. */
+/* Creates and frees the discovery data; ft_discovery_find_processes finds new and ended processes
+ * of all trees. */
 struct ft_discovery *ft_discovery_new(struct ft_measure *measure);
 void ft_discovery_free(struct ft_discovery *discovery);
-void ft_discovery_look(struct ft_measure *measure);
+void ft_discovery_find_processes(struct ft_measure *measure);
 
 /* Adds the descendants of TREE's member ROOT to TREE, and makes the next scan examine again the
  * processes that may be orphans of TREE. ROOT may be invalid afterwards. */
 void ft_discovery_add_root(struct ft_tree *tree, const struct ft_member *root);
-
-/* Forgets the process PID, a member that has ended: another process may get its pid. */
-void ft_discovery_forget(struct ft_measure *measure, pid_t pid);
 
 /* Makes the next scan examine again the processes that may be orphans of TREE. */
 void ft_discovery_reexamine(const struct ft_tree *tree);
 
 /* Removes the members that are gone, after all samplers have run, and clears the flags of
  * change. */
-void ft_tree_sweep(struct ft_tree *tree);
-
-/* Calls the samplers' `added` callbacks, at the end of ft_tree_add_root. */
-void ft_tree_added(struct ft_tree *tree);
+void ft_tree_remove_ended(struct ft_tree *tree);
 
 /* Frees the members of TREE. */
-void ft_tree_forget(struct ft_tree *tree);
+void ft_tree_free_members(struct ft_tree *tree);
 
 /* Returns the member PID, or NULL. */
 struct ft_member *ft_tree_find(const struct ft_tree *tree, pid_t pid);
@@ -282,9 +315,9 @@ void ft_tree_move_member(struct ft_tree *tree, struct ft_member *member,
  * Reads statm of the member INDEX and sets gone, zombie and read_details; of all members that are
  * due; of all members that were not read at this sample.
  */
-void ft_tree_look_at(struct ft_tree *tree, size_t index);
-void ft_tree_look(struct ft_tree *tree);
-void ft_tree_look_at_rest(struct ft_tree *tree);
+void ft_tree_read_member(struct ft_tree *tree, size_t index);
+void ft_tree_read_due(struct ft_tree *tree);
+void ft_tree_read_rest(struct ft_tree *tree);
 
 /* Sets the cgroup that only TREE's processes use to PATH; to none if out of memory. */
 void ft_cgroup_set(struct ft_tree *tree, const char *path, bool v1);
@@ -296,7 +329,7 @@ void ft_cgroup_clear(struct ft_tree *tree);
 struct ft_tree *ft_cgroup_tree_of(const struct ft_measure *measure, pid_t pid);
 
 /* Stores the ancestors of a root of TREE, from PARENT on. */
-void ft_orphan_note_above(struct ft_tree *tree, pid_t parent);
+void ft_orphan_set_ancestors(struct ft_tree *tree, pid_t parent);
 
 /* Returns the tree of the orphan PID, by its cgroup, by a marker in its initial environment or by
  * its user namespace. NULL: none, or PARENT, its parent, is neither init nor an ancestor of the
@@ -304,7 +337,7 @@ void ft_orphan_note_above(struct ft_tree *tree, pid_t parent);
 struct ft_tree *ft_orphan_tree_of(const struct ft_measure *measure, pid_t pid, pid_t parent);
 
 /* Removes TREE from the maps of ancestors and marks. */
-void ft_orphan_forget(struct ft_tree *tree);
+void ft_orphan_remove_tree(struct ft_tree *tree);
 
 /* Lists up to LIMIT threads of PID in TIDS. Returns their number. */
 size_t ft_proc_threads(const struct ft_measure *measure, pid_t pid, pid_t *tids, size_t limit);
@@ -313,13 +346,13 @@ size_t ft_proc_threads(const struct ft_measure *measure, pid_t pid, pid_t *tids,
 uint64_t ft_proc_ticks(const struct ft_measure *measure);
 
 /* Checks whether a new or changed member of TREE runs an expected command. */
-void ft_command_look(struct ft_tree *tree);
+void ft_command_check(struct ft_tree *tree);
 
 /* Frees the data of exits.c. */
-void ft_exits_forget(struct ft_measure *measure);
+void ft_exits_free(struct ft_measure *measure);
 
 /* Closes the events of rapl.c. */
-void ft_rapl_forget(struct ft_measure *measure);
+void ft_rapl_free(struct ft_measure *measure);
 
 /* Writes why perf_event_open failed with ERROR, and the remedy, to WHY. LEVEL: maximum of
  * kernel.perf_event_paranoid with which it is permitted without a capability. */
@@ -327,16 +360,7 @@ void ft_perf_explain(const struct ft_measure *measure, int error, const char *le
                      size_t size);
 
 /* Frees the data of the cgroup sampler's probe. */
-void ft_cgroup_forget(struct ft_measure *measure);
-
-/*
- * Sets FIELD of an observation to VALUE. Leaves FIELD unset if VALUE is negative (not measured) or
- * above 2^62 (an implausible reading).
- */
-void ft_measure_put(bool *has, uint64_t *field, double value);
-
-/* Sets MAX to VALUE if VALUE is larger. */
-void ft_most(double *max, double value);
+void ft_cgroup_free_mounts(struct ft_measure *measure);
 
 extern const struct ft_sampler ft_sampler_rss, ft_sampler_pss, ft_sampler_cgroup, ft_sampler_io;
 extern const struct ft_sampler ft_sampler_exits;

@@ -221,7 +221,7 @@ static void add_up_io(struct ft_tree *tree)
 
     for (size_t i = 0; i < tree->count; i++)
       sum += tree->members[i].gone ? 0 : tree->members[i].totals[k];
-    ft_most(&tree->max_sums[k], sum);
+    ft_update_max(&tree->max_sums[k], sum);
   }
 }
 
@@ -250,7 +250,7 @@ static void io_sample(struct ft_measure *measure, struct ft_tree *tree, void *st
     if (member->open_files >= 0)
       files = (files < 0 ? 0 : files) + member->open_files;
   }
-  ft_most(&tree->max_open_files, files);
+  ft_update_max(&tree->max_open_files, files);
   drop_reaped_totals(measure, tree);
   if (changed)
     add_up_io(tree);
@@ -276,16 +276,18 @@ static void io_close(struct ft_measure *measure, struct ft_tree *tree, void *sta
 
     for (size_t i = 0; i < tree->end_count; i++)
       reported += tree->ends[i].totals[k];
-    ft_most(&tree->max_sums[k], reported);
+    ft_update_max(&tree->max_sums[k], reported);
   }
   out->has_cpu_seconds = out->has_system_seconds = true;
   out->cpu_seconds = tree->max_sums[FT_TOTAL_CPU_SECONDS];
   out->system_seconds = tree->max_sums[FT_TOTAL_SYSTEM_SECONDS];
-  ft_measure_put(&out->has_minor_faults, &out->minor_faults, tree->max_sums[FT_TOTAL_MINOR_FAULTS]);
-  ft_measure_put(&out->has_major_faults, &out->major_faults, tree->max_sums[FT_TOTAL_MAJOR_FAULTS]);
+  ft_set_measured(&out->has_minor_faults, &out->minor_faults,
+                  tree->max_sums[FT_TOTAL_MINOR_FAULTS]);
+  ft_set_measured(&out->has_major_faults, &out->major_faults,
+                  tree->max_sums[FT_TOTAL_MAJOR_FAULTS]);
   if (io->any) {
-    ft_measure_put(&out->has_read_bytes, &out->read_bytes, tree->max_sums[FT_TOTAL_READ_BYTES]);
-    ft_measure_put(&out->has_write_bytes, &out->write_bytes, tree->max_sums[FT_TOTAL_WRITE_BYTES]);
+    ft_set_measured(&out->has_read_bytes, &out->read_bytes, tree->max_sums[FT_TOTAL_READ_BYTES]);
+    ft_set_measured(&out->has_write_bytes, &out->write_bytes, tree->max_sums[FT_TOTAL_WRITE_BYTES]);
   }
   if (tree->max_open_files >= 0) {
     out->has_open_files = true;

@@ -8,7 +8,6 @@
 #include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/resource.h>
 #include <unistd.h>
 
 #include "agent/measure/internal.h"
@@ -31,25 +30,6 @@ _Static_assert(SAMPLERS <= FT_SAMPLERS_LIMIT, "internal.h has room for every sam
 /* Maximum number of reporting pids per tree. */
 #define ENDS_LIMIT 65536
 
-/* Descriptors reserved for the rest of the process, and for each tree's cgroup: five files and
- * HUGETLB_LIMIT (cgroup.c). */
-#define DESCRIPTORS_RESERVED 256
-#define DESCRIPTORS_PER_TREE 9
-
-FT_HOT void ft_most(double *max, double value)
-{
-  if (value > *max)
-    *max = value;
-}
-
-void ft_measure_put(bool *has, uint64_t *field, double value)
-{
-  if (!(value >= 0 && value <= 0x1p62))
-    return;
-  *has = true;
-  *field = (uint64_t)value;
-}
-
 /*
  * Whether proc_fd belongs to this process's pid namespace: the newest pid in loadavg is that of the
  * reader's namespace.
@@ -65,21 +45,6 @@ static bool proc_is_own(const struct ft_measure *measure)
     return false;
   text = ft_text_of(link, (size_t)length);
   return ft_text_u64(&text, INT32_MAX, &pid) && !ft_text_left(&text) && (pid_t)pid == getpid();
-}
-
-static size_t descriptors_limit(void)
-{
-  struct rlimit limit;
-
-  if (getrlimit(RLIMIT_NOFILE, &limit) < 0 || limit.rlim_cur <= DESCRIPTORS_RESERVED)
-    return 0;
-  return limit.rlim_cur == RLIM_INFINITY ? SIZE_MAX : limit.rlim_cur - DESCRIPTORS_RESERVED;
-}
-
-bool ft_measure_may_keep(const struct ft_measure *measure)
-{
-  return measure->descriptors + DESCRIPTORS_PER_TREE * measure->tree_count <
-         measure->descriptors_limit;
 }
 
 struct ft_measure *ft_measure_open(const struct ft_measure_settings *settings, struct ft_error *err)
@@ -101,7 +66,7 @@ struct ft_measure *ft_measure_open(const struct ft_measure_settings *settings, s
   measure->page_bytes = (double)sysconf(_SC_PAGESIZE);
   measure->tick_seconds = 1.0 / (double)sysconf(_SC_CLK_TCK);
   measure->own_proc = proc_is_own(measure);
-  measure->descriptors_limit = descriptors_limit();
+  measure->descriptors_limit = ft_proc_descriptors_limit();
   measure->discovery = ft_discovery_new(measure);
   if (!measure->discovery) {
     ft_error_set(err, "out of memory");
@@ -128,9 +93,10 @@ void ft_measure_close(struct ft_measure *measure)
     ft_tree_close(measure->trees[measure->tree_count - 1], NULL);
   free(measure->trees);
   ft_discovery_free(measure->discovery);
-  ft_cgroup_forget(measure);
-  ft_exits_forget(measure);
-  ft_rapl_forget(measure);
+  free(measure->known_pids);
+  ft_cgroup_free_mounts(measure);
+  ft_exits_free(measure);
+  ft_rapl_free(measure);
   ft_tree_index_free(&measure->pids);
   ft_tree_index_free(&measure->sessions);
   ft_tree_index_free(&measure->ancestors);
@@ -179,13 +145,6 @@ static int open_samplers(struct ft_tree *tree, struct ft_error *err)
   return 0;
 }
 
-void ft_tree_added(struct ft_tree *tree)
-{
-  for (size_t i = 0; i < SAMPLERS; i++)
-    if (tree->states[i] && samplers[i]->added)
-      samplers[i]->added(tree->measure, tree, tree->states[i]);
-}
-
 struct ft_tree *ft_tree_open(struct ft_measure *measure, struct ft_error *err)
 {
   struct ft_tree **trees = ft_array_grow(measure->trees, &measure->trees_size, measure->tree_count,
@@ -215,6 +174,37 @@ struct ft_tree *ft_tree_open(struct ft_measure *measure, struct ft_error *err)
   return tree;
 }
 
+int ft_tree_add_root(struct ft_tree *tree, pid_t pid, uint64_t start_ticks, bool skip_self,
+                     struct ft_error *err)
+{
+  struct ft_measure *measure = tree->measure;
+  struct ft_tree *other = pid > 0 && pid < FT_PID_LIMIT ? ft_tree_of(measure, pid) : NULL;
+  struct ft_member *member;
+  struct ft_stat stat;
+
+  if (pid <= 0 || pid >= FT_PID_LIMIT || ft_stat_read(measure, pid, &stat) < 0 || stat.thread)
+    return ft_error_set(err, "there is no process %d", (int)pid);
+  if (start_ticks && stat.start != start_ticks)
+    return ft_error_set(err, "process %d has ended, another has its pid", (int)pid);
+  if (other && other != tree && ft_tree_find(other, pid)->start == stat.start)
+    return ft_error_set(err, "process %d is being measured for another job", (int)pid);
+  member = ft_tree_find(tree, pid);
+  if (!member)
+    member = ft_tree_add_member(tree, pid, &stat);
+  if (!member)
+    return ft_error_set(err, "out of memory");
+  member->root = true;
+  member->skipped = skip_self;
+  tree->changed = true;
+  tree->includes_self |= measure->own_proc && pid == getpid();
+  ft_orphan_set_ancestors(tree, stat.parent);
+  ft_discovery_add_root(tree, member);
+  for (size_t i = 0; i < SAMPLERS; i++)
+    if (tree->states[i] && samplers[i]->added)
+      samplers[i]->added(measure, tree, tree->states[i]);
+  return 0;
+}
+
 FT_HOT static void record_max(double *max, double *when, double value, double now)
 {
   if (value <= *max)
@@ -232,8 +222,8 @@ FT_HOT static void record_maxima(struct ft_tree *tree)
   record_max(&max->pss_bytes, &tree->pss_time, sample->pss_bytes, sample->time);
   record_max(&max->charge_less_cache_bytes, &tree->charge_time, sample->charge_less_cache_bytes,
              sample->time);
-  ft_most(&max->charge_bytes, sample->charge_bytes);
-  ft_most(&max->gpu_bytes, sample->gpu_bytes);
+  ft_update_max(&max->charge_bytes, sample->charge_bytes);
+  ft_update_max(&max->gpu_bytes, sample->gpu_bytes);
   if (sample->processes > tree->max_processes)
     tree->max_processes = sample->processes;
   if (sample->threads > tree->max_threads)
@@ -254,7 +244,7 @@ FT_HOT static void sample_tree(struct ft_measure *measure, struct ft_tree *tree)
     sample->threads = before.threads;
   }
   if (tree->changed && tree->expected_count && !tree->command_ran)
-    ft_command_look(tree);
+    ft_command_check(tree);
   for (size_t i = 0; i < SAMPLERS; i++)
     if (tree->states[i] && (tree->changed || !samplers[i]->by_members))
       samplers[i]->sample(measure, tree, tree->states[i], sample);
@@ -272,7 +262,7 @@ FT_HOT static void fetch_tree(const struct ft_tree *tree)
 FT_HOT void ft_measure_sample(struct ft_measure *measure)
 {
   measure->now = ft_io_monotonic();
-  ft_discovery_look(measure);
+  ft_discovery_find_processes(measure);
   for (size_t i = 0; i < measure->tree_count; i++) {
     struct ft_tree *tree = measure->trees[i];
 
@@ -280,7 +270,7 @@ FT_HOT void ft_measure_sample(struct ft_measure *measure)
       fetch_tree(measure->trees[i + FT_TREES_AHEAD]);
     sample_tree(measure, tree);
     record_maxima(tree);
-    ft_tree_sweep(tree);
+    ft_tree_remove_ended(tree);
   }
 }
 
@@ -293,7 +283,7 @@ size_t ft_measure_process_count(const struct ft_measure *measure)
   return count;
 }
 
-void ft_tree_expect(struct ft_tree *tree, const char *pattern)
+void ft_tree_expect_command(struct ft_tree *tree, const char *pattern)
 {
   char **expected = realloc(tree->expected, (tree->expected_count + 1) * sizeof *expected);
 
@@ -347,7 +337,7 @@ static bool is_same_process(const struct ft_end *before, const ft_task_end *end)
 }
 
 /* Stores END's totals. The rusage of a slurmstepd's children is cumulative: the last one counts. */
-static void note_totals(struct ft_tree *tree, const ft_task_end *end)
+static void add_end_totals(struct ft_tree *tree, const ft_task_end *end)
 {
   struct ft_end *at = NULL;
 
@@ -367,22 +357,22 @@ static void note_totals(struct ft_tree *tree, const ft_task_end *end)
     return;
   at->last = end->last;
   if (end->has_cpu_seconds)
-    ft_most(&at->totals[FT_TOTAL_CPU_SECONDS], end->cpu_seconds);
+    ft_update_max(&at->totals[FT_TOTAL_CPU_SECONDS], end->cpu_seconds);
   if (end->has_system_seconds)
-    ft_most(&at->totals[FT_TOTAL_SYSTEM_SECONDS], end->system_seconds);
+    ft_update_max(&at->totals[FT_TOTAL_SYSTEM_SECONDS], end->system_seconds);
   if (end->has_minor_faults)
-    ft_most(&at->totals[FT_TOTAL_MINOR_FAULTS], (double)end->minor_faults);
+    ft_update_max(&at->totals[FT_TOTAL_MINOR_FAULTS], (double)end->minor_faults);
   if (end->has_major_faults)
-    ft_most(&at->totals[FT_TOTAL_MAJOR_FAULTS], (double)end->major_faults);
+    ft_update_max(&at->totals[FT_TOTAL_MAJOR_FAULTS], (double)end->major_faults);
 }
 
-void ft_tree_note_end(struct ft_tree *tree, const ft_task_end *end)
+void ft_tree_add_end(struct ft_tree *tree, const ft_task_end *end)
 {
   if (end->has_largest_process_bytes)
-    ft_most(&tree->end_rss_bytes, (double)end->largest_process_bytes);
+    ft_update_max(&tree->end_rss_bytes, (double)end->largest_process_bytes);
   if (end->has_charge_bytes)
-    ft_most(&tree->end_charge_bytes, (double)end->charge_bytes);
-  note_totals(tree, end);
+    ft_update_max(&tree->end_charge_bytes, (double)end->charge_bytes);
+  add_end_totals(tree, end);
 }
 
 static void unlink_tree(struct ft_tree *tree)
@@ -450,8 +440,8 @@ void ft_tree_close(struct ft_tree *tree, ft_observation *out)
   }
   free(scratch);
   unlink_tree(tree);
-  ft_orphan_forget(tree);
-  ft_tree_forget(tree);
+  ft_orphan_remove_tree(tree);
+  ft_tree_free_members(tree);
   free(tree->ends);
   ft_cgroup_clear(tree);
   while (tree->expected_count)

@@ -31,7 +31,7 @@ struct ft_measure_settings {
 
 /* Usage at one instant, summed over the processes of a tree; negative: not measured. */
 struct ft_sample {
-  double time;          /* ft_io_monotonic */
+  double time; /* ft_io_monotonic */
   double rss_bytes;
   double pss_bytes;
   double charge_bytes;
@@ -72,8 +72,7 @@ struct ft_sampler {
   void (*sample)(struct ft_measure *measure, struct ft_tree *tree, void *state,
                  struct ft_sample *sample);
   void (*last)(struct ft_measure *measure, struct ft_tree *tree, void *state);
-  void (*close)(struct ft_measure *measure, struct ft_tree *tree, void *state,
-                ft_observation *out);
+  void (*close)(struct ft_measure *measure, struct ft_tree *tree, void *state, ft_observation *out);
 };
 
 /* Opens a context and probes all samplers. Returns NULL and ERR if /proc cannot be read. */
@@ -85,8 +84,7 @@ void ft_measure_close(struct ft_measure *measure);
 void ft_measure_set_rule(struct ft_measure *measure, ft_rule rule);
 
 /* Returns the samplers' reports, owned by MEASURE, and sets COUNT. */
-const struct ft_measure_report *ft_measure_reports(const struct ft_measure *measure,
-                                                   size_t *count);
+const struct ft_measure_report *ft_measure_reports(const struct ft_measure *measure, size_t *count);
 
 /*
  * Creates a tree without processes; ft_tree_add_root adds them. Processes whose parent has ended
@@ -116,7 +114,7 @@ void ft_tree_set_mark(struct ft_tree *tree, const char *mark, uid_t user);
  * if its command line, from its first, second or third argument on, matches, with or without that
  * argument's directory. No effect out of memory.
  */
-void ft_tree_expect(struct ft_tree *tree, const char *pattern);
+void ft_tree_expect_command(struct ft_tree *tree, const char *pattern);
 
 /* Samples all open trees, with one scan for new processes. Cost with 50 processes: see
  * tests/bench. */
@@ -129,7 +127,7 @@ size_t ft_measure_process_count(const struct ft_measure *measure);
 const struct ft_sample *ft_tree_latest(const struct ft_tree *tree);
 
 /* Merges the kernel's peaks and totals at a task's end into TREE's. */
-void ft_tree_note_end(struct ft_tree *tree, const ft_task_end *end);
+void ft_tree_add_end(struct ft_tree *tree, const ft_task_end *end);
 
 /* Whether processes of TREE were stopped by a signal, which is checked every 1 to 10 s. */
 bool ft_tree_was_stopped(const struct ft_tree *tree);

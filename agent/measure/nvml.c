@@ -193,8 +193,8 @@ unsigned ft_nvml_devices(const struct ft_nvml *nvml)
 }
 
 /* Appends the processes of one GPU or MIG instance to the COUNT USES. */
-static size_t look_at(struct ft_nvml *nvml, nvml_device unit, unsigned device, int instance,
-                      struct ft_nvml_use *uses, size_t count, size_t limit)
+static size_t list_unit_uses(struct ft_nvml *nvml, nvml_device unit, unsigned device, int instance,
+                             struct ft_nvml_use *uses, size_t count, size_t limit)
 {
   struct nvml_process processes[256];
   unsigned found = sizeof processes / sizeof *processes;
@@ -229,7 +229,7 @@ static unsigned count_instances(struct ft_nvml *nvml, unsigned device)
   return count < FT_NVML_UNITS ? count : FT_NVML_UNITS;
 }
 
-size_t ft_nvml_look(struct ft_nvml *nvml, struct ft_nvml_use *uses, size_t limit)
+size_t ft_nvml_list_uses(struct ft_nvml *nvml, struct ft_nvml_use *uses, size_t limit)
 {
   size_t count = 0;
 
@@ -238,10 +238,10 @@ size_t ft_nvml_look(struct ft_nvml *nvml, struct ft_nvml_use *uses, size_t limit
     nvml_device unit;
 
     if (!divided)
-      count = look_at(nvml, nvml->devices[device], device, -1, uses, count, limit);
+      count = list_unit_uses(nvml, nvml->devices[device], device, -1, uses, count, limit);
     for (unsigned i = 0; i < divided; i++)
       if (nvml->get_mig_device(nvml->devices[device], i, &unit) == NVML_SUCCESS)
-        count = look_at(nvml, unit, device, (int)i, uses, count, limit);
+        count = list_unit_uses(nvml, unit, device, (int)i, uses, count, limit);
   }
   return count;
 }

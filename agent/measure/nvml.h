@@ -42,7 +42,7 @@ unsigned ft_nvml_devices(const struct ft_nvml *nvml);
  * Writes the compute processes of all GPUs to USES, at most LIMIT. Returns their number. Omits a
  * GPU whose query fails.
  */
-size_t ft_nvml_look(struct ft_nvml *nvml, struct ft_nvml_use *uses, size_t limit);
+size_t ft_nvml_list_uses(struct ft_nvml *nvml, struct ft_nvml_use *uses, size_t limit);
 
 /* Writes the GPU's product name ("NVIDIA H200") to OUT. */
 bool ft_nvml_name(struct ft_nvml *nvml, unsigned device, char *out, size_t size);

@@ -60,13 +60,13 @@ static void clear_above(struct ft_tree *tree)
   memset(tree->ancestors, 0, sizeof tree->ancestors);
 }
 
-void ft_orphan_forget(struct ft_tree *tree)
+void ft_orphan_remove_tree(struct ft_tree *tree)
 {
   clear_mark(tree);
   clear_above(tree);
 }
 
-void ft_orphan_note_above(struct ft_tree *tree, pid_t parent)
+void ft_orphan_set_ancestors(struct ft_tree *tree, pid_t parent)
 {
   struct ft_stat stat;
 

@@ -335,7 +335,7 @@ static int papi_open(struct ft_measure *measure, struct ft_tree *tree, void *dat
 }
 
 /* Sets close-on-exec on PAPI's descriptors. */
-static void keep_descriptors(const struct ft_measure *measure)
+static void set_close_on_exec(const struct ft_measure *measure)
 {
   DIR *dir = ft_io_open_directory(measure->proc_fd, "self/fd");
   struct dirent *entry;
@@ -362,7 +362,7 @@ static void papi_added(struct ft_measure *measure, struct ft_tree *tree, void *d
 
   ft_attach_tree(&state->attach, measure, tree, attach_papi_thread, state);
   if (state->count > before)
-    keep_descriptors(measure);
+    set_close_on_exec(measure);
 }
 
 static void papi_sample(struct ft_measure *measure, struct ft_tree *tree, void *data,

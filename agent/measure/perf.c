@@ -209,7 +209,7 @@ static int attach_perf_thread(void *data, pid_t tid, bool skipped)
   for (size_t i = 0; i < EVENTS; i++) {
     if (!works.opens[i])
       continue;
-    if (!ft_measure_may_keep(state->measure)) {
+    if (!ft_proc_may_keep_open(state->measure)) {
       errno = EMFILE;
       return -1;
     }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /*
  * Bounded reads of /proc and /sys: one read into the caller's array, by a name below a root
- * descriptor or from an open descriptor.
+ * descriptor or from an open descriptor, of which a limited number is kept.
  */
 #include "config.h"
 
@@ -12,11 +12,32 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <time.h>
 #include <unistd.h>
 
 #include "agent/measure/internal.h"
 #include "predictor/core/io.h"
+
+/* Descriptors reserved for the rest of the process, and for each tree's cgroup: five files and
+ * HUGETLB_LIMIT (cgroup.c). */
+#define DESCRIPTORS_RESERVED 256
+#define DESCRIPTORS_PER_TREE 9
+
+size_t ft_proc_descriptors_limit(void)
+{
+  struct rlimit limit;
+
+  if (getrlimit(RLIMIT_NOFILE, &limit) < 0 || limit.rlim_cur <= DESCRIPTORS_RESERVED)
+    return 0;
+  return limit.rlim_cur == RLIM_INFINITY ? SIZE_MAX : limit.rlim_cur - DESCRIPTORS_RESERVED;
+}
+
+bool ft_proc_may_keep_open(const struct ft_measure *measure)
+{
+  return measure->descriptors + DESCRIPTORS_PER_TREE * measure->tree_count <
+         measure->descriptors_limit;
+}
 
 /* Files that the kernel implements by single_open are complete in one read (fs/seq_file.c). */
 FT_HOT ssize_t ft_proc_reread(int fd, char *text, size_t size)

@@ -104,7 +104,7 @@ static bool much_is_shared(const struct ft_tree *tree, const struct ft_sample *s
       continue;
     copied += copied_of(tree, member);
     shared += member->shared_bytes;
-    ft_most(&max_shared, member->shared_bytes);
+    ft_update_max(&max_shared, member->shared_bytes);
   }
   return shared - max_shared + copied > SHARED_FRACTION * sample->rss_bytes;
 }
@@ -216,7 +216,7 @@ static void pss_sample(struct ft_measure *measure, struct ft_tree *tree, void *s
   if (!pss->any)
     return;
   sample->pss_bytes = total;
-  ft_most(&pss->rss_bytes, fmin(pss->start_rss_bytes, sample->rss_bytes));
+  ft_update_max(&pss->rss_bytes, fmin(pss->start_rss_bytes, sample->rss_bytes));
 }
 
 /* Writes the result; none if the budget allowed no reading near the peak, and RSS is used
@@ -229,7 +229,7 @@ static void pss_close(struct ft_measure *measure, struct ft_tree *tree, void *st
   (void)measure;
   if (tree->max.pss_bytes < 0 || pss->rss_bytes < NEAR_PEAK * tree->max.rss_bytes)
     return;
-  ft_measure_put(&out->has_pss_bytes, &out->pss_bytes, tree->max.pss_bytes);
+  ft_set_measured(&out->has_pss_bytes, &out->pss_bytes, tree->max.pss_bytes);
 }
 
 const struct ft_sampler ft_sampler_pss = { .name = "pss",

@@ -144,7 +144,7 @@ static bool open_events(struct ft_measure *measure, struct ft_rapl *rapl,
          open_packages(measure, rapl, &attr, text, report);
 }
 
-void ft_rapl_forget(struct ft_measure *measure)
+void ft_rapl_free(struct ft_measure *measure)
 {
   if (!measure->rapl)
     return;
@@ -162,7 +162,7 @@ static bool rapl_probe(struct ft_measure *measure, struct ft_measure_report *rep
     return false;
   }
   if (!open_events(measure, measure->rapl, report)) {
-    ft_rapl_forget(measure);
+    ft_rapl_free(measure);
     return false;
   }
   snprintf(report->why, sizeof report->why, "energy of %zu package%s, by the power PMU",
@@ -231,8 +231,8 @@ static void rapl_added(struct ft_measure *measure, struct ft_tree *tree, void *d
   state->first = read_all(measure);
   for (size_t i = 0; i < tree->count; i++)
     if (ft_member_lives(&tree->members[i]) && tree->members[i].start < now)
-      ft_most(&state->missed_seconds,
-              measure->tick_seconds * (double)(now - tree->members[i].start));
+      ft_update_max(&state->missed_seconds,
+                    measure->tick_seconds * (double)(now - tree->members[i].start));
 }
 
 static void rapl_sample(struct ft_measure *measure, struct ft_tree *tree, void *data,

@@ -71,8 +71,8 @@ static double part_of(const struct ft_tree *tree, struct ft_member *member)
  * Records a member's high water mark above all its samples, reached between two samples since its
  * last detailed read, plus the minimum of the others' memory over these samples.
  */
-static void look_between(struct ft_measure *measure, struct ft_tree *tree, struct ft_member *member,
-                         double total)
+static void read_high_water_mark(struct ft_measure *measure, struct ft_tree *tree,
+                                 struct ft_member *member, double total)
 {
   char text[4096];
   double high, others = member->min_others_bytes;
@@ -85,7 +85,7 @@ static void look_between(struct ft_measure *measure, struct ft_tree *tree, struc
       tree->spike_bytes = member->max_rss_bytes + others;
       tree->spike_time = measure->now;
     }
-    ft_most(&tree->largest_bytes, member->max_rss_bytes);
+    ft_update_max(&tree->largest_bytes, member->max_rss_bytes);
   }
   if (ft_proc_value(text, "VmSwap:", &member->swap_bytes))
     member->swap_bytes *= FT_KIB;
@@ -117,9 +117,9 @@ static void rss_sample(struct ft_measure *measure, struct ft_tree *tree, void *s
 
   (void)state;
   if (total > (1 + VERIFY_FRACTION) * tree->verified_bytes) {
-    ft_tree_look_at_rest(tree);
+    ft_tree_read_rest(tree);
     total = add_up_rss(tree);
-    ft_most(&tree->verified_bytes, total);
+    ft_update_max(&tree->verified_bytes, total);
   }
   sample->rss_bytes = total;
   for (size_t i = 0; i < tree->count; i++) {
@@ -129,17 +129,17 @@ static void rss_sample(struct ft_measure *measure, struct ft_tree *tree, void *s
     sample->processes += ft_member_lives(member);
     if (!member->counted)
       continue;
-    ft_most(&member->max_rss_bytes, member->rss_bytes);
-    ft_most(&tree->largest_bytes, member->rss_bytes);
+    ft_update_max(&member->max_rss_bytes, member->rss_bytes);
+    ft_update_max(&tree->largest_bytes, member->rss_bytes);
     if (member->min_others_bytes < 0 || others < member->min_others_bytes)
       member->min_others_bytes = others > 0 ? others : 0;
     if (member->read_details)
-      look_between(measure, tree, member, total);
+      read_high_water_mark(measure, tree, member, total);
     swap += member->swap_bytes;
     hugetlb += member->hugetlb_bytes;
   }
-  ft_most(&tree->max_swap_bytes, swap);
-  ft_most(&tree->max_hugetlb_bytes, hugetlb);
+  ft_update_max(&tree->max_swap_bytes, swap);
+  ft_update_max(&tree->max_hugetlb_bytes, hugetlb);
 }
 
 /*
@@ -153,15 +153,16 @@ static void rss_close(struct ft_measure *measure, struct ft_tree *tree, void *st
 
   (void)measure;
   (void)state;
-  ft_most(&tree->largest_bytes, tree->end_rss_bytes);
-  ft_most(&peak, tree->spike_bytes);
-  ft_most(&peak, tree->end_rss_bytes);
-  ft_measure_put(&out->has_rss_bytes, &out->rss_bytes, peak);
+  ft_update_max(&tree->largest_bytes, tree->end_rss_bytes);
+  ft_update_max(&peak, tree->spike_bytes);
+  ft_update_max(&peak, tree->end_rss_bytes);
+  ft_set_measured(&out->has_rss_bytes, &out->rss_bytes, peak);
   tree->rss_is_bound =
       tree->exits_lost || tree->spike_bound_bytes - peak > fmax(BOUND_FRACTION * peak, BOUND_BYTES);
-  ft_measure_put(&out->has_largest_process_bytes, &out->largest_process_bytes, tree->largest_bytes);
-  ft_measure_put(&out->has_swap_bytes, &out->swap_bytes, tree->max_swap_bytes);
-  ft_measure_put(&out->has_hugetlb_bytes, &out->hugetlb_bytes, tree->max_hugetlb_bytes);
+  ft_set_measured(&out->has_largest_process_bytes, &out->largest_process_bytes,
+                  tree->largest_bytes);
+  ft_set_measured(&out->has_swap_bytes, &out->swap_bytes, tree->max_swap_bytes);
+  ft_set_measured(&out->has_hugetlb_bytes, &out->hugetlb_bytes, tree->max_hugetlb_bytes);
 }
 
 const struct ft_sampler ft_sampler_rss = {

@@ -129,7 +129,7 @@ static int open_statm(struct ft_measure *measure, pid_t pid)
   char name[32];
   int fd;
 
-  if (!ft_measure_may_keep(measure))
+  if (!ft_proc_may_keep_open(measure))
     return -1;
   snprintf(name, sizeof name, "%d/statm", (int)pid);
   fd = ft_proc_open(measure->proc_fd, name);
@@ -203,7 +203,7 @@ void ft_tree_move_member(struct ft_tree *tree, struct ft_member *member, const s
   member->session = stat->session;
 }
 
-FT_HOT void ft_tree_sweep(struct ft_tree *tree)
+FT_HOT void ft_tree_remove_ended(struct ft_tree *tree)
 {
   bool fresh = false;
   size_t kept = 0;
@@ -216,7 +216,8 @@ FT_HOT void ft_tree_sweep(struct ft_tree *tree)
     if (member->gone) {
       unindex_member(tree, i);
       close_statm(tree->measure, &tree->polls[i]);
-      ft_discovery_forget(tree->measure, member->pid);
+      /* another process may get its pid */
+      ft_pids_remove(tree->measure->known_pids, member->pid);
       continue;
     }
     fresh |= member->fresh;
@@ -235,7 +236,7 @@ FT_HOT void ft_tree_sweep(struct ft_tree *tree)
   tree->changed = fresh;
 }
 
-void ft_tree_forget(struct ft_tree *tree)
+void ft_tree_free_members(struct ft_tree *tree)
 {
   for (size_t i = 0; i < tree->count; i++) {
     unindex_member(tree, i);
@@ -243,35 +244,6 @@ void ft_tree_forget(struct ft_tree *tree)
   }
   free(tree->members);
   free(tree->polls);
-}
-
-int ft_tree_add_root(struct ft_tree *tree, pid_t pid, uint64_t start_ticks, bool skip_self,
-                     struct ft_error *err)
-{
-  struct ft_measure *measure = tree->measure;
-  struct ft_tree *other = pid > 0 && pid < FT_PID_LIMIT ? ft_tree_of(measure, pid) : NULL;
-  struct ft_member *member;
-  struct ft_stat stat;
-
-  if (pid <= 0 || pid >= FT_PID_LIMIT || ft_stat_read(measure, pid, &stat) < 0 || stat.thread)
-    return ft_error_set(err, "there is no process %d", (int)pid);
-  if (start_ticks && stat.start != start_ticks)
-    return ft_error_set(err, "process %d has ended, another has its pid", (int)pid);
-  if (other && other != tree && ft_tree_find(other, pid)->start == stat.start)
-    return ft_error_set(err, "process %d is being measured for another job", (int)pid);
-  member = ft_tree_find(tree, pid);
-  if (!member)
-    member = ft_tree_add_member(tree, pid, &stat);
-  if (!member)
-    return ft_error_set(err, "out of memory");
-  member->root = true;
-  member->skipped = skip_self;
-  tree->changed = true;
-  tree->includes_self |= measure->own_proc && pid == getpid();
-  ft_orphan_note_above(tree, stat.parent);
-  ft_discovery_add_root(tree, member);
-  ft_tree_added(tree);
-  return 0;
 }
 
 /* ---- state and memory of members ---- */
@@ -343,7 +315,7 @@ static void schedule_sleeper(double now, struct ft_member *member)
 }
 
 /* Sets whether TREE is stopped by STAT, of a living member: a job is suspended as a whole. */
-static void note_stopped(struct ft_tree *tree, const struct ft_stat *stat)
+static void set_stopped(struct ft_tree *tree, const struct ft_stat *stat)
 {
   double rest = STOP_FRACTION * (tree->measure->now - tree->memory_changed);
 
@@ -362,7 +334,7 @@ static bool has_slept(struct ft_tree *tree, size_t index)
     return false;
   ft_tree_move_member(tree, member, &stat);
   if (ft_member_lives(member))
-    note_stopped(tree, &stat);
+    set_stopped(tree, &stat);
   for (size_t i = FT_TOTAL_CPU_SECONDS; i <= FT_TOTAL_MAJOR_FAULTS; i++)
     if (member->totals[i] != stat.children[i] + (member->skipped ? 0 : stat.own[i]))
       return false;
@@ -422,7 +394,7 @@ static void schedule_read(const struct ft_tree *tree, struct ft_poll_state *poll
   poll->next_read = measure->sample_count + period - (measure->sample_count + phase) % period;
 }
 
-FT_HOT void ft_tree_look_at(struct ft_tree *tree, size_t index)
+FT_HOT void ft_tree_read_member(struct ft_tree *tree, size_t index)
 {
   struct ft_measure *measure = tree->measure;
   struct ft_poll_state *poll = &tree->polls[index];
@@ -442,15 +414,15 @@ FT_HOT void ft_tree_look_at(struct ft_tree *tree, size_t index)
   schedule_read(tree, poll);
 }
 
-void ft_tree_look_at_rest(struct ft_tree *tree)
+void ft_tree_read_rest(struct ft_tree *tree)
 {
   for (size_t i = 0; i < tree->count; i++)
     if (tree->polls[i].last_read != tree->measure->sample_count)
-      ft_tree_look_at(tree, i);
+      ft_tree_read_member(tree, i);
 }
 
 /* Checks whether the tree is stopped, by its youngest living member. */
-static void look_whether_stopped(struct ft_tree *tree)
+static void check_stopped(struct ft_tree *tree)
 {
   struct ft_stat stat = { 0 };
   size_t i = tree->count;
@@ -459,7 +431,7 @@ static void look_whether_stopped(struct ft_tree *tree)
     ;
   if (i < tree->count)
     (void)ft_stat_read(tree->measure, tree->members[i].pid, &stat);
-  note_stopped(tree, &stat);
+  set_stopped(tree, &stat);
 }
 
 bool ft_tree_was_stopped(const struct ft_tree *tree)
@@ -468,29 +440,29 @@ bool ft_tree_was_stopped(const struct ft_tree *tree)
 }
 
 /* Reads the members that are due. */
-FT_HOT static void read_due(struct ft_tree *tree)
+FT_HOT static void read_due_members(struct ft_tree *tree)
 {
   const struct ft_measure *measure = tree->measure;
   uint32_t wait = REST_PERIOD_LONGEST;
 
   for (size_t i = 0; i < tree->count; i++) {
     if (is_due(measure, tree->polls[i].next_read))
-      ft_tree_look_at(tree, i);
+      ft_tree_read_member(tree, i);
     if (tree->polls[i].next_read - measure->sample_count < wait)
       wait = tree->polls[i].next_read - measure->sample_count;
   }
   tree->next_read = measure->sample_count + wait;
 }
 
-FT_HOT void ft_tree_look(struct ft_tree *tree)
+FT_HOT void ft_tree_read_due(struct ft_tree *tree)
 {
   const struct ft_measure *measure = tree->measure;
 
   tree->idle_grew = false;
   if (is_due(measure, tree->next_read))
-    read_due(tree);
+    read_due_members(tree);
   if (tree->idle_grew)
-    ft_tree_look_at_rest(tree);
+    ft_tree_read_rest(tree);
   if (!tree->stopped && measure->now >= tree->stop_due)
-    look_whether_stopped(tree);
+    check_stopped(tree);
 }

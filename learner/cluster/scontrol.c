@@ -257,24 +257,6 @@ static bool has_account_trees(const char *version)
          ft_text_u64(&text, 255, &minor) && (major > 23 || (major == 23 && minor >= 2));
 }
 
-bool ft_scontrol_cpu_unit(struct ft_text value, ft_cpu_unit *out)
-{
-  static const struct {
-    const char *name;
-    ft_cpu_unit unit;
-  } units[] = { { "CR_Core", FT_CPU_UNIT_CORE },
-                { "CR_Core_Memory", FT_CPU_UNIT_CORE },
-                { "CR_Socket", FT_CPU_UNIT_SOCKET },
-                { "CR_Socket_Memory", FT_CPU_UNIT_SOCKET } };
-
-  for (size_t i = 0; i < sizeof units / sizeof *units; i++)
-    if (ft_text_lists_any_case(value, ft_text_from(units[i].name))) {
-      *out = units[i].unit;
-      return true;
-    }
-  return false;
-}
-
 static void parse_setting(struct ft_text key, struct ft_text value, struct memory_enforcement *e,
                           struct ft_slurm_config *out)
 {

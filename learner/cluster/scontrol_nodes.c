@@ -73,6 +73,24 @@ static void limit_max_nodes(struct ft_text word, ft_partition *out)
     out->max_nodes = nodes;
 }
 
+bool ft_scontrol_cpu_unit(struct ft_text value, ft_cpu_unit *out)
+{
+  static const struct {
+    const char *name;
+    ft_cpu_unit unit;
+  } units[] = { { "CR_Core", FT_CPU_UNIT_CORE },
+                { "CR_Core_Memory", FT_CPU_UNIT_CORE },
+                { "CR_Socket", FT_CPU_UNIT_SOCKET },
+                { "CR_Socket_Memory", FT_CPU_UNIT_SOCKET } };
+
+  for (size_t i = 0; i < sizeof units / sizeof *units; i++)
+    if (ft_text_lists_any_case(value, ft_text_from(units[i].name))) {
+      *out = units[i].unit;
+      return true;
+    }
+  return false;
+}
+
 void ft_scontrol_per_gpu(struct ft_text value, uint64_t *mem_bytes, uint32_t *cpus)
 {
   struct ft_text one;

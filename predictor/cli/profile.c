@@ -47,22 +47,22 @@ struct waiting {
 struct profile {
   struct options options;
   char **command;
-  char name[80];          /* default name of the output */
-  FILE *output;           /* NULL: none */
+  char name[80]; /* default name of the output */
+  FILE *output;  /* NULL: none */
   struct ft_measure *measure;
   struct ft_tree *tree;
   int go_fd;    /* a byte written here starts the command */
   int error_fd; /* the command's errno if exec failed */
   pid_t pid;
   bool ended;
-  int status;             /* as of waitpid */
+  int status; /* as of waitpid */
   double begun, runtime;
   double max_rss_bytes; /* as sampled so far */
   struct waiting waiting[WAITING_LIMIT];
   size_t waiting_count;
-  double next_flush;      /* of output */
-  bool progress;          /* standard error is a terminal */
-  bool shown;             /* the progress line is on the terminal */
+  double next_flush; /* of output */
+  bool progress;     /* standard error is a terminal */
+  bool shown;        /* the progress line is on the terminal */
   double next_show;
   sigset_t signals, inherited;
 };
@@ -271,12 +271,12 @@ static void record_end(struct profile *profile)
   end.has_minor_faults = end.has_major_faults = end.has_system_seconds = true;
   end.largest_process_bytes = (uint64_t)usage.ru_maxrss * FT_KIB;
   end.system_seconds = (double)usage.ru_stime.tv_sec + 1e-6 * (double)usage.ru_stime.tv_usec;
-  end.cpu_seconds = (double)usage.ru_utime.tv_sec + 1e-6 * (double)usage.ru_utime.tv_usec +
-                    end.system_seconds;
+  end.cpu_seconds =
+      (double)usage.ru_utime.tv_sec + 1e-6 * (double)usage.ru_utime.tv_usec + end.system_seconds;
   end.minor_faults = (uint64_t)usage.ru_minflt;
   end.major_faults = (uint64_t)usage.ru_majflt;
   end.last = true;
-  ft_tree_note_end(profile->tree, &end);
+  ft_tree_add_end(profile->tree, &end);
 }
 
 /*

@@ -38,7 +38,7 @@ int ft_tree_add_root(struct ft_tree *tree, pid_t pid, uint64_t start_ticks, bool
   return ft_error_set(err, "%ld: no such process", (long)pid);
 }
 
-void ft_tree_expect(struct ft_tree *tree, const char *pattern)
+void ft_tree_expect_command(struct ft_tree *tree, const char *pattern)
 {
   (void)tree;
   (void)pattern;
@@ -51,7 +51,7 @@ void ft_tree_set_mark(struct ft_tree *tree, const char *mark, uid_t user)
   (void)user;
 }
 
-void ft_tree_note_end(struct ft_tree *tree, const ft_task_end *end)
+void ft_tree_add_end(struct ft_tree *tree, const ft_task_end *end)
 {
   (void)tree;
   (void)end;

@@ -57,13 +57,13 @@ void ft_tree_set_mark(struct ft_tree *tree, const char *mark, uid_t user)
   (void)user;
 }
 
-void ft_tree_expect(struct ft_tree *tree, const char *pattern)
+void ft_tree_expect_command(struct ft_tree *tree, const char *pattern)
 {
   (void)tree;
   fake.expected = pattern;
 }
 
-void ft_tree_note_end(struct ft_tree *tree, const ft_task_end *end)
+void ft_tree_add_end(struct ft_tree *tree, const ft_task_end *end)
 {
   (void)tree;
   (void)end;
@@ -437,8 +437,8 @@ static void a_kill_counts_at_the_limit_that_was_hit(void **state)
   }
 }
 
-/* A container's own limit is not the job's: the run is a lower bound, also if Slurm reports that it was
- * out of memory. */
+/* A container's own limit is not the job's: the run is a lower bound, also if Slurm reports that it
+ * was out of memory. */
 static void a_containers_limit_is_not_the_jobs(void **state)
 {
   ft_announcement a = announcement(1, BATCH);

@@ -54,9 +54,9 @@ static void descriptors_of_processes_leave_room_for_those_of_cgroups(void **stat
   fixture_make("proc-v2", node.folder);
   node_open(&node, FT_RULE_CGROUP);
   node.measure->descriptors_limit = 20;
-  assert_true(ft_measure_may_keep(node.measure));
+  assert_true(ft_proc_may_keep_open(node.measure));
   node.measure->descriptors = 11;
-  assert_false(ft_measure_may_keep(node.measure));
+  assert_false(ft_proc_may_keep_open(node.measure));
   node.measure->descriptors = 0;
   node_close(&node);
   (void)scratch_remove(node.folder);

@@ -552,7 +552,7 @@ static void sample_gpus(int looks, double seconds, ft_observation *out, struct f
   }
   ft_sampler_nvml.last(&measure, &tree, state);
   ft_sampler_nvml.close(&measure, &tree, state, out);
-  ft_tree_forget(&tree);
+  ft_tree_free_members(&tree);
   free(state);
 }
 

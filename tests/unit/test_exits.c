@@ -472,7 +472,7 @@ static void a_loss_of_records_makes_the_peak_a_lower_bound(void **state)
     end.has_charge_bytes = cases[i].charge_mib > 0;
     end.charge_bytes = (uint64_t)(cases[i].charge_mib * MIB);
     watch.tree->max.charge_less_cache_bytes = end.has_charge_bytes ? 400 * MIB : -1;
-    ft_tree_note_end(watch.tree, &end);
+    ft_tree_add_end(watch.tree, &end);
     watch_to_the_end(&watch);
     if (watch.seen.peak_is_bound != cases[i].bound)
       fail_msg("%s: %d", cases[i].what, watch.seen.peak_is_bound);

@@ -197,9 +197,9 @@ static void figures_known_only_at_the_end_are_in_the_peaks(void **state)
   end.largest_process_bytes = 900 * FT_MIB;
   end.charge_bytes = 980 * FT_MIB;
   end.cpu_seconds = 50;
-  ft_tree_note_end(node.tree, &end);
+  ft_tree_add_end(node.tree, &end);
   end.cpu_seconds = 70; /* the same slurmstepd's children, later */
-  ft_tree_note_end(node.tree, &end);
+  ft_tree_add_end(node.tree, &end);
   node_finish(&node);
   assert_near((double)node.seen.rss_bytes, 900 * MIB, 0);
   assert_near((double)node.seen.largest_process_bytes, 900 * MIB, 0);
@@ -216,8 +216,10 @@ static void ends_of_two_processes_with_one_pid_add_up(void **state)
     bool last[3];
     double sum;
   } cases[] = {
-    { { 50, 70 }, { false, true }, 70 },        { { 50, 70 }, { true, true }, 120 },
-    { { 50, 20 }, { false, true }, 70 },        { { 50, 60, 30 }, { false, true, true }, 90 },
+    { { 50, 70 }, { false, true }, 70 },
+    { { 50, 70 }, { true, true }, 120 },
+    { { 50, 20 }, { false, true }, 70 },
+    { { 50, 60, 30 }, { false, true, true }, 90 },
     { { 50, 20, 25 }, { false, false, true }, 75 },
   };
 
@@ -234,7 +236,7 @@ static void ends_of_two_processes_with_one_pid_add_up(void **state)
                           .cpu_seconds = cases[i].seconds[k],
                           .last = cases[i].last[k] };
 
-      ft_tree_note_end(node.tree, &end);
+      ft_tree_add_end(node.tree, &end);
     }
     node_finish(&node);
     assert_near(node.seen.cpu_seconds, cases[i].sum, 0);
@@ -392,9 +394,9 @@ static void the_declared_command_is_found_among_the_processes(void **state)
 
     node_make(&node, "proc-v2", FT_RULE_RSS);
     fixture_put(node.folder, "proc/950/cmdline", cases[i].cmdline, cases[i].length);
-    ft_tree_expect(node.tree, cases[i].pattern);
+    ft_tree_expect_command(node.tree, cases[i].pattern);
     if (cases[i].other)
-      ft_tree_expect(node.tree, cases[i].other);
+      ft_tree_expect_command(node.tree, cases[i].other);
     node_root(&node, 950, false);
     node_look(&node);
     node_finish(&node);

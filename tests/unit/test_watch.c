@@ -101,7 +101,7 @@ static void a_child_between_two_samples_is_in_the_peak(void **state)
   assert_int_equal(getrusage(RUSAGE_CHILDREN, &usage), 0);
   told.has_largest_process_bytes = true;
   told.largest_process_bytes = (uint64_t)usage.ru_maxrss * FT_KIB;
-  ft_tree_note_end(watch.tree, &told);
+  ft_tree_add_end(watch.tree, &told);
   watch_close(&watch);
   assert_true(watch.seen.rss_bytes >= 96 * FT_MIB);
 }

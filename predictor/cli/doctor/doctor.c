@@ -9,7 +9,6 @@
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
-#include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/acl.h>
@@ -37,31 +36,6 @@ static const char usage[] = "[OPTION]...";
 static const char summary[] = "Checks the installation on this host and recommends what to change.";
 static const char *const words[] = { "ok", "note", "warn", "FAIL" };
 static const char *const statuses[] = { "ok", "note", "warn", "fail" };
-
-void ft_doctor_add(struct ft_doctor *doctor, const char *name, enum ft_finding finding,
-                   const char *format, ...)
-{
-  struct ft_check *check;
-  va_list args;
-
-  if (doctor->count == FT_CHECKS)
-    return;
-  check = &doctor->check[doctor->count++];
-  check->finding = finding;
-  (void)ft_string_copy(name, check->name, sizeof check->name);
-  va_start(args, format);
-  (void)vsnprintf(check->text, sizeof check->text, format, args);
-  va_end(args);
-  for (char *p = check->text; *p; p++)
-    if ((unsigned char)*p < ' ' || *p == 0x7f)
-      *p = '?';
-}
-
-const char *ft_doctor_path(const struct ft_doctor *doctor, const char *name, char out[PATH_MAX])
-{
-  (void)snprintf(out, PATH_MAX, "%s%s", doctor->root, name);
-  return out;
-}
 
 /* True if slurmd runs here: only hosts that run jobs need the samplers. */
 static bool find_slurmd(const struct ft_doctor *doctor)

@@ -162,7 +162,7 @@ int ft_run_nodes_group(struct ft_store *store, const struct ft_run_key *key, uin
   KEY_VALUES(key), FT_TEXT((o)->node), FT_INT((o)->uid), FT_TEXT(ft_source_name(FT_SOURCE_AGENT)), \
       FT_REAL((o)->start_time), FT_REAL((o)->end_time)
 
-int ft_run_nodes_take_key(struct ft_store *store, ft_observation *o, struct ft_error *err)
+int ft_run_nodes_complete(struct ft_store *store, ft_observation *o, struct ft_error *err)
 {
   const struct ft_run_key key = ft_run_key_of(o);
   sqlite3_stmt *s;
@@ -182,7 +182,8 @@ int ft_run_nodes_take_key(struct ft_store *store, ft_observation *o, struct ft_e
   return status;
 }
 
-int ft_run_nodes_give_key(struct ft_store *store, const ft_observation *o, struct ft_error *err)
+int ft_run_nodes_complete_others(struct ft_store *store, const ft_observation *o,
+                                 struct ft_error *err)
 {
   struct ft_run_key key = ft_run_key_of(o);
 

@@ -46,12 +46,13 @@ int ft_run_nodes_group(struct ft_store *store, const struct ft_run_key *key, uin
  * An agent that got no record of Slurm in time delivers a run without its submit time, perhaps
  * without the cluster's name. If another node's record of the same job, at the same time, has them,
  * both records get them:
- * - ft_run_nodes_take_key completes O. Returns 1 if O changed, else 0; -1 on error and fills ERR.
- * - ft_run_nodes_give_key, inside a transaction, completes the stored records of other nodes by O
- * and marks their app as stale. Returns 1 if there were any, else 0; -1 on error and fills ERR.
+ * - ft_run_nodes_complete completes O. Returns 1 if O changed, else 0; -1 on error and fills ERR.
+ * - ft_run_nodes_complete_others, inside a transaction, completes the stored records of other nodes
+ * by O and marks their app as stale. Returns 1 if there were any, else 0; -1 on error and fills ERR.
  */
-int ft_run_nodes_take_key(struct ft_store *store, ft_observation *o, struct ft_error *err);
-int ft_run_nodes_give_key(struct ft_store *store, const ft_observation *o, struct ft_error *err);
+int ft_run_nodes_complete(struct ft_store *store, ft_observation *o, struct ft_error *err);
+int ft_run_nodes_complete_others(struct ft_store *store, const ft_observation *o,
+                                 struct ft_error *err);
 
 /* Replaces O, a record of a run, by the run, whose peak is a lower bound if nodes have no record.
  * Returns 0; -1 on error and fills ERR. */

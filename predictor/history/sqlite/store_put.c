@@ -170,14 +170,14 @@ static int group_record(struct ft_store *store, const struct ft_run_key *former,
 {
   struct ft_run_key key = ft_run_key_of(record);
   int64_t row = is_new ? sqlite3_last_insert_rowid(store->db) : 0;
-  int state, given = ft_run_nodes_give_key(store, record, err);
+  int state, completed = ft_run_nodes_complete_others(store, record, err);
 
-  if (given < 0)
+  if (completed < 0)
     return -1;
   if (former && ft_run_nodes_group(store, former, record->allocated_nodes, 0, err) < 0)
     return -1;
   /* a record that has joined the run is not counted yet */
-  state = ft_run_nodes_group(store, &key, given || former ? 0 : record->allocated_nodes, row, err);
+  state = ft_run_nodes_group(store, &key, completed || former ? 0 : record->allocated_nodes, row, err);
   if (state < 0 || state == FT_RUN_WAITS)
     return state < 0 ? -1 : 2;
   if (state == FT_RUN_SINGLE && record->allocated_nodes < 2)
@@ -222,9 +222,9 @@ static int put_uncovered(struct ft_store *store, const ft_observation *o, ft_obs
   return group_record(store, rekeyed ? &former : NULL, !found, merged, err);
 }
 
-/* The same for a record that may lack its submit time. */
-static int put_completed(struct ft_store *store, const ft_observation *o, ft_observation *merged,
-                         struct ft_error *err)
+/* The same for a record that may lack its submit time: another node's record may have it. */
+static int put_with_submit_time(struct ft_store *store, const ft_observation *o,
+                                ft_observation *merged, struct ft_error *err)
 {
   ft_observation *known;
   int status;
@@ -236,7 +236,7 @@ static int put_completed(struct ft_store *store, const ft_observation *o, ft_obs
     return ft_error_set(err, "%s: out of memory", store->path);
   *known = *o;
   status =
-      ft_run_nodes_take_key(store, known, err) < 0 ? -1 : put_uncovered(store, known, merged, err);
+      ft_run_nodes_complete(store, known, err) < 0 ? -1 : put_uncovered(store, known, merged, err);
   free(known);
   return status;
 }
@@ -251,14 +251,14 @@ static int put_in_transaction(struct ft_store *store, const ft_observation *o,
   *merged = *o;
   status = ft_store_apply_tombstones(store, merged, err);
   if (status <= 0)
-    return status < 0 ? -1 : put_completed(store, o, merged, err);
+    return status < 0 ? -1 : put_with_submit_time(store, o, merged, err);
   if (status == 1)
     return 1;
   rest = malloc(sizeof *rest);
   if (!rest)
     return ft_error_set(err, "%s: out of memory", store->path);
   *rest = *merged;
-  status = put_completed(store, rest, merged, err);
+  status = put_with_submit_time(store, rest, merged, err);
   free(rest);
   return status < 0 ? -1 : 1;
 }
