@@ -48,7 +48,8 @@ int ft_run_nodes_group(struct ft_store *store, const struct ft_run_key *key, uin
  * both records get them:
  * - ft_run_nodes_complete completes O. Returns 1 if O changed, else 0; -1 on error and fills ERR.
  * - ft_run_nodes_complete_others, inside a transaction, completes the stored records of other nodes
- * by O and marks their app as stale. Returns 1 if there were any, else 0; -1 on error and fills ERR.
+ * by O and marks their app as stale. Returns 1 if there were any, else 0; -1 on error and fills
+ * ERR.
  */
 int ft_run_nodes_complete(struct ft_store *store, ft_observation *o, struct ft_error *err);
 int ft_run_nodes_complete_others(struct ft_store *store, const ft_observation *o,

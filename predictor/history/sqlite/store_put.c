@@ -177,7 +177,8 @@ static int group_record(struct ft_store *store, const struct ft_run_key *former,
   if (former && ft_run_nodes_group(store, former, record->allocated_nodes, 0, err) < 0)
     return -1;
   /* a record that has joined the run is not counted yet */
-  state = ft_run_nodes_group(store, &key, completed || former ? 0 : record->allocated_nodes, row, err);
+  state =
+      ft_run_nodes_group(store, &key, completed || former ? 0 : record->allocated_nodes, row, err);
   if (state < 0 || state == FT_RUN_WAITS)
     return state < 0 ? -1 : 2;
   if (state == FT_RUN_SINGLE && record->allocated_nodes < 2)
