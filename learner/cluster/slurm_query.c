@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/random.h>
+#include <unistd.h>
 
 #include "daemon/log.h"
 #include "learner/cluster/job_replies.h"
@@ -54,6 +55,7 @@ struct ft_slurm_query {
   struct ft_reply_mark mark; /* of the command that is running */
   struct ft_random random;
   bool paused, has_slurmdbd;
+  bool sees_all; /* slurmdbd shows this user the jobs of others, despite PrivateData */
 };
 
 void ft_slurm_query_program(const char *directory, const char *name, char *out, size_t size)
@@ -208,6 +210,7 @@ static void scontrol_finished(const struct ft_subprocess_result *result, void *d
 static void sacct_finished(const struct ft_subprocess_result *result, void *data)
 {
   struct query_stage *stage = data;
+  struct ft_slurm_query *query = stage->query;
   ft_slurm_job *record = result->ok ? calloc(stage->count, sizeof *record) : NULL;
   struct ft_text nodes[BATCH_JOBS];
   struct ft_slurm_reply reply;
@@ -219,9 +222,12 @@ static void sacct_finished(const struct ft_subprocess_result *result, void *data
     stage->warned = false;
     ft_sacct_jobs(ft_text_of(result->text, result->length), stage->job_id, stage->count, record,
                   nodes);
+    for (size_t i = 0; i < stage->count; i++)
+      query->sees_all = query->sees_all || (record[i].known && record[i].uid != geteuid());
     for (size_t i = 0; i < stage->count; i++) {
-      reply = (struct ft_slurm_reply){ record[i].known ? &record[i] : NULL, nodes[i],
-                                       !nodes[i].at && !stage->query->controller.warned };
+      reply =
+          (struct ft_slurm_reply){ record[i].known ? &record[i] : NULL, nodes[i],
+                                   !nodes[i].at && query->sees_all && !query->controller.warned };
       answer_queries(stage, i, &reply);
     }
   }
@@ -312,6 +318,7 @@ struct ft_slurm_query *ft_slurm_query_open(struct ft_loop *loop, struct ft_subpr
   query->children = children;
   query->call = call;
   query->data = data;
+  query->sees_all = geteuid() == 0;
   ft_random_seed(&query->random, (uint64_t)(1e6 * ft_io_now()));
   open_stage(query, &query->controller, start_scontrol);
   open_stage(query, &query->slurmdbd, start_sacct);

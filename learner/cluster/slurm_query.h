@@ -16,7 +16,7 @@ struct ft_slurm_query;
 struct ft_slurm_reply {
   const ft_slurm_job *record; /* NULL: there is none, or the query failed */
   struct ft_text nodes;       /* the list of its nodes; empty: not printed */
-  bool absent;                /* neither slurmctld nor slurmdbd has the job */
+  bool absent; /* neither slurmctld nor slurmdbd has the job, and PrivateData hides none */
 };
 
 typedef void ft_slurm_query_callback(uint32_t job_id, const struct ft_slurm_reply *reply,

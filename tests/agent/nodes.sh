@@ -125,6 +125,8 @@ play "$second" 12 n2 mpi 1 1001
 wait_until 60 refused 2
 ok $? "so is one of another user"
 like "$(cat "$scratch/log")" 'run refused: job 11 of node n2: Slurm has the nodes n\[1-1\]' "the learner's log names the first"
+like "$("$foretell" doctor --config="$scratch/foretell.conf" 2>&1)" \
+  "^warn runs: foretell-learnd has refused [0-9]+ deliveries of runs whose user, node or job differs" "doctor warns"
 record 13 2
 play "$second" 13 n2 honest 1
 wait_until 60 has_nodes 13 1

@@ -187,8 +187,8 @@ static void the_database_names_array_tasks_and_components(void **state)
 /* ---- commands ---- */
 
 /*
- * A scontrol that counts its starts. It prints a record of each job but 5, which does not exist,
- * and 7, whose record does not end.
+ * A scontrol that counts its starts. It prints a record of each job but 5 and 55, which do not
+ * exist, and 7, whose record does not end.
  */
 static const char stand_in[] =
     "#!/bin/sh\n"
@@ -197,7 +197,7 @@ static const char stand_in[] =
     "while read -r verb what name; do\n"
     "  case $what$name in\n"
     "  hostnames*) echo \"$name\" ;;\n"
-    "  job5) echo 'slurm_load_jobs error: Invalid job id' >&2 ;;\n"
+    "  job5 | job55) echo 'slurm_load_jobs error: Invalid job id' >&2 ;;\n"
     "  job7) exec yes JobId=8 ;;\n"
     "  *) echo \"JobId=$name JobName=x UserId=root(0) JobState=FAILED\" ;;\n"
     "  esac\n"
@@ -329,10 +329,11 @@ static void a_job_that_slurmctld_has_forgotten_is_in_the_database(void **state)
   assert_int_equal(starts_of("sacct"), 1);
 }
 
-/* What slurmctld does not know may be a job that it has forgotten; only the database knows all. */
+/* What slurmctld does not know may be a job that it has forgotten; only the database knows all, if
+ * it shows this user the jobs of others. */
 static void a_job_is_absent_if_both_slurmctld_and_the_database_say_so(void **state)
 {
-  static const uint32_t jobs[] = { 4, 5 };
+  static const uint32_t jobs[] = { 4, 5, 55 };
 
   (void)state;
   query_all(jobs, COUNT_OF(jobs));
@@ -341,6 +342,12 @@ static void a_job_is_absent_if_both_slurmctld_and_the_database_say_so(void **sta
   ft_slurm_query_set_slurmdbd(slurm_query, true);
   query_all(jobs, COUNT_OF(jobs));
   assert_int_equal(records, 1);
+  assert_int_equal(absent, geteuid() == 0 ? 2 : 0);
+  write_program("sacct", "#!/bin/sh\n"
+                         "echo '5|COMPLETED|2026-11-25T22:01:00|2026-11-25T22:02:00|00:00:00|60|"
+                         "main|4321|other|5|n1'\n");
+  query_all(jobs, COUNT_OF(jobs));
+  assert_int_equal(records, 2);
   assert_int_equal(absent, 1);
   write_program("sacct", "#!/bin/sh\nexit 1\n");
   query_all(jobs, COUNT_OF(jobs));

@@ -419,6 +419,8 @@ int ft_command_doctor(int argc, char **argv)
                            SOCK_STREAM, "runs wait in the spool");
   else if (!doctor->in_fixture)
     ft_doctor_learners(doctor, &agent);
+  if (learner.pid > 0)
+    ft_doctor_refused_runs(doctor);
   state_fd = check_state(doctor, &learner);
   ft_doctor_names(doctor, config, state_fd);
   if (state_fd >= 0)

@@ -85,6 +85,9 @@ void ft_doctor_slurm(struct ft_doctor *doctor);
  * that the learner has no other file open in its place. */
 void ft_doctor_store(struct ft_doctor *doctor, const char *directory, const struct ucred *learner);
 
+/* Reports that this host's learner has refused runs that differ from Slurm's record. */
+void ft_doctor_refused_runs(struct ft_doctor *doctor);
+
 /*
  * Reports names of FILE, foretell.conf, that nothing has: partitions, of which the state directory
  * STATE_FD (-1: none) has Slurm's, users of this host, and accounts of Slurm's database. A lookup

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* foretell doctor: whether the store is the learner's, who else may read it, and whether the
- * running learner has it open. */
+/* foretell doctor: whether the store is the learner's, who else may read it, whether the running
+ * learner has it open, and which runs it refuses. */
 #include "config.h"
 
 #include <dirent.h>
@@ -10,14 +10,21 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/socket.h>
 #include <sys/stat.h>
+#include <sys/time.h>
+#include <sys/un.h>
 #include <unistd.h>
 
+#include "daemon/metric_text.h"
 #include "predictor/cli/doctor/doctor.h"
 #include "predictor/core/io.h"
 #include "predictor/core/text.h"
 #include "predictor/history/store.h"
 #include "predictor/record/state_files.h"
+
+/* Time limit of the learner's metrics, seconds; by judgement. */
+enum { METRICS_SECONDS = 2 };
 
 /* Reports that a user other than OWNER owns a file of the store in DIRECTORY, or that others may
  * read it. Returns whether there was anything to report. */
@@ -112,4 +119,48 @@ void ft_doctor_store(struct ft_doctor *doctor, const char *directory, const stru
   else
     ft_doctor_add(doctor, "store", FT_FINDING_FAIL, "%s", err.text);
   ft_store_close(store);
+}
+
+/* Returns the counter NAME of the learner at SOCKET_PATH, from its metrics; 0 if it is unknown. */
+static uint64_t read_learner_counter(const char *socket_path, const char *name)
+{
+  static const char request[] =
+      "GET " FT_METRICS_PATH " HTTP/1.1\r\nHost: learner\r\nConnection: close\r\n\r\n";
+  const struct timeval limit = { .tv_sec = METRICS_SECONDS };
+  struct sockaddr_un address = { .sun_family = AF_UNIX };
+  int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
+  struct ft_text text, line, word;
+  struct ft_buf reply;
+  uint64_t value = 0;
+
+  ft_buf_init(&reply, FT_LIMIT_RECORD);
+  if (fd >= 0 && ft_string_copy(socket_path, address.sun_path, sizeof address.sun_path) &&
+      setsockopt(fd, SOL_SOCKET, SO_RCVTIMEO, &limit, sizeof limit) == 0 &&
+      connect(fd, (struct sockaddr *)&address, sizeof address) == 0 &&
+      send(fd, request, sizeof request - 1, MSG_NOSIGNAL) == sizeof request - 1)
+    (void)ft_io_read_fd(fd, &reply, NULL);
+  text = ft_text_of(ft_buf_text(&reply), reply.length);
+  while (ft_text_line(&text, &line))
+    if (ft_text_word(&line, &word) && ft_text_equals(word, name)) {
+      line = ft_text_trim(line);
+      (void)ft_text_u64(&line, UINT64_MAX, &value);
+    }
+  ft_buf_free(&reply);
+  if (fd >= 0)
+    close(fd);
+  return value;
+}
+
+void ft_doctor_refused_runs(struct ft_doctor *doctor)
+{
+  char path[PATH_MAX];
+  uint64_t refused =
+      read_learner_counter(ft_doctor_path(doctor, doctor->config.learner_socket, path),
+                           "foretell_observations_different_total");
+
+  if (refused)
+    ft_doctor_add(doctor, "runs", FT_FINDING_WARN,
+                  "foretell-learnd has refused %" PRIu64 " deliveries of runs whose user, node or "
+                  "job differs from Slurm's record; its log names them: examine their nodes",
+                  refused);
 }
