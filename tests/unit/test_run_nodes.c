@@ -5,6 +5,7 @@
 #include "tests/unit/unit.h"
 
 #include <sqlite3.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "predictor/core/io.h"
@@ -355,6 +356,38 @@ static void a_node_that_delivers_again_changes_nothing(void **state)
   assert_int_equal(learnt(), 1);
 }
 
+/* Stores the records of COUNT nodes of JOB from FIRST on, of NODES. Returns the processor time in
+ * seconds. */
+static double put_nodes(uint32_t job, unsigned first, unsigned count, uint32_t nodes)
+{
+  struct timespec begun, done;
+  struct ft_error err = { "" };
+
+  (void)clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &begun);
+  assert_int_equal(ft_store_begin(store, &err), 0);
+  for (unsigned node = first; node < first + count; node++)
+    assert_int_equal(put_node(job, node, nodes), 2);
+  assert_int_equal(ft_store_commit(store, &err), 0);
+  (void)clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &done);
+  return (double)(done.tv_sec - begun.tv_sec) + 1e-9 * (double)(done.tv_nsec - begun.tv_nsec);
+}
+
+/* The records that a run has are neither read nor counted for the next one: of 4,000 nodes the last
+ * ones took 8 times as long as the first. */
+static void a_record_costs_the_same_on_any_number_of_nodes(void **state)
+{
+  enum { NODES = 4000, TOGETHER = 200 };
+  double first, last = 0;
+
+  (void)state;
+  (void)put_nodes(1, 1, TOGETHER, NODES);
+  first = put_nodes(2, 1, TOGETHER, NODES);
+  for (unsigned node = 1 + TOGETHER; node + TOGETHER <= NODES; node += TOGETHER)
+    last = put_nodes(2, node, TOGETHER, NODES);
+  if (last > 3 * first)
+    fail_msg("%g ms for the first records, %g for the last", 1e3 * first, 1e3 * last);
+}
+
 static void a_restart_and_another_job_are_other_runs(void **state)
 {
   ft_observation o = make_record(1, 1, 2);
@@ -653,6 +686,7 @@ int main(void)
                                       TEST(totals_of_sacct_are_not_added_again),
                                       TEST(any_order_of_arrival_gives_one_run_and_one_model),
                                       TEST(a_node_that_delivers_again_changes_nothing),
+                                      TEST(a_record_costs_the_same_on_any_number_of_nodes),
                                       TEST(a_restart_and_another_job_are_other_runs),
                                       TEST(a_run_with_lost_nodes_is_learnt_after_a_minute),
                                       TEST(a_late_node_replaces_the_run_in_the_model),

@@ -16,21 +16,26 @@
 #include "predictor/history/sqlite/tombstones.h"
 #include "predictor/record/state_files.h"
 
+/* SQL: the row of the parameters' job and node that meets CONDITION. */
+#define ROW_OF_RUN(condition)                                                                      \
+  "(SELECT id FROM observation WHERE job_id = ?1 AND restart_count = ?4 AND het_offset = ?5"       \
+  " AND array_job_id = ?6 AND array_task_id = ?7 AND node = ?8 AND " condition " LIMIT 1)"
+/* SQL conditions: the run of the key; one without its submit time, and any one if the parameters
+ * lack it, of the same user at the same time. The first two are found in the index of the key,
+ * whatever the number of the job's nodes. */
+#define SAME_KEY "cluster = ?2 AND submit_time = ?3"
+#define OVERLAPS " AND uid = ?9 AND start_time <= ?11 AND end_time >= ?10"
+#define WITHOUT_TIME "submit_time = 0 AND cluster IN (?2, '')" OVERLAPS
+#define OF_ANY_TIME "?3 = 0 AND ?2 IN (cluster, '')" OVERLAPS
+
 static int prepare_put(struct ft_store *store, struct ft_error *err)
 {
+  static const char stored[] = " FROM observation WHERE id = coalesce(" ROW_OF_RUN(
+      SAME_KEY) ", " ROW_OF_RUN(WITHOUT_TIME) ", " ROW_OF_RUN(OF_ANY_TIME) ")";
   struct ft_buf tail;
 
   if (!store->select_run)
-    store->select_run =
-        ft_store_prepare_columns(store, "SELECT id, ",
-                                 " FROM observation WHERE job_id = ?1 AND restart_count = ?4"
-                                 " AND het_offset = ?5 AND array_job_id = ?6 AND array_task_id = ?7"
-                                 " AND node = ?8 AND ((cluster = ?2 AND submit_time = ?3)"
-                                 " OR (uid = ?9 AND start_time <= ?11 AND end_time >= ?10"
-                                 " AND ((submit_time = 0 AND cluster IN (?2, ''))"
-                                 " OR (?3 = 0 AND ?2 IN (cluster, '')))))"
-                                 " ORDER BY cluster = ?2 AND submit_time = ?3 DESC LIMIT 1",
-                                 NULL, err);
+    store->select_run = ft_store_prepare_columns(store, "SELECT id, ", stored, NULL, err);
   if (!store->select_run)
     return -1;
   if (store->put)
