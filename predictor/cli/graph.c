@@ -129,7 +129,7 @@ static int print_json(const struct ft_graph *g, const struct ft_analysis *analys
       shapes(g, g->block.outputs, g->block.output_count), "operators", (json_int_t)cost->operators,
       "unresolved_operators", (json_int_t)cost->unresolved, "unknown_operators", unknowns(cost),
       "parameters", (json_int_t)cost->parameters, "parameters_at_least",
-      (json_int_t)((double)cost->parameters / guess), "parameters_at_most",
+      (json_int_t)((double)(cost->parameters - cost->doubtful) / guess), "parameters_at_most",
       (json_int_t)((double)cost->parameters * guess) + g->doubtful_elements, "buffers",
       (json_int_t)cost->buffers, "macs", (json_int_t)cost->macs, "macs_at_most",
       number(cost->macs_at_most), "activations", (json_int_t)cost->activations,
@@ -224,6 +224,11 @@ static int print_text(const struct ft_graph *g, const struct ft_analysis *analys
     printf("batch        %lu times one sample: the file fixes a batch of 1\n", o->batch);
   printf("operators    %" PRIu32 ", %zu of them layers\n", cost->operators, cost->layer_count);
   printf("parameters   %s\n", show(ft_dim_of(cost->parameters), parameters));
+  if (cost->doubtful)
+    printf(
+        "doubtful     %s of the parameters: tables and buffers, if the exporter made constants of "
+        "them\n",
+        show(ft_dim_of(cost->doubtful), parameters));
   if (g->weight_inputs)
     printf("weights      %" PRIu32 " inputs are taken for weights that the file does not hold; "
            "export_params=True states them\n",

@@ -75,10 +75,27 @@ static void exported_networks_cost_and_save_what_pytorch_counts(void **state)
   assert_int_equal(off, 0);
 }
 
+/* The older exporter marks neither the buffer of positions, 288 elements, nor the parameter, which
+ * is 288 of 1360. */
+static void constants_that_no_layer_reads_may_be_no_parameters(void **state)
+{
+  struct ft_graph *graph = corpus_graph("onnx/unmarked-positions-17.onnx");
+  struct ft_graph_sizes sizes = { .batch = 2 };
+  struct ft_analysis analysis;
+  struct ft_error err = { "" };
+
+  (void)state;
+  assert_int_equal(ft_graph_analyse(graph, &sizes, &analysis, &err), 0);
+  assert_int_equal(analysis.cost.parameters, 1360 + 288);
+  assert_int_equal(analysis.cost.doubtful, 2 * 288);
+  ft_graph_free(graph);
+}
+
 int main(void)
 {
   static const struct CMUnitTest tests[] = {
     cmocka_unit_test(exported_networks_cost_and_save_what_pytorch_counts),
+    cmocka_unit_test(constants_that_no_layer_reads_may_be_no_parameters),
   };
 
   return cmocka_run_group_tests(tests, NULL, NULL);

@@ -14,11 +14,12 @@ struct count {
   struct ft_graph *graph;
   struct ft_cost *cost;
   struct ft_error *err;
-  uint8_t *role;     /* of each tensor: ROLE_* */
-  bool *trainable;   /* of each tensor */
-  bool *frozen;      /* of each tensor */
-  uint8_t *packed;   /* of each tensor; see ft_cost */
-  ft_dim *bounds;    /* of each tensor: bound of its elements (size_bound.h) */
+  uint8_t *role;   /* of each tensor: ROLE_* */
+  bool *in_layer;  /* of each tensor: a layer's weight, an embedding, or what one is computed of */
+  bool *trainable; /* of each tensor */
+  bool *frozen;    /* of each tensor */
+  uint8_t *packed; /* of each tensor; see ft_cost */
+  ft_dim *bounds;  /* of each tensor: bound of its elements (size_bound.h) */
   int64_t halves[2]; /* elements of parameters in fp16, in bf16 */
   ft_dim kept;       /* upper bound of the elements saved by unknown operators */
   size_t layer_room, unknown_room;
@@ -73,6 +74,18 @@ static bool can_be_trainable(struct count *c, const struct ft_operator *op, uint
   return what != FT_QUANTIZED_SCALE;
 }
 
+/* Sets in_layer of OP's inputs. */
+static void mark_layer(struct count *c, const struct ft_operator *op)
+{
+  bool layer = op->kind && op->kind->work != FT_WORK_NONE;
+
+  for (uint32_t j = 0; j < op->output_count && !op->data; j++)
+    layer = layer || (op->outputs[j] && c->in_layer[op->outputs[j]]);
+  for (uint32_t j = 0; j < op->input_count; j++)
+    if (layer || (j == 0 && ft_operator_is(op, FT_OP_Gather)))
+      c->in_layer[op->inputs[j]] = true;
+}
+
 /* Marks the tensors that BLOCK's outputs depend on, except as a running mean or variance. Those are
  * stored with the weights and not trained, nor is a tensor that is computed from them only. */
 static void mark_used(struct count *c, const struct ft_block *block)
@@ -83,6 +96,7 @@ static void mark_used(struct count *c, const struct ft_block *block)
     const struct ft_operator *op = &block->operators[i];
     bool used = false;
 
+    mark_layer(c, op);
     for (uint32_t j = 0; j < op->output_count; j++)
       used = used || (op->outputs[j] && c->role[op->outputs[j]] == ROLE_USED);
     for (uint32_t j = 0; used && j < op->input_count; j++)
@@ -137,6 +151,16 @@ static void thaw_all(struct count *c)
     }
 }
 
+/* Returns whether the parameter TENSOR may be a buffer, or computed of fewer parameters: ONNX has
+ * constants only, and no layer reads this one. */
+static bool is_doubtful(const struct count *c, uint32_t tensor)
+{
+  const struct ft_tensor *t = &c->graph->tensors[tensor];
+
+  return strcmp(c->graph->format, "onnx") == 0 && (!t->constant->learnt || t->constant->folded) &&
+         t->rank > 1 && !c->in_layer[tensor];
+}
+
 /*
  * Counts each constant of BLOCK as a parameter if an output depends on it, otherwise as a buffer.
  */
@@ -146,10 +170,13 @@ static void mark_constants(struct count *c, const struct ft_block *block)
     const struct ft_declared *d = c->graph->tensors[block->constants[i]].constant;
     uint32_t t = block->constants[i];
 
-    if (c->role[t] == ROLE_USED && (ft_element_is_real(d->element) || c->packed[t]) && !d->kept)
+    if (c->role[t] == ROLE_USED && (ft_element_is_real(d->element) || c->packed[t]) && !d->kept) {
       add_parameter(c, t, d->frozen);
-    else
+      if (is_doubtful(c, t))
+        c->cost->doubtful = ft_known_plus(c->cost->doubtful, weights_in(c, t));
+    } else {
       c->cost->buffers = ft_known_plus(c->cost->buffers, d->elements);
+    }
   }
 }
 
@@ -481,8 +508,9 @@ int ft_graph_cost(struct ft_graph *graph, struct ft_cost *cost, struct ft_error 
   c.trainable = ft_arena_take(&graph->results, graph->tensor_count * sizeof *c.trainable);
   c.frozen = ft_arena_take(&graph->results, graph->tensor_count * sizeof *c.frozen);
   c.packed = ft_arena_take(&graph->results, graph->tensor_count);
+  c.in_layer = ft_arena_take(&graph->results, graph->tensor_count * sizeof *c.in_layer);
   c.bounds = ft_arena_take(&graph->results, graph->tensor_count * sizeof *c.bounds);
-  if (!c.role || !c.trainable || !c.frozen || !c.packed || !c.bounds)
+  if (!c.role || !c.trainable || !c.frozen || !c.packed || !c.in_layer || !c.bounds)
     return cost_exhausted(&c);
   for (uint32_t t = 0; t < graph->tensor_count; t++)
     c.bounds[t] = FT_DIM_UNKNOWN;

@@ -29,6 +29,7 @@ struct ft_unknown {
 
 struct ft_cost {
   int64_t parameters;      /* elements of the weights; without running statistics */
+  int64_t doubtful;        /* of these, those that may be buffers, or written out of fewer */
   int64_t parameter_bytes; /* of the trainable ones: without quantised weights */
   int64_t buffers;         /* elements of constants that are not trainable */
   /* activations: network inputs, and outputs that are not views */

@@ -8,12 +8,12 @@
 #include "predictor/graph/shape/operators.h"
 
 /* What a name was in PyTorch (ft_onnx.sources). */
-enum { SOURCE_UNKNOWN, SOURCE_PARAMETER, SOURCE_BUFFER };
+enum { SOURCE_UNKNOWN, SOURCE_PARAMETER, SOURCE_FOLDED /* computed from one */, SOURCE_BUFFER };
 
 /* Reads the StringStringEntryProto up to END. Returns 1 with the field of its value in VALUE and
  * the index of its key among KEYS, which a NULL ends, in WHICH; 0 if its key is another one; -1. */
-static int read_entry(struct ft_onnx *o, uint64_t end, const char *const *keys, unsigned *which,
-                      struct ft_proto_field *value)
+static int read_metadata_entry(struct ft_onnx *o, uint64_t end, const char *const *keys,
+                               unsigned *which, struct ft_proto_field *value)
 {
   struct ft_proto_field f = { 0 };
   bool found = false;
@@ -94,7 +94,7 @@ int ft_onnx_node_metadata(struct ft_onnx *o, uint64_t end, struct ft_onnx_origin
                                       "pkg.torch.onnx.class_hierarchy", NULL };
   struct ft_proto_field value;
   unsigned which;
-  int found = read_entry(o, end, keys, &which, &value);
+  int found = read_metadata_entry(o, end, keys, &which, &value);
 
   if (found <= 0)
     return found;
@@ -118,7 +118,7 @@ int ft_onnx_value_metadata(struct ft_onnx *o, uint64_t end, uint32_t name)
   struct ft_onnx_fold *folds;
   struct ft_proto_field value;
   unsigned which;
-  int found = read_entry(o, end, keys, &which, &value);
+  int found = read_metadata_entry(o, end, keys, &which, &value);
 
   if (found <= 0 || (which == 0 && read_text(o, &value) < 0))
     return found;
@@ -158,7 +158,7 @@ int ft_onnx_graph_metadata(struct ft_onnx *o, uint64_t end)
   static const char *const keys[] = { "pkg.torch.export.ExportedProgram.graph_signature", NULL };
   struct ft_proto_field value;
   unsigned which;
-  int found = read_entry(o, end, keys, &which, &value);
+  int found = read_metadata_entry(o, end, keys, &which, &value);
 
   return found > 0 ? read_pieces(o, &value, '\n', take_signature, &o->has_signature) : found;
 }
@@ -179,13 +179,14 @@ int ft_onnx_mark_sources(struct ft_onnx *o, const struct ft_draft *draft)
     bool parameter = false;
 
     if (read_pieces(o, &o->folds[i].sources, ',', take_folded, &parameter) < 0 ||
-        set_source(o, o->folds[i].name, parameter ? SOURCE_PARAMETER : SOURCE_BUFFER) < 0)
+        set_source(o, o->folds[i].name, parameter ? SOURCE_FOLDED : SOURCE_BUFFER) < 0)
       return -1;
   }
   for (size_t i = 0; i < draft->constant_count; i++) {
     uint8_t source = source_of(o, draft->constants[i].name);
 
-    draft->constants[i].declared->learnt = source == SOURCE_PARAMETER;
+    draft->constants[i].declared->learnt = source == SOURCE_PARAMETER || source == SOURCE_FOLDED;
+    draft->constants[i].declared->folded = source == SOURCE_FOLDED;
     draft->constants[i].declared->kept = source == SOURCE_BUFFER;
   }
   return 0;
