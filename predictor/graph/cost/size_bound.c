@@ -71,7 +71,8 @@ bool ft_size_bound_holds_network(const struct ft_operator *op)
                                        "XlaCallModule",  "XlaLaunch",
                                        "execute_engine", NULL };
 
-  return !op->kind && ft_string_listed(types, op->type);
+  return !op->kind &&
+         (ft_string_listed(types, op->type) || strcmp(op->domain, "transformers") == 0);
 }
 
 ft_dim ft_size_bound_result(const struct ft_graph *graph, const struct ft_operator *op,

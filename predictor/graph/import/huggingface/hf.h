@@ -88,6 +88,7 @@ struct ft_hf {
   bool masked;        /* attention gets an explicit mask */
   bool relative_norm, bias_conv;
   struct ft_hf_module_list *modules; /* of FT_HF_SHAPES */
+  bool lower_bound;                  /* its activations are a lower bound */
   bool guessed;                      /* unknown family, configuration read by hf_generic.c */
   /* mixture of experts */
   int64_t experts, experts_per_token, expert_inner, shared_inner;

@@ -4,15 +4,17 @@
  *
  * KEYS: words "NAME=KEY:DEFAULT". NAME is a letter and digits; KEY a path in config.json
  * ("vision_config.depths.0", "layer_types#mamba" for the number of such strings, "id2label?" for
- * the members of an object); DEFAULT an expression of earlier names.
+ * the members of an object); DEFAULT a number or an expression of earlier names.
  *
- * ROWS: words. "+": those of the type's base network come first, with its keys. "*COUNT" repeats
- * the words up to the next such word. Others are modules in the order of execution: a letter, "="
- * if the module reads the same tensor as the one before, the dimensions of its weight separated by
- * commas, and "@POSITIONS" for its rows per sample, of a convolution "@INPUT>OUTPUT"; "%COUNT"
- * repeats the module. Letters, small ones with a bias: l linear, c
- * convolution, n norm, e embedding, p another parameter. Inputs: T token IDs, I image (channels,
- * pixels), A audio samples, M spectrogram (mel bins, frames).
+ * ROWS: words. Marks before all: "!": only a configuration with the default of each key is read;
+ * "?": the activations of the modules are a lower bound of the network's. "+": the rows of the
+ * type's base network come first, with its keys and marks. "*COUNT" repeats the words up to the
+ * next such word. Others are modules in the order of execution: a letter, "=" if the module reads
+ * the same tensor as the one before, the dimensions of its weight separated by commas, and
+ * "@POSITIONS" for its rows per sample, of a convolution "@INPUT>OUTPUT"; "%COUNT" repeats the
+ * module. Letters, small ones with a bias: l linear, c convolution, n norm, e embedding, p another
+ * parameter. Inputs: T token IDs, I image (channels, pixels), A audio samples, M spectrogram (mel
+ * bins, frames).
  *
  * An expression is a sum of products, evaluated from left to right; "/" rounds down, "^" squares
  * the product so far, S is the length of the input sequence.
@@ -37,6 +39,7 @@ struct names {
   double value[NAMES];
   size_t count;
   double length; /* value of S */
+  bool fixed;    /* a value other than the default is refused */
 };
 
 static bool find_name(const struct names *names, struct ft_text name, double *value)
@@ -99,8 +102,9 @@ static bool evaluate(const struct names *names, struct ft_text text, double *val
 
 /* ---- keys ---- */
 
-/* The number at PATH of ROOT. Returns false if there is none. */
-static bool find_value(const json_t *root, const char *path, double *value)
+/* The number at PATH of ROOT. Returns false if there is none, and sets *IS_SHORT if a list of the
+ * configuration lacks it. */
+static bool find_value(const json_t *root, const char *path, double *value, bool *is_short)
 {
   struct ft_text rest = ft_text_from(path), part;
   char name[128];
@@ -132,6 +136,7 @@ static bool find_value(const json_t *root, const char *path, double *value)
       struct ft_text digits = ft_text_from(name);
 
       root = ft_text_u64(&digits, 1 << 20, &index) ? json_array_get(root, (size_t)index) : NULL;
+      *is_short = !root;
     } else {
       root = json_object_get(root, name);
     }
@@ -148,19 +153,30 @@ static bool find_value(const json_t *root, const char *path, double *value)
 static bool read_keys(struct ft_hf_config *c, const char *keys, struct names *names)
 {
   struct ft_text rest = ft_text_from(keys), word, name, key;
-  char path[192];
+  char path[192], what[256];
 
   while (ft_text_word(&rest, &word)) {
-    double value;
+    double value, usual;
+    bool is_short = false;
 
     if (names->count == NAMES || !ft_text_until(&word, '=', &name) ||
         !ft_text_until(&word, ':', &key) || !ft_text_copy(key, path, sizeof path))
       return false;
-    if (!find_value(c->root, path, &value) && !evaluate(names, word, &value))
+    if (!ft_text_is_double(word, &usual) && !evaluate(names, word, &usual))
       return false;
+    if (!find_value(c->root, path, &value, &is_short))
+      value = usual;
+    if (is_short) {
+      (void)snprintf(what, sizeof what, "%s: expected a longer list", path);
+      ft_hf_refuse(c, what);
+      return false;
+    }
+    if (names->fixed && fabs(value - usual) > 1e-9 * fabs(usual)) {
+      (void)snprintf(what, sizeof what, "%s=%g: expected %g, the default", path, value, usual);
+      ft_hf_refuse(c, what);
+      return false;
+    }
     if (!(value >= -1 && value <= (double)(FT_GRAPH_DIMENSION / 1024))) {
-      char what[256];
-
       (void)snprintf(what, sizeof what, "%s=%g: expected 0 to 2^30", path, value);
       ft_hf_refuse(c, what);
       return false;
@@ -265,6 +281,22 @@ static size_t count_words(const char *text)
   return words;
 }
 
+/* Appends the modules of ROW, after those of its type's base network, to M. */
+static bool read_network(struct ft_hf_config *c, const struct ft_hf_shapes *row,
+                         struct names *names, struct ft_hf *m)
+{
+  const char *rows = row->rows;
+
+  for (; *rows == '!' || *rows == '?'; rows++) {
+    names->fixed = names->fixed || *rows == '!';
+    m->lower_bound = m->lower_bound || *rows == '?';
+  }
+  if (!read_keys(c, row->keys, names))
+    return false;
+  names->fixed = false;
+  return read_rows(names, rows + (*rows == '+'), m->modules);
+}
+
 void ft_hf_shapes_read(struct ft_hf_config *c, const struct ft_hf_shapes *row, struct ft_hf *m)
 {
   struct names *names = ft_arena_take(&c->build->arena, sizeof *names);
@@ -275,10 +307,7 @@ void ft_hf_shapes_read(struct ft_hf_config *c, const struct ft_hf_shapes *row, s
   m->kind = FT_HF_SHAPES;
   if (!names || !m->modules)
     ft_hf_refuse(c, "out of memory");
-  else if ((base &&
-            (!read_keys(c, base->keys, names) || !read_rows(names, base->rows, m->modules))) ||
-           !read_keys(c, row->keys, names) ||
-           !read_rows(names, row->rows + (base != NULL), m->modules))
+  else if ((base && !read_network(c, base, names, m)) || !read_network(c, row, names, m))
     ft_hf_refuse(c, "configuration inconsistent with its model_type");
 }
 
