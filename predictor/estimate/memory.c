@@ -7,16 +7,8 @@
 #include "predictor/core/units.h"
 #include "predictor/estimate/memory.h"
 #include "predictor/estimate/point_prediction.h"
+#include "predictor/estimate/quantity.h"
 #include "predictor/learn/residual_quantiles.h"
-
-/* Prior pseudo-observation of the residuals, in log units: due to allocators, page sizes and
- * sampling, equal runs differ by 4 %. Chosen by tests/bench/replay_constants. */
-#define PRIOR 0.04
-/* The minimum standard deviation is this fraction of the prediction plus MIN_DEVIATION_BYTES.
- * Chosen by judgement. */
-#define MIN_DEVIATION_FRACTION 0.005
-/* Bytes. Chosen by judgement. */
-#define MIN_DEVIATION_BYTES (0.5 * FT_MIB)
 
 /* Minimum number of runs from which the 90 % interval is taken from ranks alone: a new residual is
  * outside each extreme of 19 with probability 5 % (conformal prediction, Vovk, Gammerman and Shafer
@@ -159,11 +151,14 @@ static int estimate_distribution(const ft_model *model, const ft_feature *featur
     return ft_error_set(err, "%s: no completed run yet", model->app);
   ft_columns_fill(model->columns, model->columns_count, features, count, x);
   ft_predict_point(e, x, model->columns_count, &centre);
-  deviation = MIN_DEVIATION_FRACTION + MIN_DEVIATION_BYTES / exp(fmax(centre.log, log(FT_MIB)));
+  deviation =
+      ft_quantities[FT_QUANTITY_MEMORY].prior.min_fraction +
+      ft_quantities[FT_QUANTITY_MEMORY].prior.min_value / exp(fmax(centre.log, log(FT_MIB)));
   prior_sd = evidence < RANKED_RUNS || centre.added_variance > 0 ? deviation : 0;
   ft_residual_quantiles(e->residuals, e->residuals_count,
-                        evidence < e->residuals_count ? evidence : e->residuals_count, PRIOR,
-                        prior_sd, ft_estimate_levels, FT_ESTIMATE_LEVELS, out->quantile);
+                        evidence < e->residuals_count ? evidence : e->residuals_count,
+                        ft_quantities[FT_QUANTITY_MEMORY].prior.deviation, prior_sd,
+                        ft_estimate_levels, FT_ESTIMATE_LEVELS, out->quantile);
   ranked = !unwidened && evidence >= RANKED_RUNS && e->residuals_count >= RANKED_RUNS;
   if (ranked && !e->has_bound_log)
     use_rank_quantiles(e, out->quantile);

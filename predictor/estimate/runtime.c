@@ -5,14 +5,9 @@
 
 #include "predictor/core/text.h"
 #include "predictor/estimate/point_prediction.h"
+#include "predictor/estimate/quantity.h"
 #include "predictor/estimate/runtime.h"
 #include "predictor/learn/residual_quantiles.h"
-
-/* Prior pseudo-observation of the residuals, in log units. Run time varies more than memory: other
- * jobs share the node. Chosen by judgement. */
-#define PRIOR 0.1
-/* Minimum standard deviation of the residuals, in log units. Chosen by judgement. */
-#define MIN_DEVIATION 0.01
 
 /* Standard normal quantile at 0.95. */
 #define SCORE95 1.644853626951
@@ -29,8 +24,10 @@ static void predict_log_microseconds(const ft_performance *p, const ft_feature *
 
   ft_columns_fill(p->columns, p->columns_count, features, count, x);
   ft_predict_point(e, x, p->columns_count, centre);
-  ft_residual_quantiles(e->residuals, e->residuals_count, evidence, PRIOR, MIN_DEVIATION,
-                        ft_estimate_levels, FT_ESTIMATE_LEVELS, quantile);
+  ft_residual_quantiles(e->residuals, e->residuals_count, evidence,
+                        ft_quantities[FT_QUANTITY_RUNTIME].prior.deviation,
+                        ft_quantities[FT_QUANTITY_RUNTIME].prior.min_fraction, ft_estimate_levels,
+                        FT_ESTIMATE_LEVELS, quantile);
   ft_estimate_widen(quantile, centre->added_variance);
 }
 

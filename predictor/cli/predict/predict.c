@@ -22,6 +22,7 @@
 #include "predictor/core/units.h"
 #include "predictor/decide/grounds.h"
 #include "predictor/decide/submission.h"
+#include "predictor/estimate/quantity.h"
 #include "predictor/history/json.h"
 #include "predictor/request/describe.h"
 
@@ -216,6 +217,18 @@ static void print_grounds(const struct ft_grounds *g)
   }
 }
 
+/* Adds the distribution of each quantity to ANSWER. */
+static void add_quantities(json_t *answer, const struct question *q)
+{
+  json_t *quantiles[FT_QUANTITIES] = { [FT_QUANTITY_MEMORY] = peak_quantiles_json(q),
+                                       [FT_QUANTITY_GPU_MEMORY] =
+                                           ft_predict_network_gpu(&q->network),
+                                       [FT_QUANTITY_RUNTIME] = ft_perf_runtime(&q->perf) };
+
+  for (size_t i = 0; i < FT_QUANTITIES; i++)
+    (void)json_object_set_new(answer, ft_quantities[i].name, quantiles[i]);
+}
+
 static int print_submission_json(const struct question *q, const ft_decision *decision)
 {
   const struct ft_submission_decision *d = &q->decided;
@@ -226,19 +239,26 @@ static int print_submission_json(const struct question *q, const ft_decision *de
       ft_json_number(decision->mem_bytes > 0, (double)decision->mem_bytes), "p_oom",
       ft_json_number(decision->has_p_oom, decision->p_oom), "reason",
       reason ? ft_json_text(reason) : json_null(), "rule", ft_decision_rule_name(decision->rule));
+  json_t *answer =
+      json_pack("{s:o, s:I, s:o}", "app", ft_json_text(q->submission.app), "runs",
+                (json_int_t)decision->runs, "method", method ? ft_json_text(method) : json_null());
+  json_t *rest =
+      json_pack("{s:n, s:o, s:o, s:o, s:o*, s:o*, s:o*, s:o*, s:o*, s:o*}", "energy_joules", "mig",
+                ft_predict_network_slice(&q->network), "relative", ft_perf_relative(&q->perf),
+                "decision", chosen, "elsewhere", ft_perf_elsewhere(&q->perf), "network",
+                ft_predict_network_said(&q->network), "imported_from",
+                d->input.imported_from ? ft_json_text(q->submission.job_name) : NULL,
+                "similar_apps", d->input.similar ? json_integer(d->input.similar) : NULL, "array",
+                q->asked.array ? array_json(q, decision) : NULL, "explanation",
+                q->asked.explain ? explanation_json(&q->grounds) : NULL);
 
-  return ft_json_print(json_pack(
-      "{s:o, s:I, s:o, s:o, s:o, s:o, s:n, s:o, s:o, s:o, s:o*, s:o*, s:o*, s:o*, s:o*, s:o*}",
-      "app", ft_json_text(q->submission.app), "runs", (json_int_t)decision->runs, "method",
-      method ? ft_json_text(method) : json_null(), "peak_memory_bytes", peak_quantiles_json(q),
-      "gpu_memory_bytes", ft_predict_network_gpu(&q->network), "runtime_seconds",
-      ft_perf_runtime(&q->perf), "energy_joules", "mig", ft_predict_network_slice(&q->network),
-      "relative", ft_perf_relative(&q->perf), "decision", chosen, "elsewhere",
-      ft_perf_elsewhere(&q->perf), "network", ft_predict_network_said(&q->network), "imported_from",
-      d->input.imported_from ? ft_json_text(q->submission.job_name) : NULL, "similar_apps",
-      d->input.similar ? json_integer(d->input.similar) : NULL, "array",
-      q->asked.array ? array_json(q, decision) : NULL, "explanation",
-      q->asked.explain ? explanation_json(&q->grounds) : NULL));
+  add_quantities(answer, q);
+  if (json_object_update(answer, rest) < 0) {
+    json_decref(answer);
+    answer = NULL;
+  }
+  json_decref(rest);
+  return ft_json_print(answer);
 }
 
 /* Prints the error and the lines about the network. Returns true if there were any. */
