@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "config.h"
 
+#include <float.h>
 #include <math.h>
 
 #include "predictor/core/units.h"
@@ -140,7 +141,7 @@ static double gpu_memory_of(const ft_observation *o, ft_rule rule, bool *bound)
   return ft_observation_gpu_bytes(o);
 }
 
-static bool accept_runtime(const ft_observation *o, ft_rule rule)
+static bool accept_completed(const ft_observation *o, ft_rule rule)
 {
   (void)rule;
   return o->outcome == FT_OUTCOME_COMPLETED;
@@ -151,6 +152,17 @@ static double runtime_of(const ft_observation *o, ft_rule rule, bool *bound)
   (void)rule;
   *bound = o->censored;
   return o->runtime_seconds;
+}
+
+static double energy_of(const ft_observation *o, ft_rule rule, bool *bound)
+{
+  double joules = o->has_gpu_energy_joules ? o->gpu_energy_joules : 0;
+
+  (void)rule;
+  *bound = o->censored;
+  if (o->has_package_energy_joules && o->has_package_energy_share)
+    joules += o->package_energy_joules * o->package_energy_share;
+  return joules;
 }
 
 const struct ft_quantity ft_quantities[FT_QUANTITIES] = {
@@ -169,10 +181,15 @@ const struct ft_quantity ft_quantities[FT_QUANTITIES] = {
                                           MIN_DEVIATION_BYTES } },
   [FT_QUANTITY_RUNTIME] = { .name = "runtime_seconds",
                             .unit = "seconds",
-                            .accepts = accept_runtime,
+                            .accepts = accept_completed,
                             .value_of = runtime_of,
                             .max_value = MAX_SECONDS,
-                            .prior = { RUNTIME_PRIOR, MIN_RUNTIME_DEVIATION, 0 } }
+                            .prior = { RUNTIME_PRIOR, MIN_RUNTIME_DEVIATION, 0 } },
+  [FT_QUANTITY_ENERGY] = { .name = "energy_joules",
+                           .unit = "joules",
+                           .accepts = accept_completed,
+                           .value_of = energy_of,
+                           .max_value = FLT_MAX }
 };
 
 bool ft_quantity_measured(const struct ft_quantity *quantity, const ft_observation *o, ft_rule rule,

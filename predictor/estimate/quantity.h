@@ -13,6 +13,7 @@ enum {
   FT_QUANTITY_MEMORY,     /* on one node */
   FT_QUANTITY_GPU_MEMORY, /* of one GPU */
   FT_QUANTITY_RUNTIME,
+  FT_QUANTITY_ENERGY, /* of the job's GPUs, and its part of the processors' */
   FT_QUANTITIES
 };
 
