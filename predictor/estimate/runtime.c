@@ -26,9 +26,9 @@ static void predict_log_microseconds(const ft_performance *p, const ft_feature *
   ft_predict_point(e, x, p->columns_count, centre);
   ft_residual_quantiles(e->residuals, e->residuals_count, evidence,
                         ft_quantities[FT_QUANTITY_RUNTIME].prior.deviation,
-                        ft_quantities[FT_QUANTITY_RUNTIME].prior.min_fraction, ft_estimate_levels,
+                        ft_quantities[FT_QUANTITY_RUNTIME].prior.min_fraction, ft_interval_levels,
                         FT_ESTIMATE_LEVELS, quantile);
-  ft_estimate_widen(quantile, centre->added_variance);
+  ft_interval_widen(quantile, centre->added_variance);
 }
 
 /* Fills OUT, except for name and runs, for PLATFORM, whose log_ratio is set. */
@@ -44,7 +44,7 @@ static void fill_platform_runtime(const ft_performance *p, const ft_platform_run
   out->speed_p95 = exp(-platform->log_ratio + SCORE95 * platform->deviation);
   for (int i = 0; i < FT_ESTIMATE_LEVELS; i++)
     widened[i] = quantile[i];
-  ft_estimate_widen(widened, platform->deviation * platform->deviation);
+  ft_interval_widen(widened, platform->deviation * platform->deviation);
   out->known = true;
   for (int i = 0; i < FT_ESTIMATE_LEVELS; i++) {
     double at = centre->log + platform->log_ratio + widened[i];
