@@ -9,23 +9,20 @@
 
 #include <stdbool.h>
 
-/* Number of quantiles. */
-#define FT_ESTIMATE_LEVELS 13
+#include "predictor/learn/series/interval.h"
 
-/* Probabilities: 0.001 0.01 0.05 0.1 0.25 0.5 0.75 0.9 0.95 0.99 0.995 0.999 0.9999. */
-extern const double ft_estimate_levels[FT_ESTIMATE_LEVELS];
-/* Normal scores: standard normal quantiles at ft_estimate_levels. */
-extern const double ft_estimate_scores[FT_ESTIMATE_LEVELS];
+/* Number of quantiles, at ft_interval_levels. */
+#define FT_ESTIMATE_LEVELS FT_INTERVAL_LEVELS
 
 struct ft_estimate {
   double quantile[FT_ESTIMATE_LEVELS]; /* in bytes or seconds; non-decreasing, above 0 */
-  unsigned runs;       /* number of completed runs from which the estimate was computed */
-  char method[32];     /* name of the model, for reports */
-  bool extrapolated;   /* a feature lies outside the range of the runs */
-  double max_bytes;    /* largest peak of these runs, bytes; 0: unknown */
-  double bound_bytes;  /* lower bound of the peak: the limit that killed a run with these features,
-                          if no run completed above it; 0: none */
-  double shared;       /* fraction of the log variance that is common to runs submitted together */
+  unsigned runs;      /* number of completed runs from which the estimate was computed */
+  char method[32];    /* name of the model, for reports */
+  bool extrapolated;  /* a feature lies outside the range of the runs */
+  double max_bytes;   /* largest peak of these runs, bytes; 0: unknown */
+  double bound_bytes; /* lower bound of the peak: the limit that killed a run with these features,
+                         if no run completed above it; 0: none */
+  double shared;      /* fraction of the log variance that is common to runs submitted together */
   double allocation_bytes; /* result of ft_allocate_memory; 0: not computed */
 };
 
@@ -34,12 +31,5 @@ double ft_estimate_quantile(const struct ft_estimate *estimate, double probabili
 
 /* Returns the probability, 0 to 1, that the quantity of ESTIMATE exceeds VALUE. */
 double ft_estimate_exceeds(const struct ft_estimate *estimate, double value);
-
-/*
- * Adds VARIANCE to the distribution with the quantiles QUANTILE, natural logarithms at
- * ft_estimate_levels: scales all distances from the median by one factor, which the 10 % and 90 %
- * quantiles determine. A VARIANCE of 0 or less changes nothing.
- */
-void ft_estimate_widen(double quantile[FT_ESTIMATE_LEVELS], double variance);
 
 #endif

@@ -7,115 +7,7 @@
 #include "predictor/core/units.h"
 #include "predictor/estimate/memory.h"
 #include "predictor/estimate/point_prediction.h"
-#include "predictor/learn/residual_quantiles.h"
-
-/* Prior pseudo-observation of the residuals, in log units: due to allocators, page sizes and
- * sampling, equal runs differ by 4 %. Chosen by tests/bench/replay_constants. */
-#define PRIOR 0.04
-/* The minimum standard deviation is this fraction of the prediction plus MIN_DEVIATION_BYTES.
- * Chosen by judgement. */
-#define MIN_DEVIATION_FRACTION 0.005
-/* Bytes. Chosen by judgement. */
-#define MIN_DEVIATION_BYTES (0.5 * FT_MIB)
-
-/* Minimum number of runs from which the 90 % interval is taken from ranks alone: a new residual is
- * outside each extreme of 19 with probability 5 % (conformal prediction, Vovk, Gammerman and Shafer
- * 2005). With fewer runs, and for levels outside the interval, the prior and Student's t are used.
- * Confirmed by tests/bench/replay_constants. */
-#define RANKED_RUNS 19
-
-enum {
-  /* indices in ft_estimate_levels; INTERVAL_LOW and INTERVAL_HIGH are the ends of the 90 %
-   * interval */
-  INTERVAL_LOW = 2,
-  LOWER_QUARTILE = 4,
-  MIDDLE = 5,
-  UPPER_QUARTILE = 6,
-  INTERVAL_HIGH = 8,
-  MAX_EVIDENCE = 200 /* maximum effective sample size: number of residuals that a model stores */
-};
-
-/* Minimum interval width in log units; avoids a division by 0. */
-#define NARROWEST 1e-9
-
-/* Standard normal quantile at 0.95. */
-#define SCORE 1.644853626951
-
-/*
- * Widens the 90 % interval: moves each QUANTILE up to its upper end away from the median. The ends
- * move by MORE times the length of the tail on their side, the others in proportion to their normal
- * scores. The tail's length is the distance of the end from the median, or if shorter 1.695 times
- * that from the quartile: a bimodal program has a short tail above its upper mode. It is at least
- * that of a normal distribution with standard deviation MIN_DEVIATION. No quantile is moved above
- * HIGHEST. Higher quantiles are raised to remain in order.
- */
-static void lengthen_interval(double quantile[FT_ESTIMATE_LEVELS], double more,
-                              double min_deviation, double highest)
-{
-  /* of a normal distribution: (95 % - 50 % quantile) / (95 % - 75 % quantile) */
-  static const double tails = 1.695;
-  double middle = quantile[MIDDLE];
-  double below = fmin(middle - quantile[INTERVAL_LOW],
-                      tails * (quantile[LOWER_QUARTILE] - quantile[INTERVAL_LOW]));
-  double above = fmin(quantile[INTERVAL_HIGH] - middle,
-                      tails * (quantile[INTERVAL_HIGH] - quantile[UPPER_QUARTILE]));
-
-  for (int i = 0; i <= INTERVAL_HIGH; i++) {
-    double side = fmax(i < MIDDLE ? below : above, SCORE * min_deviation);
-
-    quantile[i] = fmin(quantile[i] + more * ft_estimate_scores[i] / SCORE * side, highest);
-  }
-  for (int i = INTERVAL_HIGH + 1; i < FT_ESTIMATE_LEVELS; i++)
-    quantile[i] = fmax(quantile[i], quantile[i - 1]);
-}
-
-/*
- * Scales the 90 % interval about the median by FACTOR, within the adjacent outer levels, which do
- * not change. Narrowing stops at a normal distribution with standard deviation MIN_DEVIATION.
- */
-static void scale_interval(double quantile[FT_ESTIMATE_LEVELS], double factor, double min_deviation)
-{
-  for (int i = INTERVAL_LOW; i <= INTERVAL_HIGH; i++) {
-    double distance = quantile[i] - quantile[MIDDLE];
-    double narrowest = min_deviation * ft_estimate_scores[i];
-
-    if (i == MIDDLE)
-      continue;
-    distance = i > MIDDLE ? fmax(distance * factor, fmin(narrowest, distance))
-                          : fmin(distance * factor, fmax(narrowest, distance));
-    quantile[i] = fmin(fmax(quantile[MIDDLE] + distance, quantile[INTERVAL_LOW - 1]),
-                       quantile[INTERVAL_HIGH + 1]);
-  }
-}
-
-/* Sets the quantiles of the 90 % interval to order statistics of the residuals; moves outer
- * quantiles if needed to remain in order. */
-static void use_rank_quantiles(const ft_evaluator *e, double quantile[FT_ESTIMATE_LEVELS])
-{
-  double count = (double)e->residuals_count;
-
-  for (int i = INTERVAL_LOW; i <= INTERVAL_HIGH; i++)
-    quantile[i] = ft_residual_interpolate(e->residuals, e->residuals_count,
-                                          (ft_estimate_levels[i] * (count + 1) - 1) / (count - 1));
-  for (int i = INTERVAL_LOW; i > 0; i--)
-    quantile[i - 1] = fmin(quantile[i - 1], quantile[i]);
-  for (int i = INTERVAL_HIGH + 1; i < FT_ESTIMATE_LEVELS; i++)
-    quantile[i] = fmax(quantile[i], quantile[i - 1]);
-}
-
-/* Moves the quantiles outside the 90 % interval to at least the distances from the median of a
- * normal distribution with standard deviation MIN_DEVIATION. */
-static void widen_outer_levels(double quantile[FT_ESTIMATE_LEVELS], double min_deviation)
-{
-  for (int i = 0; i < FT_ESTIMATE_LEVELS; i++) {
-    double normal = quantile[MIDDLE] + min_deviation * ft_estimate_scores[i];
-
-    if (i < INTERVAL_LOW)
-      quantile[i] = fmin(quantile[i], normal);
-    else if (i > INTERVAL_HIGH)
-      quantile[i] = fmax(quantile[i], normal);
-  }
-}
+#include "predictor/estimate/quantity.h"
 
 struct ft_calibration ft_memory_calibration(const ft_model *model)
 {
@@ -131,63 +23,31 @@ unsigned ft_memory_cohorts(const ft_model *model)
   return ft_calibration_cohorts(&calibration, model->completed);
 }
 
-/* Multiplies the width of the 90 % interval by FACTOR. Widening (lengthen_interval): at least as
- * for the standard deviation WIDE, up to HIGHEST. Narrowing (scale_interval): not below the
- * standard deviation NARROW. */
-static void calibrate_interval(double quantile[FT_ESTIMATE_LEVELS], double factor, double narrow,
-                               double wide, double highest)
-{
-  if (factor > 1)
-    lengthen_interval(quantile, factor - 1, wide, highest);
-  else
-    scale_interval(quantile, factor, narrow);
-}
-
 /* As ft_estimate_memory; with UNWIDENED as ft_estimate_memory_unwidened. */
 static int estimate_distribution(const ft_model *model, const ft_feature *features, size_t count,
                                  bool unwidened, struct ft_estimate *out, struct ft_error *err)
 {
+  const struct ft_quantity *memory = &ft_quantities[FT_QUANTITY_MEMORY];
   const ft_evaluator *e = &model->evaluator;
   float x[sizeof model->columns / sizeof *model->columns];
-  unsigned evidence = model->completed < MAX_EVIDENCE ? model->completed : MAX_EVIDENCE;
+  struct ft_interval_question q = { .residual = e->residuals,
+                                    .residuals = e->residuals_count,
+                                    .completed = model->completed,
+                                    .has_bound = e->has_bound_log,
+                                    .unwidened = unwidened,
+                                    .calibration = ft_memory_calibration(model),
+                                    .prior = memory->prior.deviation };
   struct ft_point_prediction centre;
-  double deviation, prior_sd, factor, width;
-  bool ranked;
 
   *out = (struct ft_estimate){ .runs = model->completed };
-  if (!model->has_evaluator || (!evidence && !e->has_bound_log))
+  if (!model->has_evaluator || (!model->completed && !e->has_bound_log))
     return ft_error_set(err, "%s: no completed run yet", model->app);
   ft_columns_fill(model->columns, model->columns_count, features, count, x);
   ft_predict_point(e, x, model->columns_count, &centre);
-  deviation = MIN_DEVIATION_FRACTION + MIN_DEVIATION_BYTES / exp(fmax(centre.log, log(FT_MIB)));
-  prior_sd = evidence < RANKED_RUNS || centre.added_variance > 0 ? deviation : 0;
-  ft_residual_quantiles(e->residuals, e->residuals_count,
-                        evidence < e->residuals_count ? evidence : e->residuals_count, PRIOR,
-                        prior_sd, ft_estimate_levels, FT_ESTIMATE_LEVELS, out->quantile);
-  ranked = !unwidened && evidence >= RANKED_RUNS && e->residuals_count >= RANKED_RUNS;
-  if (ranked && !e->has_bound_log)
-    use_rank_quantiles(e, out->quantile);
-  widen_outer_levels(out->quantile, deviation);
-  width = out->quantile[INTERVAL_HIGH] - out->quantile[INTERVAL_LOW];
-  ft_estimate_widen(out->quantile, centre.added_variance);
-  prior_sd *= 1 + 2 / fmax(model->completed, 1);
-  factor = exp(fmin(fmax(e->log_interval_scale, -FT_CALIBRATION_MAX_LOG_SCALE),
-                    FT_CALIBRATION_MAX_LOG_SCALE));
-  if (!e->has_bound_log && unwidened) {
-    scale_interval(out->quantile, factor, prior_sd);
-  } else if (!e->has_bound_log) {
-    /* The interval is widened up to the 99.5 % level, so that the higher levels, which allocations
-     * use, do not change. An interval from ranks has no limit: it must be able to cover a drift. */
-    double highest = out->quantile[INTERVAL_HIGH + 2];
-
-    lengthen_interval(out->quantile, ft_calibration_widening(ft_memory_cohorts(model)) - 1, 0,
-                      highest);
-    calibrate_interval(out->quantile, factor, prior_sd, deviation, ranked ? INFINITY : highest);
-  }
-  /* the added width is due to causes that are common to runs submitted together */
-  width = fmax(width, NARROWEST);
-  width /= fmax(out->quantile[INTERVAL_HIGH] - out->quantile[INTERVAL_LOW], width);
-  out->shared = 1 - width * width;
+  q.min_deviation =
+      memory->prior.min_fraction + memory->prior.min_value / exp(fmax(centre.log, log(FT_MIB)));
+  q.added_variance = centre.added_variance;
+  out->shared = ft_interval_find(&q, out->quantile);
   for (int i = 0; i < FT_ESTIMATE_LEVELS; i++) {
     /* 2^-60 to 2^60 bytes: products and squares of quantiles stay finite */
     out->quantile[i] = exp(fmin(fmax(centre.log + out->quantile[i], -60 * M_LN2), 60 * M_LN2));

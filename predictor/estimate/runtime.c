@@ -5,14 +5,9 @@
 
 #include "predictor/core/text.h"
 #include "predictor/estimate/point_prediction.h"
+#include "predictor/estimate/quantity.h"
 #include "predictor/estimate/runtime.h"
 #include "predictor/learn/residual_quantiles.h"
-
-/* Prior pseudo-observation of the residuals, in log units. Run time varies more than memory: other
- * jobs share the node. Chosen by judgement. */
-#define PRIOR 0.1
-/* Minimum standard deviation of the residuals, in log units. Chosen by judgement. */
-#define MIN_DEVIATION 0.01
 
 /* Standard normal quantile at 0.95. */
 #define SCORE95 1.644853626951
@@ -29,9 +24,11 @@ static void predict_log_microseconds(const ft_performance *p, const ft_feature *
 
   ft_columns_fill(p->columns, p->columns_count, features, count, x);
   ft_predict_point(e, x, p->columns_count, centre);
-  ft_residual_quantiles(e->residuals, e->residuals_count, evidence, PRIOR, MIN_DEVIATION,
-                        ft_estimate_levels, FT_ESTIMATE_LEVELS, quantile);
-  ft_estimate_widen(quantile, centre->added_variance);
+  ft_residual_quantiles(e->residuals, e->residuals_count, evidence,
+                        ft_quantities[FT_QUANTITY_RUNTIME].prior.deviation,
+                        ft_quantities[FT_QUANTITY_RUNTIME].prior.min_fraction, ft_interval_levels,
+                        FT_ESTIMATE_LEVELS, quantile);
+  ft_interval_widen(quantile, centre->added_variance);
 }
 
 /* Fills OUT, except for name and runs, for PLATFORM, whose log_ratio is set. */
@@ -47,7 +44,7 @@ static void fill_platform_runtime(const ft_performance *p, const ft_platform_run
   out->speed_p95 = exp(-platform->log_ratio + SCORE95 * platform->deviation);
   for (int i = 0; i < FT_ESTIMATE_LEVELS; i++)
     widened[i] = quantile[i];
-  ft_estimate_widen(widened, platform->deviation * platform->deviation);
+  ft_interval_widen(widened, platform->deviation * platform->deviation);
   out->known = true;
   for (int i = 0; i < FT_ESTIMATE_LEVELS; i++) {
     double at = centre->log + platform->log_ratio + widened[i];

@@ -12,7 +12,7 @@
 
 enum {
   LEVELS = FT_ESTIMATE_LEVELS,
-  MIDDLE = 5,  /* index of the median in ft_estimate_levels */
+  MIDDLE = 5,  /* index of the median in ft_interval_levels */
   HIGH = 8,    /* of the 95 % quantile */
   MIN_RUNS = 3 /* minimum of completed runs of a similar app; chosen by judgement */
 };
@@ -164,9 +164,9 @@ static void mix_pool(const struct pool *pool, double within, unsigned own, struc
   *out = (struct ft_estimate){ .runs = own, .max_bytes = pool->max_bytes };
   (void)ft_string_copy("similar apps", out->method, sizeof out->method);
   for (int i = 0; i < LEVELS; i++) {
-    double side = i < MIDDLE ? -1 : 1, level = ft_estimate_levels[i];
+    double side = i < MIDDLE ? -1 : 1, level = ft_interval_levels[i];
     double inner =
-        fmax(fabs(pool->distance[i] / pool->weights), within * fabs(ft_estimate_scores[i]));
+        fmax(fabs(pool->distance[i] / pool->weights), within * fabs(ft_interval_scores[i]));
     double outer = sqrt(between_variance) * ft_student_quantile(level, degrees);
 
     distance[i] = i == MIDDLE ? 0 : side * hypot(inner, outer);

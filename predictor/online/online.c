@@ -10,6 +10,7 @@
 #include "predictor/estimate/equation.h"
 #include "predictor/estimate/memory.h"
 #include "predictor/estimate/point_prediction.h"
+#include "predictor/estimate/quantity.h"
 #include "predictor/estimate/variant.h"
 #include "predictor/online/columns.h"
 #include "predictor/online/facts.h"
@@ -30,19 +31,6 @@ enum {
   MAX_RUNS = COUNT(((ft_model *)NULL)->history),
   MAX_COLUMNS = COUNT(((ft_model *)NULL)->columns)
 };
-
-/* Maximum valid peak on one node, 1 PiB, in bytes. Chosen by judgement. */
-#define MAX_BYTES 0x1p50
-/* Fraction of the limit from which the peak of a censored run without a known cause shows that the
- * limit killed it. Chosen by judgement. */
-#define NEAR_LIMIT 0.95
-/* A limit below this fraction of the job's limit was set for a step (srun --mem). Below 1, since
- * Slurm rounds limits to MiB. */
-#define STEP_LIMIT_FRACTION 0.95
-/* A killed run whose recorded peak is below this fraction of its limit was not killed by that
- * limit: a peak between two samples is not that much larger. Chosen by judgement.
- */
-#define NODE_OOM_FRACTION 0.5
 
 void ft_online_init(ft_model *model, const char *app, uint32_t uid, ft_rule rule)
 {
@@ -147,72 +135,6 @@ static bool add_columns_of_features(ft_model *model, const struct run_features *
 
 /* ---- history ---- */
 
-/* Returns whether the run of O was killed for its memory. */
-static bool was_killed_for_memory(const ft_observation *o, double bytes)
-{
-  if (o->outcome == FT_OUTCOME_OUT_OF_MEMORY)
-    return true;
-  /* on the node a kill by Slurm's OverMemoryKill looks like scancel: a plain SIGKILL */
-  return o->censored && o->has_limit_bytes && o->limit_bytes > 0 &&
-         bytes >= NEAR_LIMIT * (double)o->limit_bytes &&
-         (o->outcome == FT_OUTCOME_UNKNOWN || o->outcome == FT_OUTCOME_FAILED ||
-          o->outcome == FT_OUTCOME_CANCELLED);
-}
-
-/*
- * Returns whether the run was killed because its node was out of memory, which is no evidence of
- * how much the run requires. The agent detects this if the kernel counts failures at a limit.
- * Otherwise it is assumed if both the sampled peak and the kernel's peak of the largest process are
- * far below the limit (page cache may have filled it).
- */
-static bool was_killed_by_node_oom(const ft_observation *o, ft_rule rule)
-{
-  uint64_t limit = o->has_killed_at_bytes ? o->killed_at_bytes : o->limit_bytes;
-  double peak = fmax(ft_observation_peak(o, rule), (double)o->largest_process_bytes);
-
-  if (o->has_killed_at_bytes && !o->killed_at_bytes)
-    return o->outcome == FT_OUTCOME_OUT_OF_MEMORY;
-  return o->outcome == FT_OUTCOME_OUT_OF_MEMORY && o->has_largest_process_bytes && limit &&
-         (o->has_killed_at_bytes || o->submission.request.nodes <= 1) &&
-         peak < NODE_OOM_FRACTION * (double)limit;
-}
-
-/*
- * Returns the minimum of the memory that the run required, in bytes: its peak, or the limit that
- * killed it, which the run exceeded even if no sample shows this. For a job on several nodes Slurm
- * does not report on which node the limit was exceeded.
- */
-static double min_required_bytes(const ft_observation *o, ft_rule rule)
-{
-  double peak = ft_observation_peak(o, rule), limit = 0;
-
-  if (o->outcome != FT_OUTCOME_OUT_OF_MEMORY || rule == FT_RULE_NONE ||
-      (o->rule != rule && o->rule != FT_RULE_UNKNOWN))
-    return peak;
-  if (o->has_killed_at_bytes)
-    limit = (double)o->killed_at_bytes;
-  else if (o->has_limit_bytes &&
-           (o->submission.request.nodes == 1 || o->submission.request.tasks <= 1))
-    limit = (double)o->limit_bytes;
-  return limit <= MAX_BYTES ? fmax(peak, limit) : peak;
-}
-
-/*
- * Returns whether a step was killed at a limit of its own (srun --mem in the script). With --mem a
- * step otherwise has the limit of the job. With --mem-per-cpu it has that of its CPUs, which may be
- * lower; then the function returns false.
- */
-static bool was_step_limited(const ft_observation *o)
-{
-  const ft_request *request = &o->submission.request;
-  const ft_decision *decided = &o->submission.decision;
-  ft_mem_unit unit = decided->mem_bytes ? decided->mem_unit : request->mem_unit;
-
-  return o->outcome == FT_OUTCOME_OUT_OF_MEMORY && o->has_killed_at_bytes && o->killed_at_bytes &&
-         o->has_limit_bytes && unit == FT_MEM_NODE &&
-         (double)o->killed_at_bytes < STEP_LIMIT_FRACTION * (double)o->limit_bytes;
-}
-
 static double finite_or_zero(double value)
 {
   return isfinite(value) ? value : 0;
@@ -225,26 +147,30 @@ uint64_t ft_online_key(uint32_t uid, const ft_observation *o)
   return uid == FT_STATE_POOLED ? ft_pool_key(key, o->uid) : key;
 }
 
-/* Returns a run of the history for O, with the peak or bound BYTES and without feature values. */
-static ft_run make_history_run(const ft_model *model, const ft_observation *o, double bytes)
+/* Returns a run of the history for O, with the peak BYTES, or CENSORED its bound, and without
+ * feature values. */
+static ft_run make_history_run(const ft_model *model, const ft_observation *o, double bytes,
+                               bool censored)
 {
   ft_run run = { .key = ft_online_key(model->uid, o),
                  .time = finite_or_zero(o->end_time),
                  .bytes = bytes,
+                 .censored = censored,
+                 .killed_by = (uint8_t)ft_memory_killer(o, bytes),
                  .runtime_seconds = finite_or_zero(o->runtime_seconds) };
   const ft_feature *network =
       ft_feature_find(o->submission.features, o->submission.features_count, FT_FEATURE_NETWORK);
+  double gpu_bytes;
+  bool gpu_bound;
 
-  run.gpu_bytes = (float)ft_observation_gpu_bytes(o);
-  if (network && network->has_number && network->number > 0 && network->number < MAX_BYTES)
+  if (ft_quantity_measured(&ft_quantities[FT_QUANTITY_GPU_MEMORY], o, model->rule, &gpu_bytes,
+                           &gpu_bound))
+    run.gpu_bytes = (float)gpu_bytes;
+  if (network && network->has_number && network->number > 0 &&
+      network->number < ft_quantities[FT_QUANTITY_MEMORY].max_value)
     run.network_bytes = (float)network->number;
   run.gpu = ft_gpu_observations_hash(o->gpu_name);
   run.gpu_limit_bytes = (float)ft_gpu_model_limit(o);
-  if (was_step_limited(o))
-    run.killed_by = FT_KILLED_BY_STEP_LIMIT;
-  else if (was_killed_for_memory(o, bytes))
-    run.killed_by = FT_KILLED_BY_LIMIT;
-  run.censored = o->censored || run.killed_by;
   run.sampled =
       o->peak_is_bound && !run.killed_by && (!run.censored || o->outcome == FT_OUTCOME_COMPLETED);
   return run;
@@ -341,20 +267,21 @@ static int insert_history_run(ft_model *model, const ft_run *run)
 
 int ft_online_update(ft_model *model, const ft_observation *observation, struct ft_error *err)
 {
-  double bytes = min_required_bytes(observation, model->rule);
   struct ft_refit *work;
-  bool known = false, incremental;
+  bool known = false, incremental, censored;
+  double bytes;
   int inserted;
   struct run_features features;
   ft_run run;
 
-  if (!(bytes > 0 && bytes <= MAX_BYTES) || was_killed_by_node_oom(observation, model->rule) ||
+  if (!ft_quantity_measured(&ft_quantities[FT_QUANTITY_MEMORY], observation, model->rule, &bytes,
+                            &censored) ||
       (model->uid == FT_STATE_POOLED && !ft_pool_accepts(observation)))
     return 0;
   work = ft_refit_new();
   if (!work)
     return ft_error_errno(err, "%s: update", model->app);
-  run = make_history_run(model, observation, bytes);
+  run = make_history_run(model, observation, bytes, censored);
   for (size_t i = 0; i < model->history_count; i++)
     known = known || model->history[i].key == run.key;
   collect_features(model, observation, &features);

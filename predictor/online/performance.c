@@ -5,6 +5,7 @@
 #include <stdlib.h>
 
 #include "predictor/core/text.h"
+#include "predictor/estimate/quantity.h"
 #include "predictor/estimate/run_features.h"
 #include "predictor/online/online.h"
 #include "predictor/online/performance.h"
@@ -13,9 +14,6 @@
 #include "predictor/online/runtime_series.h"
 #include "predictor/record/state_files.h"
 
-/* Maximum valid run time in seconds, one year. Chosen by judgement. */
-#define MAX_SECONDS 3.2e7
-
 void ft_performance_init(ft_performance *p, const char *app, uint32_t uid)
 {
   *p = (ft_performance){ .schema = FT_SCHEMA, .uid = uid };
@@ -23,11 +21,16 @@ void ft_performance_init(ft_performance *p, const char *app, uint32_t uid)
   (void)ft_string_copy(PACKAGE_VERSION, p->version, sizeof p->version);
 }
 
-/* Returns whether O has a valid run time on a known platform. */
-static bool has_valid_runtime(const ft_observation *o)
+/* Sets RUN's values to what O had of each quantity. */
+static void fill_values(const ft_observation *o, ft_timed_run *run)
 {
-  return o->outcome == FT_OUTCOME_COMPLETED && o->platform[0] && o->runtime_seconds > 0 &&
-         o->runtime_seconds < MAX_SECONDS && isfinite(o->end_time);
+  double value;
+  bool bound;
+
+  run->values_count = FT_QUANTITIES;
+  for (size_t i = 0; i < FT_QUANTITIES; i++)
+    run->values[i] =
+        ft_quantity_measured(&ft_quantities[i], o, o->rule, &value, &bound) ? (float)value : 0;
 }
 
 /* Applies O to W->next. */
@@ -46,6 +49,7 @@ static void apply_observation(struct ft_runtime_series *w, const ft_observation 
   at = ft_platforms_find(p, o->platform);
   run.platform = at;
   ft_run_features_fill(o, run.run_features);
+  fill_values(o, &run);
   ft_runtime_series_add(w, o, &run);
   p->updated = fmax(p->updated, run.time);
   ft_platforms_count_runs(p);
@@ -57,8 +61,13 @@ static void apply_observation(struct ft_runtime_series *w, const ft_observation 
 int ft_performance_update(ft_performance *p, const ft_observation *o, struct ft_error *err)
 {
   struct ft_runtime_series *w;
+  double seconds;
+  bool censored;
 
-  if (!has_valid_runtime(o) || (p->uid == FT_STATE_POOLED && !ft_pool_accepts(o)))
+  if (!o->platform[0] || !isfinite(o->end_time) ||
+      !ft_quantity_measured(&ft_quantities[FT_QUANTITY_RUNTIME], o, FT_RULE_NONE, &seconds,
+                            &censored) ||
+      (p->uid == FT_STATE_POOLED && !ft_pool_accepts(o)))
     return 0;
   w = malloc(sizeof *w + ft_series_work_size());
   if (!w)

@@ -275,8 +275,8 @@ static int check_evaluator(const ft_evaluator *e, size_t columns, struct ft_erro
   return 0;
 }
 
-/* Checks a run's values by column. A value is NaN if missing; in a categorical column it is a
- * level, or -1 for an unknown one. */
+/* Checks a run's values by column, or without columns any values. A value is NaN if missing; in a
+ * categorical column it is a level, or -1 for an unknown one. */
 static bool are_values(const float *x, size_t count, const ft_column *columns, size_t column_count)
 {
   for (size_t j = 0; j < count; j++) {
@@ -337,11 +337,10 @@ static int check_performance(const ft_performance *p, struct ft_error *err)
 
     if (!isfinite(r->time) || !(r->seconds > 0 && isfinite(r->seconds)) ||
         r->platform >= p->platforms_count ||
-        !are_values(r->x, r->x_count, p->columns, p->columns_count))
+        !are_values(r->x, r->x_count, p->columns, p->columns_count) ||
+        !are_values(r->run_features, r->run_features_count, NULL, 0) ||
+        !are_values(r->values, r->values_count, NULL, 0))
       return bad(err, "history");
-    for (size_t j = 0; j < r->run_features_count; j++)
-      if (isinf(r->run_features[j]))
-        return bad(err, "history");
   }
   return check_evaluator(&p->runtime_model, p->columns_count, err);
 }

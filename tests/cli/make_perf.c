@@ -2,7 +2,8 @@
 /*
  * make_perf DIR UID APP PLATFORM[=RATIO[~DEVIATION]]...: writes run times into the state directory
  * DIR: user UID's APP took 100 s on the first platform in each of 40 runs, and RATIO times as long
- * on the others. Without RATIO the time on a platform is unknown.
+ * on the others. Without RATIO the time on a platform is unknown. The last five runs used 1 to 5
+ * kJ.
  */
 #include "config.h"
 
@@ -13,6 +14,7 @@
 #include <unistd.h>
 
 #include "predictor/core/text.h"
+#include "predictor/estimate/quantity.h"
 #include "predictor/record/state_files.h"
 
 static bool parse_platform(const char *word, ft_platform_runs *place)
@@ -55,6 +57,12 @@ int main(int argc, char **argv)
   p.platforms[0].runs = 40;
   for (int i = 0; i < 40; i++)
     p.runtime_model.residuals[i] = 0.002 * (i - 20);
+  for (p.history_count = 0; p.history_count < 5; p.history_count++) {
+    ft_timed_run *run = &p.history[p.history_count];
+
+    *run = (ft_timed_run){ .key = p.history_count, .seconds = 100, .values_count = FT_QUANTITIES };
+    run->values[FT_QUANTITY_ENERGY] = 1000.0F * (float)(p.history_count + 1);
+  }
   (void)snprintf(path, sizeof path, "%s/" FT_STATE_MODELS "/%lu", argv[1], (unsigned long)uid);
   (void)mkdir(path, 0755);
   fd = open(path, O_RDONLY | O_DIRECTORY);

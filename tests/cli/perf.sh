@@ -10,6 +10,7 @@ app="--state=$state --app=unet3d --params=batch=8,arch=vgg"
 
 run predict $app --json
 is "$status:$(json runtime_seconds)$(json relative)" '0:null[]' "without runs, run times are null"
+is "$(json energy_joules)" null "and so is the energy"
 like "$(json elsewhere)" KeyError "the JSON has no partitions without an option for them"
 run predict $app --perf
 like "$out" '^unet3d: no recorded run time yet$' "without runs the table states that there is no run time"
@@ -18,6 +19,8 @@ like "$out" '^main       \?         \?      \?         \?     \?      256 GiB, f
 "$make/make_perf" "$state" "$(id -u)" unet3d milan rome=0.5~0.1 naples || exit 1
 run predict $app --json
 is "$(json runtime_seconds)" null "the run time on a partition of unknown platform is null"
+is "$(json energy_joules.p05) $(json energy_joules.p50) $(json energy_joules.p95)" "1200 3000 4800" \
+  "the energy is what past runs used"
 is "$(json relative.0.speed)$(json relative.1.speed)$(json relative.2.speed)" 12null \
   "speeds are then relative to the platform with most runs"
 between() { awk "BEGIN { exit !($1 > $2 && $1 < $3) }"; }

@@ -18,7 +18,7 @@ static struct ft_estimate estimate_of(double bytes, unsigned runs)
   struct ft_estimate e = { .runs = runs, .method = "quantiles", .max_bytes = 1.25 * bytes };
 
   for (int i = 0; i < FT_ESTIMATE_LEVELS; i++)
-    e.quantile[i] = bytes * exp(0.0714 * ft_normal_quantile(ft_estimate_levels[i]));
+    e.quantile[i] = bytes * exp(0.0714 * ft_normal_quantile(ft_interval_levels[i]));
   return e;
 }
 
@@ -1308,7 +1308,7 @@ static void levels_have_their_normal_scores(void **state)
 {
   (void)state;
   for (int i = 0; i < FT_ESTIMATE_LEVELS; i++)
-    assert_true(fabs(ft_estimate_scores[i] - ft_normal_quantile(ft_estimate_levels[i])) < 1e-13);
+    assert_true(fabs(ft_interval_scores[i] - ft_normal_quantile(ft_interval_levels[i])) < 1e-13);
 }
 
 int main(void)

@@ -141,7 +141,7 @@ static struct ft_estimate estimate_of(unsigned runs)
   struct ft_estimate e = { .runs = runs, .method = "quantiles", .max_bytes = 110 * MB };
 
   for (int i = 0; i < FT_ESTIMATE_LEVELS; i++)
-    e.quantile[i] = 100 * MB * exp(0.02 * ft_normal_quantile(ft_estimate_levels[i]));
+    e.quantile[i] = 100 * MB * exp(0.02 * ft_normal_quantile(ft_interval_levels[i]));
   return e;
 }
 

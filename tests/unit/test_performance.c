@@ -5,6 +5,7 @@
 
 #include "predictor/core/random.h"
 #include "predictor/core/text.h"
+#include "predictor/estimate/quantity.h"
 #include "predictor/estimate/run_features.h"
 #include "predictor/estimate/runtime.h"
 #include "predictor/online/performance.h"
@@ -51,6 +52,25 @@ static ft_performance *learnt(unsigned runs, unsigned seed)
     assert_int_equal(ft_performance_update(p, &o, NULL), 1);
   }
   return p;
+}
+
+static void a_run_keeps_what_it_had_of_each_quantity(void **state)
+{
+  ft_performance *p = learnt(2, 5);
+  ft_observation o = make_run(2, "slow", 3, 3.5);
+  const float *values = p->history[2].values;
+
+  (void)state;
+  o.has_gpu_memory_bytes = true;
+  o.gpu_memory_bytes = 4 << 20;
+  o.submission.request.gpus_per_node = 2;
+  assert_int_equal(ft_performance_update(p, &o, NULL), 1);
+  assert_int_equal(p->history[1].values_count, FT_QUANTITIES);
+  assert_float_equal(p->history[1].values[FT_QUANTITY_GPU_MEMORY], 0, 0);
+  assert_float_equal(values[FT_QUANTITY_MEMORY], 0x1p20F, 0);
+  assert_float_equal(values[FT_QUANTITY_GPU_MEMORY], 0x1p21F, 0);
+  assert_float_equal(values[FT_QUANTITY_RUNTIME], 3.5, 1e-6);
+  free(p);
 }
 
 static void run_time_and_ratio_are_found(void **state)
@@ -270,6 +290,7 @@ static void an_uncounted_value_is_missing_not_0(void **state)
 int main(void)
 {
   const struct CMUnitTest tests[] = {
+    cmocka_unit_test(a_run_keeps_what_it_had_of_each_quantity),
     cmocka_unit_test(run_time_and_ratio_are_found),
     cmocka_unit_test(the_memory_of_a_run_does_not_change_its_time),
     cmocka_unit_test(only_completed_runs_with_a_run_time_count),

@@ -21,10 +21,13 @@
 #include "predictor/cli/sandbox.h"
 #include "predictor/cli/state_dir.h"
 #include "predictor/core/io.h"
+#include "predictor/core/sort.h"
 #include "predictor/core/units.h"
 #include "predictor/decide/grounds.h"
 #include "predictor/decide/submission.h"
+#include "predictor/estimate/quantity.h"
 #include "predictor/history/json.h"
+#include "predictor/learn/residual_quantiles.h"
 #include "predictor/record/state_files.h"
 #include "predictor/request/file_facts.h"
 
@@ -49,6 +52,7 @@ struct question {
   struct ft_file_queries files;
   struct ft_predict_network network;
   struct ft_perf perf;
+  ft_performance measured; /* with the app's past runs */
   struct ft_submission_knowledge known;
   struct ft_submission_decision decided;
   struct ft_grounds grounds; /* with --explain */
@@ -223,6 +227,38 @@ static void print_grounds(const struct ft_grounds *g)
   }
 }
 
+/* Returns the distribution of what past runs had of QUANTITY; null without any. */
+static json_t *measured_json(const ft_performance *p, size_t quantity)
+{
+  double value[sizeof p->history / sizeof *p->history];
+  size_t count = 0;
+
+  for (size_t i = 0; i < p->history_count; i++)
+    if (quantity < p->history[i].values_count && p->history[i].values[quantity] > 0)
+      value[count++] = (double)p->history[i].values[quantity];
+  if (!count)
+    return json_null();
+  ft_sort_doubles(value, count);
+  return json_pack("{s:o, s:o, s:o}", "p05",
+                   ft_json_number(true, round(ft_residual_interpolate(value, count, 0.05))), "p50",
+                   ft_json_number(true, round(ft_residual_interpolate(value, count, 0.5))), "p95",
+                   ft_json_number(true, round(ft_residual_interpolate(value, count, 0.95))));
+}
+
+/* Adds the distribution of each quantity to ANSWER. */
+static void add_quantities(json_t *answer, const struct question *q)
+{
+  json_t *quantiles[FT_QUANTITIES] = { [FT_QUANTITY_MEMORY] = peak_quantiles_json(q),
+                                       [FT_QUANTITY_GPU_MEMORY] =
+                                           ft_predict_network_gpu(&q->network),
+                                       [FT_QUANTITY_RUNTIME] = ft_perf_runtime(&q->perf),
+                                       [FT_QUANTITY_ENERGY] =
+                                           measured_json(&q->measured, FT_QUANTITY_ENERGY) };
+
+  for (size_t i = 0; i < FT_QUANTITIES; i++)
+    (void)json_object_set_new(answer, ft_quantities[i].name, quantiles[i]);
+}
+
 static int print_submission_json(const struct question *q, const ft_decision *decision)
 {
   const struct ft_submission_decision *d = &q->decided;
@@ -233,19 +269,26 @@ static int print_submission_json(const struct question *q, const ft_decision *de
       ft_json_number(decision->mem_bytes > 0, (double)decision->mem_bytes), "p_oom",
       ft_json_number(decision->has_p_oom, decision->p_oom), "reason",
       reason ? ft_json_text(reason) : json_null(), "rule", ft_decision_rule_name(decision->rule));
+  json_t *answer =
+      json_pack("{s:o, s:I, s:o}", "app", ft_json_text(q->submission.app), "runs",
+                (json_int_t)decision->runs, "method", method ? ft_json_text(method) : json_null());
+  json_t *rest =
+      json_pack("{s:o, s:o, s:o, s:o*, s:o*, s:o*, s:o*, s:o*, s:o*}", "mig",
+                ft_predict_network_slice(&q->network), "relative", ft_perf_relative(&q->perf),
+                "decision", chosen, "elsewhere", ft_perf_elsewhere(&q->perf), "network",
+                ft_predict_network_said(&q->network), "imported_from",
+                d->input.imported_from ? ft_json_text(q->submission.job_name) : NULL,
+                "similar_apps", d->input.similar ? json_integer(d->input.similar) : NULL, "array",
+                q->asked.array ? array_json(q, decision) : NULL, "explanation",
+                q->asked.explain ? explanation_json(&q->grounds) : NULL);
 
-  return ft_json_print(json_pack(
-      "{s:o, s:I, s:o, s:o, s:o, s:o, s:n, s:o, s:o, s:o, s:o*, s:o*, s:o*, s:o*, s:o*, s:o*}",
-      "app", ft_json_text(q->submission.app), "runs", (json_int_t)decision->runs, "method",
-      method ? ft_json_text(method) : json_null(), "peak_memory_bytes", peak_quantiles_json(q),
-      "gpu_memory_bytes", ft_predict_network_gpu(&q->network), "runtime_seconds",
-      ft_perf_runtime(&q->perf), "energy_joules", "mig", ft_predict_network_slice(&q->network),
-      "relative", ft_perf_relative(&q->perf), "decision", chosen, "elsewhere",
-      ft_perf_elsewhere(&q->perf), "network", ft_predict_network_said(&q->network), "imported_from",
-      d->input.imported_from ? ft_json_text(q->submission.job_name) : NULL, "similar_apps",
-      d->input.similar ? json_integer(d->input.similar) : NULL, "array",
-      q->asked.array ? array_json(q, decision) : NULL, "explanation",
-      q->asked.explain ? explanation_json(&q->grounds) : NULL));
+  add_quantities(answer, q);
+  if (json_object_update(answer, rest) < 0) {
+    json_decref(answer);
+    answer = NULL;
+  }
+  json_decref(rest);
+  return ft_json_print(answer);
 }
 
 /* Prints the error and the lines about the network. Returns true if there were any. */
@@ -294,6 +337,9 @@ static int answer_submission(struct question *q)
   if (q->asked.explain)
     ft_grounds_find(&question, &q->decided, &q->grounds);
   if (q->asked.json) {
+    if (ft_state_read_own_performance(q->state_fd, q->user.uid, q->submission.app, &q->measured,
+                                      NULL) < 0)
+      q->measured.history_count = 0;
     status = print_submission_json(q, decision);
   } else {
     bool printed = print_network(q);

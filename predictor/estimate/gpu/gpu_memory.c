@@ -59,7 +59,7 @@ const struct ft_gpu_constants ft_gpu_constants = {
 static const double feasible_factor = 1.08;
 
 /*
- * Quantiles of log(measured / simulated) at ft_estimate_levels, each network family predicted
+ * Quantiles of log(measured / simulated) at ft_interval_levels, each network family predicted
  * without its own runs (tests/bench/training_memory). Excluded are 28 of 1,760 runs, at 1.4 to 13
  * times the simulation, in which the sampler measured cuDNN autotuning; its peaks are lower on a
  * smaller device (tests/bench/trials).
@@ -68,7 +68,7 @@ static const double residual_quantiles[FT_ESTIMATE_LEVELS] = {
   -0.136, -0.062, -0.042, -0.031, -0.014, 0.0, 0.012, 0.033, 0.051, 0.098, 0.130, 0.191, 0.275
 };
 
-enum { MIDDLE = 5 }; /* index of the median in ft_estimate_levels */
+enum { MIDDLE = 5 }; /* index of the median in ft_interval_levels */
 
 /* Chosen by judgement: the context may differ on a GPU without measured runs. */
 const double ft_gpu_memory_unmeasured = 0.05;
@@ -382,7 +382,7 @@ void ft_gpu_memory_fill_quantiles(struct ft_gpu_memory *memory, double scale, do
     memory->estimate.quantile[i] = memory->bytes * exp(scale * residual_quantiles[i] + added);
     /* the unknown part is 0 with probability 1/2, otherwise uniform up to its bound */
     if (i > MIDDLE)
-      memory->estimate.quantile[i] += (2 * ft_estimate_levels[i] - 1) * unknown;
+      memory->estimate.quantile[i] += (2 * ft_interval_levels[i] - 1) * unknown;
   }
 }
 
