@@ -84,7 +84,7 @@ static void choose_fact_runs(const ft_model *model, bool *chosen)
 static ft_fact_kind fact_kind(const ft_run *run)
 {
   if (run->killed_by == FT_KILLED_BY_LIMIT)
-    return FT_FACT_KILLED;
+    return run->sampled ? FT_FACT_KILLED_TOGETHER : FT_FACT_KILLED;
   if (run->killed_by == FT_KILLED_BY_STEP_LIMIT)
     return FT_FACT_STEP_LIMITED;
   if (run->censored)

@@ -63,20 +63,12 @@ void ft_interval_calibration_update(ft_model *model, const ft_observation *obser
                                FT_MEMORY_MAX_LOG_INTERVAL_SCALE);
 }
 
-/* Returns the time of submission, or if unknown of the start, in UTC seconds. */
-static double submission_time(const ft_observation *o)
-{
-  if (o->submit_time > 0)
-    return o->submit_time;
-  return o->start_time > 0 ? o->start_time : o->end_time - o->runtime_seconds;
-}
-
 void ft_interval_calibration_count_cohort(ft_model *model, const ft_observation *observation)
 {
   ft_evaluator *e = &model->evaluator;
   unsigned before = ft_memory_cohorts(model);
 
-  if (model->completed && submission_time(observation) < e->cohort_ended)
+  if (model->completed && ft_observation_submitted(observation) < e->cohort_ended)
     return;
   e->cohort_ended = isfinite(observation->end_time) ? observation->end_time : 0;
   e->cohorts = before < UINT32_MAX ? before + 1 : before;

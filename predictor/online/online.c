@@ -280,6 +280,17 @@ static bool was_step_limited(const ft_observation *o)
          (double)o->killed_at_bytes < STEP_LIMIT_FRACTION * (double)o->limit_bytes;
 }
 
+/* Returns whether the run of O with KEY was submitted before an earlier run of MODEL was killed by
+ * its own limit, so that the two limits are no attempts one after the other. */
+static bool was_submitted_before_kill(const ft_model *model, const ft_observation *o, uint64_t key)
+{
+  for (size_t i = 0; i < model->history_count; i++)
+    if (model->history[i].killed_by == FT_KILLED_BY_LIMIT && model->history[i].key != key &&
+        model->history[i].time > ft_observation_submitted(o))
+      return true;
+  return false;
+}
+
 static double finite_or_zero(double value)
 {
   return isfinite(value) ? value : 0;
@@ -312,8 +323,10 @@ static ft_run make_history_run(const ft_model *model, const ft_observation *o, d
   else if (was_killed_for_memory(o, bytes))
     run.killed_by = FT_KILLED_BY_LIMIT;
   run.censored = o->censored || run.killed_by;
-  run.sampled =
-      o->peak_is_bound && !run.killed_by && (!run.censored || o->outcome == FT_OUTCOME_COMPLETED);
+  run.sampled = run.killed_by == FT_KILLED_BY_LIMIT
+                    ? was_submitted_before_kill(model, o, run.key)
+                    : o->peak_is_bound && !run.killed_by &&
+                          (!run.censored || o->outcome == FT_OUTCOME_COMPLETED);
   return run;
 }
 
