@@ -36,7 +36,7 @@ const ft_policy ft_policy_defaults = { .mode = FT_MODE_OFF,
                                        .has_ceiling_factor = true,
                                        .ceiling_factor = 2,
                                        .has_leak_runs = true,
-                                       .leak_runs = 3 };
+                                       .leak_runs = 5 };
 
 const struct ft_enum_names ft_outcome_names =
     FT_ENUM_NAMES("unknown", "completed", "failed", "out_of_memory", "cancelled", "timeout",

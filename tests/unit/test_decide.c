@@ -12,14 +12,20 @@
 #define MB FT_MIB
 #define GB FT_GIB
 
-/* 11.2 GiB, 95 % below 12.6 GiB: the job of ARCHITECTURE.md. */
-static struct ft_estimate estimate_of(double bytes, unsigned runs)
+/* Log-normal about BYTES. */
+static struct ft_estimate estimate_with_spread(double bytes, unsigned runs, double log_sd)
 {
   struct ft_estimate e = { .runs = runs, .method = "quantiles", .max_bytes = 1.25 * bytes };
 
   for (int i = 0; i < FT_ESTIMATE_LEVELS; i++)
-    e.quantile[i] = bytes * exp(0.0714 * ft_normal_quantile(ft_estimate_levels[i]));
+    e.quantile[i] = bytes * exp(log_sd * ft_normal_quantile(ft_estimate_levels[i]));
   return e;
+}
+
+/* 11.2 GiB, 95 % below 12.6 GiB: the job of ARCHITECTURE.md. */
+static struct ft_estimate estimate_of(double bytes, unsigned runs)
+{
+  return estimate_with_spread(bytes, runs, 0.0714);
 }
 
 /* COMPLETED comparable runs with peaks up to BYTES and, if DIED_AT is above 0, one killed there
@@ -271,6 +277,7 @@ struct scene {
   unsigned other_runs; /* recorded, and not comparable */
   double need;        /* GiB; 0: 11.2 */
   double used;        /* GiB, at most by the recorded runs; 0: NEED */
+  double spread;      /* log-sd of the estimate; 0: 0.0714 */
   double died_at;     /* GiB */
   double oom, reject;
   bool quiet, not_consumable, no_kill, extrapolated, no_force, pooled;
@@ -392,18 +399,28 @@ static const struct scene scenes[] = {
     .action = FT_ACTION_RAISE, .mem_bytes = 6450 * MB,
     .line = { NEEDS "; --mem-per-gpu raised from 1G to 6450M" } },
   { .name = "MaxMemPerCPU is never crossed", .mode = FT_MODE_RAISE, .partition = &at_most_per_cpu,
-    .runs = 42, .request = { .mem_unit = FT_MEM_CPU, .mem_bytes = 1 * GB, .cpus_per_task = 5 },
+    .runs = 42, .request = { .mem_unit = FT_MEM_CPU, .mem_bytes = 1 * GB, .cpus_per_task = 6 },
     .action = FT_ACTION_RAISE, .mem_bytes = 2 * GB,
     .line = { NEEDS "; --mem-per-cpu raised from 1G to 2G, the most that partition main allows; "
-              "probability of running out of memory: 94.4 %" } },
-  { .name = "nor MaxMemPerNode", .mode = FT_MODE_SET, .partition = &at_most, .runs = 42,
-    .action = FT_ACTION_SET, .mem_bytes = 8 * GB,
-    .line = { NEEDS "; --mem set to 8G, the most that partition main allows; "
-              "probability of running out of memory: over 99.9 %" } },
+              "probability of running out of memory: 17 %" } },
+  { .name = "and is not set where it is less than the likely need", .mode = FT_MODE_RAISE,
+    .partition = &at_most_per_cpu, .runs = 42,
+    .request = { .mem_unit = FT_MEM_CPU, .mem_bytes = 1 * GB, .cpus_per_task = 5 },
+    .action = FT_ACTION_WARN,
+    .line = { NEEDS "; with --mem-per-cpu=1G it would run out of memory (over 99.9 %); partition main "
+              "allows no more than 10 GiB" } },
+  { .name = "nor is MaxMemPerNode", .mode = FT_MODE_SET, .partition = &at_most, .runs = 42,
+    .action = FT_ACTION_WARN,
+    .line = { NEEDS "; with the default of partition main, 2 GiB, it would run out of memory (over "
+              "99.9 %); partition main allows no more than 8 GiB" } },
+  { .name = "nor what has killed the last run there", .mode = FT_MODE_SET, .partition = &at_most,
+    .died_at = 8, .action = FT_ACTION_WARN,
+    .line = { "unet3d was killed at 8 GiB (1 run, none completed); with the default of partition "
+              "main, 2 GiB, it would run out of memory; partition main allows no more than 8 GiB" } },
   { .name = "no node is large enough", .mode = FT_MODE_SET, .partition = &tiny, .runs = 42,
-    .action = FT_ACTION_SET, .mem_bytes = 8 * GB,
-    .line = { NEEDS "; --mem set to 8G, but no node of partition main has more than 8 GiB; "
-              "probability of running out of memory: over 99.9 %" } },
+    .action = FT_ACTION_WARN,
+    .line = { NEEDS "; with the default of partition main, 2 GiB, it would run out of memory (over "
+              "99.9 %); no node of partition main has more than 8 GiB" } },
   { .name = "and that is refused", .mode = FT_MODE_SET, .partition = &tiny, .runs = 42,
     .reject = 0.9,
     .action = FT_ACTION_REJECT,
@@ -463,13 +480,38 @@ static const struct scene scenes[] = {
     .partition = &per_node, .runs = 1, .other_runs = 3, .request = NODE(1 * GB),
     .action = FT_ACTION_RAISE, .mem_bytes = 12900 * MB,
     .line = { "unet3d used up to 11.2 GiB (1 comparable run of 4); --mem raised from 1G to 12900M" } },
-  { .name = "a ceiling below the estimate says what it risks", .mode = FT_MODE_SET,
+  { .name = "nothing is set below the likely need", .mode = FT_MODE_SET, .partition = &per_node,
+    .runs = 19, .used = 4, .spread = 0.9, .action = FT_ACTION_WARN,
+    .line = { "unet3d needs 11.2 GiB, 95 % below 49.2 GiB (19 runs); with the default of partition "
+              "main, 2 GiB, it would run out of memory (97.2 %); --mem is not set: runs of up to 4 "
+              "GiB support at most 5400M, less than the likely need" } },
+  { .name = "nor raised to less", .mode = FT_MODE_RAISE, .partition = &per_node, .runs = 19,
+    .used = 4, .spread = 0.9, .request = NODE(4 * GB), .action = FT_ACTION_WARN,
+    .line = { "unet3d needs 11.2 GiB, 95 % below 49.2 GiB (19 runs); with --mem=4G it would run out "
+              "of memory (87 %); --mem is not raised: runs of up to 4 GiB support at most 5400M, "
+              "less than the likely need" } },
+  { .name = "a narrow estimate is set beyond the ceiling", .mode = FT_MODE_SET,
     .partition = &per_node, .runs = 19, .extrapolated = true, .used = 4, .action = FT_ACTION_SET,
-    .mem_bytes = 5400 * MB,
+    .mem_bytes = 12900 * MB,
     .line = { "unet3d may need 11.2 GiB, 95 % below 12.6 GiB (19 runs, extrapolated); --mem set to "
-              "5400M, less than the uncertain estimate, capped at 1.3 times the largest need so "
-              "far, 4 GiB, until more runs complete; probability of running out of "
-              "memory: over 99.9 %" } },
+              "12900M" } },
+  { .name = "an estimate far above every run is not believed", .mode = FT_MODE_SET,
+    .partition = &per_node, .runs = 19, .spread = 2, .action = FT_ACTION_SET,
+    .mem_bytes = 12700 * MB,
+    .line = { "unet3d used up to 11.2 GiB (19 runs); the estimate does not fit these runs and is not "
+              "used; --mem set to 12700M, because a comparable run used 11.2 GiB" } },
+  { .name = "and rejects nothing", .mode = FT_MODE_SET, .partition = &per_node, .runs = 42,
+    .spread = 2, .request = NODE(1 * GB), .reject = 0.5, .action = FT_ACTION_WARN,
+    .line = { "unet3d used up to 11.2 GiB (42 runs); the estimate does not fit these runs and is not "
+              "used; with --mem=1G it would run out of memory; use --mem=12700M" } },
+  { .name = "nor raises", .mode = FT_MODE_RAISE, .partition = &per_node, .runs = 42, .spread = 2,
+    .request = NODE(20 * GB), .action = FT_ACTION_LEAVE,
+    .line = { "unet3d used up to 11.2 GiB (42 runs); the estimate does not fit these runs and is not "
+              "used; --mem=20G is unchanged: no evidence that the limit is too small" } },
+  { .name = "so it is with one above every node", .mode = FT_MODE_SET, .partition = &tiny,
+    .runs = 42, .need = 3, .spread = 0.6, .action = FT_ACTION_SET, .mem_bytes = 3400 * MB,
+    .line = { "unet3d used up to 3 GiB (42 runs); the estimate does not fit these runs and is not "
+              "used; --mem set to 3400M, because a comparable run used 3 GiB" } },
   { .name = "what it was killed at is known at once", .mode = FT_MODE_SET, .partition = &per_node,
     .died_at = 2, .action = FT_ACTION_SET, .mem_bytes = 5000 * MB,
     .line = { "unet3d was killed at 2 GiB (1 run, none completed); --mem set to 5000M, because a "
@@ -483,8 +525,8 @@ static const struct scene scenes[] = {
     .line = { "unet3d was killed at 2 GiB (1 run, none completed); with --mem=2G it would run out "
               "of memory; use --mem=5000M" } },
   { .name = "an amount passes what it lately died at", .mode = FT_MODE_SET, .partition = &per_node,
-    .runs = 42, .died_at = 20, .action = FT_ACTION_SET, .mem_bytes = 32000 * MB,
-    .line = { NEEDS "; --mem set to 32000M, because a comparable run ran out of memory at 20 GiB" } },
+    .runs = 42, .died_at = 20, .action = FT_ACTION_SET, .mem_bytes = 49200 * MB,
+    .line = { NEEDS "; --mem set to 49200M, because a comparable run ran out of memory at 20 GiB" } },
   { .name = "nothing kills, but memory is allocated", .mode = FT_MODE_SET, .partition = &per_node,
     .runs = 42, .no_kill = true, .reject = 0.1, .action = FT_ACTION_SET, .mem_bytes = 12900 * MB,
     .line = { NEEDS "; --mem set to 12900M" } },
@@ -527,7 +569,7 @@ static void play(const struct scene *s, ft_decision *decision, struct ft_explana
                                .has_quiet = true,
                                .quiet = s->quiet } };
   double need = (s->need > 0 ? s->need : 11.2) * (double)GB, died_at = s->died_at * (double)GB;
-  struct ft_estimate e = estimate_of(need, s->runs);
+  struct ft_estimate e = estimate_with_spread(need, s->runs, s->spread > 0 ? s->spread : 0.0714);
   struct ft_facts facts = facts_of(s->runs, s->used > 0 ? s->used * (double)GB : need, died_at);
   ft_policy policy;
   struct ft_decision_input q = { .mode = s->mode,
@@ -695,7 +737,7 @@ static const struct rule_case rule_cases[] = {
     FT_ACTION_SET,
     FT_DECIDED_BY_CEILING,
     4100 * MB },
-  { "so does what is extrapolated",
+  { "but no ceiling below the median of a narrow estimate",
     FT_MODE_SET,
     { 0 },
     { .runs = 30, .completed = 30, .peak_bytes = 2 * GB },
@@ -707,30 +749,30 @@ static const struct rule_case rule_cases[] = {
     0,
     true,
     FT_ACTION_SET,
-    FT_DECIDED_BY_CEILING,
-    4100 * MB },
-  { "what is not thin has no ceiling",
+    FT_DECIDED_BY_ESTIMATE,
+    10400 * MB },
+  { "without a comparable run, many runs have a ceiling",
     FT_MODE_SET,
     { 0 },
     { .runs = 30, .completed = 30, .peak_bytes = 2 * GB },
+    3.9,
     9,
-    0,
     30,
     0,
     0,
     0,
     0,
     FT_ACTION_SET,
-    FT_DECIDED_BY_ESTIMATE,
-    10400 * MB },
-  { "two kills at growing limits are no leak",
+    FT_DECIDED_BY_CEILING,
+    4100 * MB },
+  { "four kills at growing limits are no leak",
     FT_MODE_SET,
     { 0 },
-    { .runs = 2,
-      .comparable_runs = 2,
-      .comparable_killed = 2,
-      .lately_killed = 2,
-      .growing_kills = 2,
+    { .runs = 4,
+      .comparable_runs = 4,
+      .comparable_killed = 4,
+      .lately_killed = 4,
+      .growing_kills = 4,
       .comparable_killed_bytes = 2 * GB,
       .lately_killed_bytes = 2 * GB,
       .bound_bytes = 2.4 * GB,
@@ -745,14 +787,14 @@ static const struct rule_case rule_cases[] = {
     FT_ACTION_SET,
     FT_DECIDED_BY_FLOOR,
     5000 * MB },
-  { "three may be",
+  { "five may be",
     FT_MODE_SET,
     { 0 },
-    { .runs = 3,
-      .comparable_runs = 3,
-      .comparable_killed = 3,
-      .lately_killed = 3,
-      .growing_kills = 3,
+    { .runs = 5,
+      .comparable_runs = 5,
+      .comparable_killed = 5,
+      .lately_killed = 5,
+      .growing_kills = 5,
       .comparable_killed_bytes = 4 * GB,
       .lately_killed_bytes = 4 * GB,
       .bound_bytes = 4.8 * GB,
@@ -764,17 +806,17 @@ static const struct rule_case rule_cases[] = {
     0,
     0,
     0,
-    FT_ACTION_SET,
+    FT_ACTION_WARN,
     FT_DECIDED_BY_LEAK,
-    4096 * MB },
+    0 },
   { "unless the user asks for more",
     FT_MODE_RAISE,
     NODE(4 * GB),
-    { .runs = 3,
-      .comparable_runs = 3,
-      .comparable_killed = 3,
-      .lately_killed = 3,
-      .growing_kills = 3,
+    { .runs = 5,
+      .comparable_runs = 5,
+      .comparable_killed = 5,
+      .lately_killed = 5,
+      .growing_kills = 5,
       .comparable_killed_bytes = 4 * GB,
       .lately_killed_bytes = 4 * GB,
       .bound_bytes = 4.8 * GB,
@@ -1055,8 +1097,8 @@ static const struct rule_case rule_cases[] = {
       .comparable_completed = 2,
       .peak_bytes = 0.8 * GB,
       .comparable_peak_bytes = 0.8 * GB },
+    1.2,
     9,
-    0,
     2,
     1,
     0,
@@ -1077,7 +1119,6 @@ static void each_rule_holds_at_its_boundaries(void **state)
   static const char *const reasons[_ft_decision_rule_ARRAYSIZE] = {
     [FT_DECIDED_BY_FLOOR] = ", because a",
     [FT_DECIDED_BY_CEILING] = ", capped at ",
-    [FT_DECIDED_BY_LEAK] = " and not more; to allow more, ",
     [FT_DECIDED_BY_MAXIMUM] = ", the most that "
   };
 
@@ -1166,6 +1207,8 @@ static void check_laws(const struct ft_decision_input *q, const ft_decision *d,
     assert_true(d->mem_bytes <= q->partition->max_mem_bytes);
   if (d->has_p_oom)
     assert_true(d->p_oom > 0 && d->p_oom < 1 && q->rule != FT_RULE_NONE);
+  if (changed && d->has_p_oom)
+    assert_true(d->p_oom <= 0.5);
   if (d->action == FT_ACTION_REJECT) {
     assert_true(d->p_oom > q->policy->reject_probability && q->policy->reject_probability > 0);
     assert_true(mode != FT_MODE_FORCE);
@@ -1224,6 +1267,91 @@ static void the_invariants_hold_for_every_combination(void **state)
     count++;
   }
   assert_true(count > 100000);
+}
+
+/* ---- runs that are alike, kills, and arrays ---- */
+
+/* A job of unet3d on a partition with a default of 2 GiB. */
+static const struct question {
+  const char *name;
+  ft_mode mode;
+  ft_request request;
+  double need, used, died_at; /* GiB */
+  unsigned cohorts;           /* of 42 runs; 0: unknown */
+  const ft_partition *partition;
+  ft_action action;
+  uint64_t mem_bytes;
+} questions[] = {
+  { "four submissions of arrays lower a request", FT_MODE_TRIM, NODE(64 * GB), 11.2, 11.2, 0, 4,
+    &per_node, FT_ACTION_TRIM, 13800 * MB },
+  { "one does not", FT_MODE_TRIM, NODE(64 * GB), 11.2, 11.2, 0, 1, &per_node, FT_ACTION_WARN, 0 },
+  { "nor is it lowered after a kill", FT_MODE_TRIM, NODE(64 * GB), 11.2, 11.2, 12.6, 42, &per_node,
+    FT_ACTION_WARN, 0 },
+  { "and a job gets no less than without foretell", FT_MODE_SET, { 0 }, 11.2, 11.2, 12.6, 42,
+    &no_default, FT_ACTION_LEAVE, 0 },
+  { "one run is left to the default", FT_MODE_SET, { 0 }, 1.69, 1.69, 0, 42, &per_node,
+    FT_ACTION_LEAVE, 0 },
+  { "so is an array whose tasks all fit", FT_MODE_SET, { .array_tasks = 10 }, 1.5, 1.69, 0, 42,
+    &per_node, FT_ACTION_LEAVE, 0 },
+  { "one of a thousand runs out, and more is set", FT_MODE_RAISE,
+    { .mem_unit = FT_MEM_NODE, .mem_bytes = 2 * GB, .array_tasks = 1000 }, 1.69, 1.9, 0, 42,
+    &per_node, FT_ACTION_RAISE, 2200 * MB },
+};
+
+static void alike_runs_kills_and_arrays_are_weighed(void **state)
+{
+  static ft_model model;
+
+  (void)state;
+  for (size_t i = 0; i < COUNT_OF(questions); i++) {
+    const struct question *c = &questions[i];
+    struct ft_estimate e = estimate_of(c->need * (double)GB, 42);
+    struct ft_facts facts = facts_of(42, c->used * (double)GB, c->died_at * (double)GB);
+    ft_policy policy = ft_policy_defaults;
+    struct ft_decision_input q = { .mode = c->mode,
+                             .app = "unet3d",
+                             .request = &c->request,
+                             .estimate = &e,
+                             .model = &model,
+                             .facts = &facts,
+                             .policy = &policy,
+                             .partition = c->partition,
+                             .memory_is_consumable = true,
+                             .rule = FT_RULE_CGROUP };
+    struct ft_explanation said;
+    ft_decision d;
+
+    model.completed = 42;
+    model.evaluator.cohorts = c->cohorts;
+    policy.oom_probability = 0.05;
+    decide(&q, &d, &said);
+    if (d.action != c->action || d.mem_bytes != c->mem_bytes)
+      fail_msg("%s: %s, %llu MiB: %s", c->name, ft_action_name(d.action),
+               (unsigned long long)(d.mem_bytes / MB), said.count ? said.line[0] : d.reason);
+  }
+}
+
+static void a_message_gives_the_reason_of_a_margin(void **state)
+{
+  struct ft_estimate e = estimate_with_spread(1.2 * (double)GB, 42, 0.5);
+  struct ft_facts facts = facts_of(42, 2.4 * (double)GB, 0);
+  ft_policy policy = ft_policy_defaults;
+  ft_request request = { .array_tasks = 0 };
+  struct ft_decision_input q = { .mode = FT_MODE_SET, .app = "unet3d", .request = &request,
+                           .estimate = &e, .facts = &facts, .policy = &policy,
+                           .partition = &per_node, .memory_is_consumable = true,
+                           .rule = FT_RULE_CGROUP };
+  struct ft_explanation said;
+  ft_decision d;
+
+  (void)state;
+  facts.comparable_min_bytes = 0.8 * (double)GB;
+  policy.oom_probability = 0.05;
+  decide(&q, &d, &said);
+  assert_string_equal(said.line[0],
+                      "unet3d needs 1.20 GiB, 95 % below 2.73 GiB (42 runs); --mem set to 2800M, which "
+                      "keeps the probability of running out of memory at 5.0 % for an app whose runs "
+                      "vary by a factor of 3");
 }
 
 static void long_names_are_truncated(void **state)
@@ -1320,6 +1448,8 @@ int main(void)
     cmocka_unit_test(every_case_gives_its_decision_and_messages),
     cmocka_unit_test(each_rule_holds_at_its_boundaries),
     cmocka_unit_test(the_invariants_hold_for_every_combination),
+    cmocka_unit_test(alike_runs_kills_and_arrays_are_weighed),
+    cmocka_unit_test(a_message_gives_the_reason_of_a_margin),
     cmocka_unit_test(long_names_are_truncated),
     cmocka_unit_test(runs_that_outvote_a_model_file_are_named),
     cmocka_unit_test(exceedance_and_quantile_are_inverse),
