@@ -109,6 +109,12 @@ struct ft_sizing;
  * Evidence is *thin* if it is an estimate from fewer than min_runs runs, from other apps or
  * variants, or extrapolated, or if a difference between runs is not explained by the estimate yet.
  * Thin evidence can raise an amount or warn, but never lowers an amount and never rejects.
+ * An estimate whose 95 % quantile is above ten times the largest run, or above every node, does not
+ * fit the runs and is not used: only facts decide.
+ *
+ * No amount is set below the estimate's median, nor at or below the limit that killed the last
+ * comparable run. Where a rule allows no more, nothing is set (sizing->withheld), with a warning.
+ * Nor is an amount lowered after a comparable run was killed, until others have completed.
  *
  * Rules in order of precedence; out->rule is the one that decided:
  * - request: an explicit request changes only in two modes. raise: it is raised if it is too low;
@@ -120,14 +126,15 @@ struct ft_sizing;
  *   oom_probability; or if a few comparable runs completed, none was killed, the floor (below) is
  *   within the default, and no estimate gives a probability over 5 %.
  * - maximum: the partition's maximum, or the memory of its largest node.
- * - leak: an app that was killed at leak_runs growing limits, without a completed run near them,
- *   gets what its completed runs needed, or without one at most the largest limit tried; unless the
- *   user requests at least that much in mode raise or trim.
+ * - leak: an app that was killed at leak_runs growing limits, one after the other, without a
+ *   completed run near them, gets at most what its completed runs needed, so that after a kill
+ *   nothing is set; unless the user requests at least the largest limit in mode raise or trim.
  * - floor: at least what comparable runs (estimate/facts.h) used or were killed at, with a margin,
  *   and 2.4 times the limit that killed the last run. If no run is comparable and fewer than
  *   min_runs completed, at least what any run used. The floor applies from the first run on.
- * - ceiling: with thin evidence, at most ceiling_factor times the largest peak or bound in the
- *   evidence; with min_runs comparable runs, at most 1.3 times their largest peak or bound.
+ * - ceiling: at most ceiling_factor times the largest peak or bound of comparable runs, or without
+ *   one of all runs; with min_runs comparable runs, at most 1.3 times. Where the
+ *   median of an estimate with a narrow interval is above that, up to 1.5 times the median.
  * - estimate: the allocation with the least expected waste, at least the quantile that is exceeded
  *   with oom_probability.
  *
@@ -148,8 +155,10 @@ struct ft_sizing;
  * policy has force = yes; out->overrode then is true.
  * An estimate from similar apps alone is set only if the user gave the mode; a mode of the site
  * only reports it. Memory of interactive sessions is not set.
- * One --mem covers all tasks of a job array: the amount is the largest task's. out->p_oom is the
- * largest probability of a task, out->p_oom_any the probability that any task runs out of memory.
+ * One --mem covers all tasks of a job array: the amount is the largest task's. Whether a limit
+ * suffices is decided by the probability that any task exceeds it. Of a cohort, runs submitted
+ * together such as an array's, five at most count towards trim_runs. out->p_oom is the largest
+ * probability of a task, out->p_oom_any the probability that any task runs out of memory.
  * Probabilities are within [1e-6, 1 - 1e-6]; they are unset if no limit is enforced.
  */
 void ft_decide(const struct ft_decision_input *input, const struct ft_sizing *sizing,

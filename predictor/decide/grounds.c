@@ -38,7 +38,7 @@ const char *ft_rule_meaning(ft_decision_rule rule)
   case FT_DECIDED_BY_MAXIMUM:
     return "the partition allows no more";
   case FT_DECIDED_BY_LEAK:
-    return "killed at increasing limits, no more than was tried";
+    return "killed at increasing limits, it may leak memory";
   case FT_DECIDED_BY_FLOOR:
     return "at least what comparable runs needed";
   case FT_DECIDED_BY_CEILING:
@@ -202,6 +202,15 @@ static void explain_quantiles(struct grounds *g)
                 ft_message_bytes(ft_estimate_quantile(e, 0.5), half),
                 ft_message_bytes(ft_estimate_quantile(e, 0.05), low),
                 ft_message_bytes(ft_estimate_quantile(e, 0.95), high));
+}
+
+/* Writes that the estimate is not used. */
+static void explain_misfit(struct grounds *g)
+{
+  start_ground_line(g);
+  append_ground(g,
+                "estimate: not used, because it does not fit the runs: its 95 %% bound is above ten"
+                " times the largest run, or above the largest node");
 }
 
 /* Appends the form of the model: "a line on n through 12 completed runs", "an equation of ...". */
@@ -410,13 +419,16 @@ void ft_grounds_find(const struct ft_submission_query *query,
   out->effect_count = 0;
   out->count = 0;
   out->facts = decided->by_network ? NULL : decided->input.facts;
-  if (sizing->has_estimate && decided->input.model) {
+  if ((sizing->has_estimate || sizing->misfit) && decided->input.model) {
     g.model = decided->input.model;
     find_features(&g);
     find_effects(&g);
   }
-  if (sizing->has_estimate) {
+  if (sizing->misfit)
+    explain_misfit(&g);
+  else if (sizing->has_estimate)
     explain_quantiles(&g);
+  if (sizing->misfit || sizing->has_estimate) {
     explain_method(&g);
     explain_unseen_values(&g);
   }

@@ -14,6 +14,13 @@
  * median. Chosen by judgement. */
 #define VAGUE_RATIO 4
 
+/* A message gives the reason of an amount above this multiple of the median. Chosen by judgement.
+ */
+#define EXPLAINED_RATIO 1.5
+/* The probability of running out of memory is no reason of an amount below this, as under a
+ * policy's smallest amount. Chosen by judgement. */
+#define EXPLAINED_RISK 0.001
+
 const char *ft_message_count(unsigned runs, unsigned completed, unsigned recorded, bool partial,
                              char out[FT_MESSAGE_COUNT])
 {
@@ -109,6 +116,62 @@ const char *ft_message_rule(const struct ft_sizing *sizing, char *out, size_t si
   else if (sizing->rule == FT_DECIDED_BY_FLOOR && because[sizing->floor_basis])
     (void)snprintf(out, size, ", %s %s", because[sizing->floor_basis],
                    ft_message_bytes(sizing->floor_basis_bytes, basis));
+  return out;
+}
+
+const char *ft_message_leak(const struct ft_facts *f, char *out, size_t size)
+{
+  char killed[FT_MESSAGE_BYTES], peak[FT_MESSAGE_BYTES];
+  bool completed = f->comparable_peak_bytes > 0;
+
+  (void)snprintf(out, size,
+                 "was killed at %u increasing limits, the last %s, and %s%s: possible memory leak",
+                 f->growing_kills, ft_message_bytes(f->comparable_killed_bytes, killed),
+                 completed ? "completed with at most " : "never completed",
+                 completed ? ft_message_bytes(f->comparable_peak_bytes, peak) : "");
+  return out;
+}
+
+const char *ft_message_margin(const struct ft_decision_input *q, const struct ft_sizing *sizing,
+                              char *out, size_t size)
+{
+  const struct ft_facts *f = q->network ? NULL : q->facts;
+  double spread =
+      f && f->comparable_min_bytes > 0 ? f->comparable_peak_bytes / f->comparable_min_bytes : 0;
+  char percent[FT_MESSAGE_PERCENT], cause[64] = "";
+
+  out[0] = '\0';
+  if (sizing->rule != FT_DECIDED_BY_ESTIMATE || sizing->p_amount < EXPLAINED_RISK ||
+      (double)sizing->amount < EXPLAINED_RATIO * ft_estimate_quantile(q->estimate, 0.5))
+    return out;
+  if (q->estimate->extrapolated)
+    (void)snprintf(cause, sizeof cause, " for a job unlike the recorded ones");
+  else if (spread > EXPLAINED_RATIO)
+    (void)snprintf(cause, sizeof cause, " for an app whose runs vary by a factor of %.2g", spread);
+  (void)snprintf(out, size, ", which keeps the probability of running out of memory at %s%s",
+                 ft_message_percent(sizing->p_amount, percent), cause);
+  return out;
+}
+
+const char *ft_message_withheld(const struct ft_decision_input *q, const struct ft_sizing *sizing,
+                                char *out, size_t size)
+{
+  const char *option = ft_message_option(sizing->unit);
+  const char *verb = sizing->limit_kind == FT_LIMIT_REQUESTED ? "raised" : "set";
+  char bytes[FT_MESSAGE_BYTES], amount[32];
+
+  out[0] = '\0';
+  if (!sizing->withheld || sizing->capped)
+    return out;
+  if (sizing->rule == FT_DECIDED_BY_LEAK)
+    (void)snprintf(out, size,
+                   "; %s is not %s; to allow more than %s, request it with --predict-mem=raise",
+                   option, verb, ft_message_bytes(q->facts->comparable_killed_bytes, bytes));
+  else
+    (void)snprintf(out, size,
+                   "; %s is not %s: runs of up to %s support at most %s, less than the likely need",
+                   option, verb, ft_message_bytes(sizing->ceiling_basis, bytes),
+                   ft_units_slurm_bytes(sizing->unit_amount, amount, sizeof amount));
   return out;
 }
 

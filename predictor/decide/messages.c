@@ -147,28 +147,13 @@ static void append_need(struct message *m)
 
   if (!m->sizing->has_estimate || (m->q->facts && ft_message_is_vague(e))) {
     append_facts(m);
+    if (m->sizing->misfit)
+      append_message_text(m, "; the estimate does not fit these runs and is not used");
     return;
   }
   append_median(m, m->q->similar || e->extrapolated ? "may need" : "needs");
   append_message_text(m, ", 95 %% below %s", show_quantile(m, 0.95, text));
   append_evidence(m);
-}
-
-/* Appends "x was killed at 3 increasing limits, the last 400 MiB, and never completed: possible
- * memory leak". */
-static void append_leak(struct message *m)
-{
-  const struct ft_facts *f = m->q->facts;
-  char killed[FT_MESSAGE_BYTES], peak[FT_MESSAGE_BYTES];
-  bool completed = f->comparable_peak_bytes > 0;
-
-  append_message_text(m,
-                      "%s was killed at %u increasing limits, the last %s, and %s%s: possible"
-                      " memory leak",
-                      m->q->app, f->growing_kills,
-                      ft_message_bytes(f->comparable_killed_bytes, killed),
-                      completed ? "completed with at most " : "never completed",
-                      completed ? ft_message_bytes(f->comparable_peak_bytes, peak) : "");
 }
 
 /* Appends "; its script gives a program 32.4 GiB", if that determines what is set. */
@@ -184,8 +169,10 @@ static void append_stated(struct message *m)
 /* Appends the need, or with LEAK the message about a possible leak. */
 static void append_reason(struct message *m, bool leak)
 {
+  char text[FT_MESSAGE_SIZE];
+
   if (leak)
-    append_leak(m);
+    append_message_text(m, "%s %s", m->q->app, ft_message_leak(m->q->facts, text, sizeof text));
   else
     append_need(m);
 }
@@ -255,24 +242,24 @@ static void append_no_node(struct message *m)
                       ft_message_bytes((double)m->sizing->largest_node, text));
 }
 
-/* Returns whether the rule ceiling made the amount less than the estimate's median. */
-static bool is_below_median(const struct message *m)
+/* Returns whether the message has the probability of running out of memory under the amount that is
+ * set: a risk, or different ones for a task and for any of an array. */
+static bool is_risk_reported(const struct message *m)
 {
   const struct ft_sizing *s = m->sizing;
 
-  return s->rule == FT_DECIDED_BY_CEILING && s->has_estimate &&
-         (double)s->amount < ft_estimate_quantile(m->q->estimate, 0.5);
+  return s->p_amount > FT_SIZING_LOW_MIN ||
+         (s->p_amount >= 0 && (s->capped || m->q->request->array_tasks > 1));
 }
 
-/* Appends the reason for which the amount is not the estimate's, and a remark if it is below the
- * median. */
+/* Appends the reason of the amount, if it is not the need. */
 static void append_rule(struct message *m)
 {
   const struct ft_sizing *s = m->sizing;
   char text[FT_MESSAGE_SIZE];
 
-  if (is_below_median(m))
-    append_message_text(m, ", less than the uncertain estimate");
+  if (!is_risk_reported(m))
+    append_message_text(m, "%s", ft_message_margin(m->q, s, text, sizeof text));
   append_message_text(m, "%s", ft_message_rule(s, text, sizeof text));
 }
 
@@ -335,7 +322,7 @@ static void explain_change(struct message *m)
     append_message_text(m, ", the most that ");
     append_partition(m, "allows");
   }
-  if (s->p_amount >= 0 && (s->capped || is_below_median(m) || m->q->request->array_tasks > 1)) {
+  if (is_risk_reported(m)) {
     append_message_text(m, "; probability of running out of memory: ");
     append_p_oom(m, s->p_amount, s->amount);
   }
@@ -363,18 +350,21 @@ static bool is_only_bound(const struct message *m)
   return !m->sizing->has_estimate && f && f->partial && !f->completed;
 }
 
-/* Returns whether the message recommends the amount: it is above the limit, and enough with a
- * probability of at least 0.5. */
-static bool is_recommended(const struct ft_sizing *s)
+/* Returns whether the message recommends the amount, which is above the limit. */
+static bool is_recommended(const struct message *m)
 {
-  return s->amount > s->limit && !(s->p_amount > 0.5) && s->rule != FT_DECIDED_BY_LEAK;
+  const struct ft_sizing *s = m->sizing;
+
+  return s->amount > s->limit && !s->unsupported && s->rule != FT_DECIDED_BY_LEAK &&
+         !is_only_bound(m);
 }
 
 /* Writes the warning about a limit that is too low. */
 static void explain_low(struct message *m)
 {
   const struct ft_sizing *s = m->sizing;
-  bool recommended = (is_recommended(s) && !is_only_bound(m)) || (s->capped && s->amount > s->limit);
+  bool recommended = is_recommended(m);
+  char text[FT_MESSAGE_SIZE], most[FT_MESSAGE_BYTES];
 
   append_reason(m, s->rule == FT_DECIDED_BY_LEAK);
   append_message_text(m, "; ");
@@ -399,8 +389,10 @@ static void explain_low(struct message *m)
   if (s->capped && !s->no_node_fits) {
     append_message_text(m, recommended ? ", the most that " : "; ");
     append_partition(m, "allows");
-    append_message_text(m, recommended ? "" : " no more");
+    if (!recommended)
+      append_message_text(m, " no more than %s", ft_message_bytes((double)s->max, most));
   }
+  append_message_text(m, "%s", ft_message_withheld(m->q, s, text, sizeof text));
 }
 
 /* Writes the warning about a request that is too high: "unet3d needs 11.2 GiB (42 runs); --mem=64G
@@ -482,6 +474,9 @@ static void explain_no_evidence(struct message *m)
 
   if (m->q->site_prior_apps)
     explain_site_prior(m);
+  else if (m->sizing->misfit)
+    append_message_text(m, "%s: the estimate does not fit the recorded runs and is not used",
+                        m->q->app);
   else if (f && f->runs)
     append_message_text(m, "%s: no recorded run shows what it needs (%s)", m->q->app,
                         ft_message_count(f->runs, f->completed, f->runs, f->partial > 0, count));
@@ -495,8 +490,9 @@ static void explain_kept_limit(struct message *m)
   bool shown = m->q->facts && m->q->facts->limit_effect == FT_LIMIT_FOLLOWED;
 
   append_message_text(m, "%s: %s; ", m->q->app,
-                      shown ? "its runs used more when they were given more, and less when given less"
-                            : "its script sizes the program by the memory of the job");
+                      shown
+                          ? "its runs used more when they were given more, and less when given less"
+                          : "its script sizes the program by the memory of the job");
   append_limit(m, " is unchanged");
 }
 

@@ -65,4 +65,18 @@ bool ft_message_is_vague(const struct ft_estimate *estimate);
  * reason already. */
 const char *ft_message_rule(const struct ft_sizing *sizing, char *out, size_t size);
 
+/* Writes the fact that a program may leak memory: "was killed at 5 increasing limits, the last 3.2
+ * GiB, and never completed: possible memory leak". */
+const char *ft_message_leak(const struct ft_facts *facts, char *out, size_t size);
+
+/* Writes the reason of an estimated amount far above the median: ", which keeps the probability of
+ * running out of memory at 1.0 % for an app whose runs vary by a factor of 3.1"; "" for others. */
+const char *ft_message_margin(const struct ft_decision_input *input, const struct ft_sizing *sizing,
+                              char *out, size_t size);
+
+/* Writes the reason for which nothing is set: "; --mem is not set: runs of up to 74.6 MiB support
+ * at most 149M, less than the likely need"; "" if it is the partition, or nothing is withheld. */
+const char *ft_message_withheld(const struct ft_decision_input *input,
+                                const struct ft_sizing *sizing, char *out, size_t size);
+
 #endif

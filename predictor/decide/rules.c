@@ -34,6 +34,15 @@
  * raising, because a failure would then be caused by foretell. Chosen by judgement. */
 #define LOWER_TIMES 10
 
+/* Rule ceiling: where the median is above it, it is this multiple of the median or the 95 %
+ * quantile, whichever is less, if the latter is within NARROW_RATIO times the median. Chosen by
+ * tests/bench/weeks. */
+#define MEDIAN_MARGIN 1.5
+#define NARROW_RATIO 4
+/* An estimate whose 95 % quantile exceeds this multiple of the largest run does not fit the runs.
+ * Chosen by judgement. */
+#define MISFIT_FACTOR 10
+
 /* What a program needs beside an amount that it is given, such as a Java heap: this fraction of the
  * amount, and at least STATED_MIN bytes. Source: memoryOverhead of Apache Spark, for the memory of
  * a Java process outside its heap. */
@@ -53,6 +62,25 @@ bool ft_sizing_is_borrowed(const struct ft_decision_input *q)
   return q->similar || q->imported_from || facts_or_none(q)->borrowed;
 }
 
+/*
+ * Returns whether the estimate is not believable: its 95 % quantile is above MISFIT_FACTOR times
+ * the largest run, or above every node, which no run comes near. A network's estimate is from no
+ * run, and the site-wide prior from other apps.
+ */
+static bool is_misfit(const struct ft_decision_input *q, const struct ft_sizing *sizing)
+{
+  const struct ft_facts *f = facts_or_none(q);
+  double bound = ft_estimate_quantile(q->estimate, 0.95);
+  double largest = fmax(fmax(q->estimate->max_bytes, q->estimate->bound_bytes),
+                        fmax(f->peak_bytes, f->bound_bytes));
+
+  if (q->network || q->site_prior_apps || !(largest > 0))
+    return false;
+  return bound > MISFIT_FACTOR * largest ||
+         (sizing->largest_node && bound > (double)sizing->largest_node &&
+          bound > FT_FACTS_FACTOR * largest);
+}
+
 void ft_sizing_weigh_evidence(const struct ft_decision_input *q, struct ft_sizing *sizing)
 {
   const struct ft_estimate *e = q->estimate;
@@ -61,6 +89,8 @@ void ft_sizing_weigh_evidence(const struct ft_decision_input *q, struct ft_sizin
 
   sizing->has_estimate =
       e && !q->site_prior_apps && (enough || q->network || q->similar) && !f->unexplained;
+  sizing->misfit = sizing->has_estimate && is_misfit(q, sizing);
+  sizing->has_estimate &= !sizing->misfit;
   sizing->thin = !sizing->has_estimate || ft_sizing_is_borrowed(q) || (!enough && !q->network) ||
                  e->extrapolated;
   sizing->has_evidence = sizing->has_estimate || f->peak_bytes > 0 || f->bound_bytes > 0;
@@ -110,7 +140,8 @@ static void raise_floor(struct ft_sizing *sizing, double bytes, enum ft_floor_ba
 }
 
 /* Fills the floor of SIZING, which is 0, by rule floor: the need of comparable runs with a margin;
- * of any runs, if none is comparable and fewer than min_runs completed. */
+ * of any runs, if none is comparable and fewer than min_runs completed, or the estimate does not
+ * fit them. */
 static void find_floor(const struct ft_decision_input *q, struct ft_sizing *sizing)
 {
   const struct ft_facts *f = facts_or_none(q);
@@ -118,7 +149,7 @@ static void find_floor(const struct ft_decision_input *q, struct ft_sizing *sizi
   if (f->less)
     return;
   if (!f->comparable_runs) {
-    if (f->completed < q->policy->min_runs)
+    if (f->completed < q->policy->min_runs || sizing->misfit)
       raise_floor(sizing, FLOOR_MARGIN * f->peak_bytes, FT_FLOOR_USED_BY_ANY, f->peak_bytes);
     return;
   }
@@ -158,7 +189,7 @@ static double ceiling_basis_of(const struct ft_decision_input *q)
 
   if (!f->fewest_runs)
     basis = fmax(basis, fmax(f->peak_bytes, f->bound_bytes));
-  if (ft_sizing_is_borrowed(q) && q->estimate && !f->comparable_completed)
+  if ((ft_sizing_is_borrowed(q) || q->pooled) && q->estimate && !f->comparable_completed)
     basis = fmax(basis, q->estimate->max_bytes);
   return basis;
 }
@@ -209,6 +240,27 @@ static double choose_estimated_need(const struct ft_decision_input *q,
               fmax(TAIL_FACTOR * ft_estimate_quantile(e, 0.95), need_of_estimate(e, 0.05)));
 }
 
+/* Returns CEILING or, if the median of an estimate with a narrow interval is above it, the ceiling
+ * by that estimate. In bytes. */
+static double raise_ceiling(const struct ft_decision_input *q, const struct ft_sizing *sizing,
+                            double ceiling)
+{
+  double median, high;
+
+  if (!sizing->has_estimate)
+    return ceiling;
+  median = ft_estimate_quantile(q->estimate, 0.5);
+  high = ft_estimate_quantile(q->estimate, 0.95);
+  return median > ceiling && high <= NARROW_RATIO * median ? fmin(high, MEDIAN_MARGIN * median)
+                                                           : ceiling;
+}
+
+/* Returns whether an amount may rest on the estimate. */
+static bool is_estimate_used(const struct ft_decision_input *q, const struct ft_sizing *sizing)
+{
+  return q->estimate && !q->site_prior_apps && !sizing->misfit;
+}
+
 /* Returns the amount in bytes before rounding; fills SIZING's rule, ceiling, floor and min_need. */
 static double amount_by_rules(const struct ft_decision_input *q, struct ft_sizing *sizing)
 {
@@ -220,14 +272,12 @@ static double amount_by_rules(const struct ft_decision_input *q, struct ft_sizin
   sizing->ceiling_factor = ceiling_factor_of(q);
   sizing->ceiling_basis = ceiling_basis_of(q);
   ceiling = sizing->ceiling_basis > 0 ? sizing->ceiling_factor * sizing->ceiling_basis : INFINITY;
-  if (q->estimate && !q->site_prior_apps)
+  if (is_estimate_used(q, sizing))
     need = choose_estimated_need(q, sizing);
-  if (sizing->thin || facts_or_none(q)->comparable_runs) {
-    floor = fmin(floor, ceiling);
-    if (need > ceiling) {
-      need = ceiling;
+  if (need > ceiling) {
+    need = fmin(need, raise_ceiling(q, sizing, ceiling));
+    if (need <= ceiling)
       sizing->rule = FT_DECIDED_BY_CEILING;
-    }
   }
   if (need < floor) {
     need = floor;
@@ -326,7 +376,7 @@ void ft_sizing_find_amount(const struct ft_decision_input *q, struct ft_sizing *
 {
   double need = amount_by_rules(q, sizing), lowest = need;
 
-  if (q->estimate && !q->site_prior_apps)
+  if (is_estimate_used(q, sizing))
     lowest = fmax(fmax(need_of_estimate(q->estimate, target_probability(q->policy) / LOWER_TIMES),
                        sizing->floor),
                   (double)q->policy->floor_bytes);

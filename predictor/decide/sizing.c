@@ -7,6 +7,7 @@
 
 #include "predictor/core/units.h"
 #include "predictor/decide/sizing.h"
+#include "predictor/estimate/memory.h"
 #include "predictor/learn/distribution.h"
 
 /* A limit is too low if the probability of exceeding it is over this multiple of oom_probability
@@ -20,6 +21,8 @@
 /* A default is not lowered by less than this fraction: peaks so close to it may follow it. Chosen
  * by judgement. */
 #define WORTH_LOWERING 0.95
+/* Maximum number of runs of one cohort that count towards trim_runs. */
+#define COHORT_RUNS 5
 /* A limit is one that killed a run if this fraction of it is at most the recorded one: the record
  * can be the peak at the kill. Chosen by judgement. */
 #define KILLED_NEAR 0.95
@@ -45,6 +48,13 @@ static double worst_task_exceeds(const struct ft_decision_input *q, uint64_t byt
   for (size_t i = 0; q->tasks && i < q->tasks->count; i++)
     worst = fmax(worst, ft_estimate_exceeds(&q->tasks->each[i], (double)bytes));
   return worst;
+}
+
+/* Returns the probability that the job, or any task of a job array, needs more than BYTES. */
+static double job_exceeds(const struct ft_decision_input *q, uint64_t bytes)
+{
+  return q->request->array_tasks > 1 ? ft_sizing_p_any_task(q, bytes)
+                                     : worst_task_exceeds(q, bytes);
 }
 
 static void set_action(struct ft_sizing *sizing, ft_action action, const char *reason)
@@ -98,16 +108,32 @@ static bool is_too_low(const struct ft_decision_input *q, const struct ft_sizing
     return false;
   return ft_sizing_is_too_low(sizing, q->policy, is_smaller_than_runs(q, sizing),
                               (double)sizing->limit,
-                              sizing->has_estimate ? worst_task_exceeds(q, sizing->limit) : -1);
+                              sizing->has_estimate ? job_exceeds(q, sizing->limit) : -1);
 }
 
-/* Fills the probabilities under limit and amount, too_low and too_high. */
+/* Returns whether the amount must not be set. */
+static bool is_unsupported(const struct ft_decision_input *q, const struct ft_sizing *sizing)
+{
+  double killed = q->facts && !q->network ? q->facts->lately_killed_bytes : 0;
+
+  return (sizing->has_estimate && worst_task_exceeds(q, sizing->amount) > 0.5) ||
+         (killed > 0 && KILLED_NEAR * (double)sizing->amount <= killed);
+}
+
+/* Fills p_amount and unsupported. */
+static void weigh_amount(const struct ft_decision_input *q, struct ft_sizing *sizing)
+{
+  sizing->p_amount = p_oom_under(q, sizing, sizing->amount);
+  sizing->unsupported = is_unsupported(q, sizing);
+}
+
+/* Fills the probabilities under limit and amount, unsupported, too_low and too_high. */
 static void compare_with_limit(const struct ft_decision_input *q, struct ft_sizing *sizing)
 {
   double factor = fmax(q->policy->trim_factor, 1);
 
   sizing->p_limit = p_oom_under(q, sizing, sizing->limit);
-  sizing->p_amount = p_oom_under(q, sizing, sizing->amount);
+  weigh_amount(q, sizing);
   sizing->too_low = is_too_low(q, sizing);
   sizing->too_high = sizing->has_estimate && !sizing->thin && sizing->limit &&
                      q->memory_is_consumable && !ft_sizing_exclusive(q) &&
@@ -121,7 +147,7 @@ static void lower_request(const struct ft_decision_input *q, struct ft_sizing *s
 {
   sizing->amount = sizing->min_amount;
   sizing->unit_amount = sizing->unit_min_amount;
-  sizing->p_amount = p_oom_under(q, sizing, sizing->amount);
+  weigh_amount(q, sizing);
   sizing->rule = sizing->amount <= sizing->min_need ? FT_DECIDED_BY_FLOOR : FT_DECIDED_BY_ESTIMATE;
   set_action(sizing, action, reason);
 }
@@ -135,12 +161,33 @@ static void leave_by_rule(struct ft_sizing *sizing, ft_decision_rule rule, const
   sizing->rule = rule;
 }
 
+/* Returns the number of runs behind the estimate; of a cohort, runs submitted together such as the
+ * tasks of a job array, COHORT_RUNS at most, because they are alike. */
+static unsigned count_independent_runs(const struct ft_decision_input *q)
+{
+  unsigned cohorts = q->model ? ft_memory_cohorts(q->model) : q->estimate->runs;
+
+  return cohorts < q->estimate->runs / COHORT_RUNS ? COHORT_RUNS * cohorts : q->estimate->runs;
+}
+
+/* Returns whether a comparable run was killed and fewer comparable runs completed since than show
+ * that less memory suffices (estimate/facts.h): such a job gets no less than without foretell. */
+static bool was_killed_lately(const struct ft_decision_input *q)
+{
+  const struct ft_facts *f = q->facts;
+
+  return f &&
+         (f->lately_killed || (f->comparable_killed &&
+                               f->comparable_bound_bytes >= KILLED_NEAR * FT_FACTS_KILLED_FACTOR *
+                                                                f->comparable_killed_bytes));
+}
+
 /* Returns whether the estimate is from enough of the user's own runs (trim_runs) to lower a
  * request. */
 static bool may_lower(const struct ft_decision_input *q, const struct ft_sizing *sizing)
 {
   return sizing->has_estimate && !sizing->thin && !q->network && !q->pooled &&
-         q->estimate->runs >= q->policy->trim_runs;
+         count_independent_runs(q) >= q->policy->trim_runs && !was_killed_lately(q);
 }
 
 /*
@@ -156,7 +203,7 @@ static bool set_largest_default(const struct ft_decision_input *q, struct ft_siz
       (sizing->max && bytes > sizing->max))
     return false;
   sizing->amount = sizing->unit_amount = bytes;
-  sizing->p_amount = p_oom_under(q, sizing, bytes);
+  weigh_amount(q, sizing);
   set_action(sizing, FT_ACTION_SET, "the default of one of its partitions is too small");
   return true;
 }
@@ -172,7 +219,7 @@ static bool did_comparable_runs_fit(const struct ft_decision_input *q,
   if (!sizing->thin || !f || q->network || !f->fewest_completed || f->comparable_killed ||
       (double)sizing->limit < sizing->floor)
     return false;
-  return !sizing->has_estimate || worst_task_exceeds(q, sizing->limit) <= FT_SIZING_LOW_MIN;
+  return !sizing->has_estimate || job_exceeds(q, sizing->limit) <= FT_SIZING_LOW_MIN;
 }
 
 /* Returns whether an estimate from enough runs shows that the limit suffices. */
@@ -180,7 +227,7 @@ static bool is_limit_enough(const struct ft_decision_input *q, const struct ft_s
 {
   return sizing->has_estimate && !sizing->thin && !q->network &&
          sizing->limit >= sizing->min_need &&
-         worst_task_exceeds(q, sizing->limit) <= q->policy->oom_probability;
+         job_exceeds(q, sizing->limit) <= q->policy->oom_probability;
 }
 
 /* Chooses the action if the user requests no memory and the mode may set it. */
@@ -207,7 +254,9 @@ static void set_unrequested(const struct ft_decision_input *q, struct ft_sizing 
   else if (sizing->limit && sizing->amount == sizing->limit)
     set_action(sizing, FT_ACTION_LEAVE, "the default memory is right");
   else if (!may_lower(q, sizing))
-    leave_by_rule(sizing, FT_DECIDED_BY_DEFAULT, "too few runs to set less than the default");
+    leave_by_rule(sizing, FT_DECIDED_BY_DEFAULT,
+                  was_killed_lately(q) ? "a comparable run was killed lately"
+                                       : "too few runs to set less than the default");
   else if (!q->memory_is_consumable || ft_sizing_exclusive(q))
     leave_by_rule(sizing, FT_DECIDED_BY_DEFAULT, "a smaller request would free nothing");
   else if ((double)sizing->min_amount >= WORTH_LOWERING * (double)sizing->limit)
@@ -243,6 +292,23 @@ static void keep_default(const struct ft_decision_input *q, struct ft_sizing *si
     sizing->kept_default = sizing->default_request;
 }
 
+static bool changes_request(ft_action action)
+{
+  return action == FT_ACTION_SET || action == FT_ACTION_RAISE || action == FT_ACTION_TRIM;
+}
+
+/* Leaves the request unchanged if the chosen action would set an unsupported amount. */
+static void withhold_unsupported(struct ft_sizing *sizing)
+{
+  if (!changes_request(sizing->action) || !sizing->unsupported)
+    return;
+  sizing->withheld = true;
+  set_action(sizing, FT_ACTION_WARN,
+             sizing->rule == FT_DECIDED_BY_LEAK ? "the app may leak memory"
+             : sizing->capped                   ? "the partition allows less than the likely need"
+                                                : "the runs support less than the likely need");
+}
+
 /* Chooses the action, without a rejection. */
 static void choose_action(const struct ft_decision_input *q, struct ft_sizing *sizing)
 {
@@ -263,17 +329,13 @@ static void choose_action(const struct ft_decision_input *q, struct ft_sizing *s
   } else {
     keep_request(q, sizing);
   }
+  withhold_unsupported(sizing);
   if (sizing->action == FT_ACTION_LEAVE && sizing->no_node_fits)
     set_action(sizing, FT_ACTION_WARN, "no node of the partition is large enough");
   else if (sizing->action == FT_ACTION_LEAVE && sizing->too_low && !q->interactive)
     set_action(sizing, FT_ACTION_WARN, "the limit is less than the likely need");
   else if (sizing->action == FT_ACTION_LEAVE && q->facts && q->facts->lately_step_limited)
     set_action(sizing, FT_ACTION_WARN, "a step or a container was killed at its own memory limit");
-}
-
-static bool changes_request(ft_action action)
-{
-  return action == FT_ACTION_SET || action == FT_ACTION_RAISE || action == FT_ACTION_TRIM;
 }
 
 /* Sets the limit to the smallest default of the merged partitions: without a request the job gets

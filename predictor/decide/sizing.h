@@ -43,6 +43,7 @@ struct ft_sizing {
   bool explicit_mode; /* the user gave this mode */
   bool has_estimate;  /* the evidence suffices for probabilities */
   bool has_evidence;  /* there is an estimate, or facts */
+  bool misfit;        /* the estimate does not fit the app's runs and is not used (ft_decide) */
   bool thin;          /* the evidence is thin (ft_decide) */
   bool enforced;      /* the site kills jobs that exceed their memory */
 
@@ -71,6 +72,10 @@ struct ft_sizing {
   bool keeps_limit;  /* the app sizes itself by its limit, which is left to it */
   bool capped;       /* the amount is less than the need, because of `max` */
   bool no_node_fits; /* P(need > largest node) is over 0.5 */
+
+  bool unsupported; /* `amount` must not be set: it is below the median of a task's estimate, or at
+                       most the limit that killed the last comparable run */
+  bool withheld;    /* so `amount` is not set, in a mode that would set it */
 
   bool too_low, too_high; /* `limit` is */
   double p_limit;     /* probability of running out of memory under `limit`; negative: unknown */
@@ -138,7 +143,7 @@ void ft_sizing_find_max(const struct ft_decision_input *input, struct ft_sizing 
 
 /* ---- rules.c ---- */
 
-/* ft_sizing_weigh_evidence fills has_estimate, has_evidence and thin of SIZING. Then
+/* ft_sizing_weigh_evidence fills misfit, has_estimate, has_evidence and thin of SIZING. Then
  * ft_sizing_find_amount fills rule, ceiling, floor, min_need, the amounts, capped and
  * no_node_fits. */
 void ft_sizing_weigh_evidence(const struct ft_decision_input *input, struct ft_sizing *sizing);

@@ -36,6 +36,11 @@ enum relation {
   RUN_IS_COMPARABLE
 };
 
+static bool was_killed(ft_fact_kind kind)
+{
+  return kind == FT_FACT_KILLED || kind == FT_FACT_KILLED_TOGETHER;
+}
+
 /* Returns the relation of the run with index FACT to a submission whose values in the fact columns
  * are WANTED. */
 static enum relation compare_fact(const ft_model *model, size_t fact, const float *wanted)
@@ -58,13 +63,13 @@ static enum relation compare_fact(const ft_model *model, size_t fact, const floa
   if (explained)
     return less && !more ? RUN_HAS_MORE : RUN_DIFFERS;
   /* a killed run is always comparable: too low a limit costs more than one that is too high */
-  return less && !more && e->fact_kinds.bytes[fact] != FT_FACT_KILLED ? RUN_HAS_MORE
-                                                                       : RUN_IS_COMPARABLE;
+  return less && !more && !was_killed((ft_fact_kind)e->fact_kinds.bytes[fact]) ? RUN_HAS_MORE
+                                                                               : RUN_IS_COMPARABLE;
 }
 
 double ft_facts_bound(ft_fact_kind kind, double bytes)
 {
-  return kind == FT_FACT_KILLED ? FT_FACTS_KILLED_FACTOR * bytes : bytes;
+  return was_killed(kind) ? FT_FACTS_KILLED_FACTOR * bytes : bytes;
 }
 
 /* Returns the bound of a run in bytes; 0 if it completed. */
@@ -89,8 +94,9 @@ static void add_comparable_run(struct ft_facts *f, ft_fact_kind kind, double byt
     f->lately_step_limited = 0;
     if (bytes >= NEAR * f->comparable_killed_bytes)
       f->growing_kills = 0;
-  } else if (kind == FT_FACT_KILLED) {
-    if (bytes > GROWN * fmax(f->comparable_killed_bytes, f->comparable_peak_bytes))
+  } else if (was_killed(kind)) {
+    if (kind == FT_FACT_KILLED &&
+        bytes > GROWN * fmax(f->comparable_killed_bytes, f->comparable_peak_bytes))
       f->growing_kills++;
     f->comparable_killed++;
     f->comparable_killed_bytes = fmax(f->comparable_killed_bytes, bytes);

@@ -82,7 +82,7 @@ static void choose_fact_runs(const ft_model *model, const struct ft_need *need, 
 static ft_fact_kind fact_kind(const struct ft_need *need)
 {
   if (need->killed_by == FT_KILLED_BY_LIMIT)
-    return FT_FACT_KILLED;
+    return need->killed_together ? FT_FACT_KILLED_TOGETHER : FT_FACT_KILLED;
   if (need->killed_by == FT_KILLED_BY_STEP_LIMIT)
     return FT_FACT_STEP_LIMITED;
   if (need->censored)

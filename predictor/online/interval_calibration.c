@@ -37,19 +37,11 @@ void ft_interval_calibration_update(ft_model *model, const ft_observation *obser
   model->evaluator.log_interval_scale = calibration.log_scale;
 }
 
-/* Returns the time of submission, or if unknown of the start, in UTC seconds. */
-static double submission_time(const ft_observation *o)
-{
-  if (o->submit_time > 0)
-    return o->submit_time;
-  return o->start_time > 0 ? o->start_time : o->end_time - o->runtime_seconds;
-}
-
 void ft_interval_calibration_count_cohort(ft_model *model, const ft_observation *observation)
 {
   struct ft_calibration calibration = ft_memory_calibration(model);
 
-  ft_calibration_count_cohort(&calibration, model->completed, submission_time(observation),
+  ft_calibration_count_cohort(&calibration, model->completed, ft_observation_submitted(observation),
                               observation->end_time);
   model->evaluator.log_interval_scale = calibration.log_scale;
   model->evaluator.cohorts = calibration.cohorts;

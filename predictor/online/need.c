@@ -11,15 +11,19 @@
 
 struct ft_need ft_need_host(const ft_run *run)
 {
+  bool together = run->killed_by == FT_KILLED_BY_LIMIT_TOGETHER;
+
   return (struct ft_need){ .bytes = run->bytes,
                            .censored = run->censored,
                            .sampled = run->sampled,
-                           .killed_by = (ft_killer)run->killed_by };
+                           .killed_by = together ? FT_KILLED_BY_LIMIT : (ft_killer)run->killed_by,
+                           .killed_together = together };
 }
 
 bool ft_need_ran_out_of_gpu(const ft_run *run)
 {
-  return run->censored && run->killed_by != FT_KILLED_BY_LIMIT && run->gpu_limit_bytes > 0 &&
+  return run->censored && ft_need_host(run).killed_by != FT_KILLED_BY_LIMIT &&
+         run->gpu_limit_bytes > 0 &&
          (double)run->gpu_bytes >= OUT_OF_MEMORY_FRACTION * (double)run->gpu_limit_bytes;
 }
 

@@ -6,10 +6,11 @@
 #include "predictor/record/record.h"
 
 struct ft_need {
-  double bytes;        /* 0: not measured */
-  bool censored;       /* `bytes` is a lower bound */
-  bool sampled;        /* the true peak may be higher */
-  ft_killer killed_by; /* what stopped the run at `bytes` */
+  double bytes;         /* 0: not measured */
+  bool censored;        /* `bytes` is a lower bound */
+  bool sampled;         /* the true peak may be higher */
+  ft_killer killed_by;  /* what stopped the run at `bytes` */
+  bool killed_together; /* it was submitted before an earlier killed run had ended */
 };
 
 typedef struct ft_need ft_need_of(const ft_run *run);

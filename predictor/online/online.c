@@ -19,6 +19,7 @@
 #include "predictor/online/gpu_observations.h"
 #include "predictor/online/interval_calibration.h"
 #include "predictor/online/limit_effect.h"
+#include "predictor/online/need.h"
 #include "predictor/online/online.h"
 #include "predictor/online/pool.h"
 #include "predictor/online/refit.h"
@@ -135,6 +136,17 @@ static bool add_columns_of_features(ft_model *model, const struct run_features *
 
 /* ---- history ---- */
 
+/* Returns whether the run of O with KEY was submitted before an earlier run of MODEL was killed by
+ * its own limit, so that the two limits are no attempts one after the other. */
+static bool was_submitted_before_kill(const ft_model *model, const ft_observation *o, uint64_t key)
+{
+  for (size_t i = 0; i < model->history_count; i++)
+    if (ft_need_host(&model->history[i]).killed_by == FT_KILLED_BY_LIMIT &&
+        model->history[i].key != key && model->history[i].time > ft_observation_submitted(o))
+      return true;
+  return false;
+}
+
 static double finite_or_zero(double value)
 {
   return isfinite(value) ? value : 0;
@@ -173,6 +185,8 @@ static ft_run make_history_run(const ft_model *model, const ft_observation *o, d
   run.gpu_limit_bytes = (float)ft_gpu_model_limit(o);
   run.sampled =
       o->peak_is_bound && !run.killed_by && (!run.censored || o->outcome == FT_OUTCOME_COMPLETED);
+  if (run.killed_by == FT_KILLED_BY_LIMIT && was_submitted_before_kill(model, o, run.key))
+    run.killed_by = FT_KILLED_BY_LIMIT_TOGETHER;
   return run;
 }
 

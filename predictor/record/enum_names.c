@@ -98,6 +98,13 @@ double ft_observation_peak(const ft_observation *o, ft_rule rule)
   return max_with_process(o->has_rss_bytes, o->rss_bytes, o);
 }
 
+double ft_observation_submitted(const ft_observation *o)
+{
+  if (o->submit_time > 0)
+    return o->submit_time;
+  return o->start_time > 0 ? o->start_time : o->end_time - o->runtime_seconds;
+}
+
 double ft_observation_gpu_bytes(const ft_observation *o)
 {
   uint32_t gpus = o->submission.request.gpus_per_node;

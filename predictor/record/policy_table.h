@@ -85,9 +85,9 @@ POLICY_KEY(ceiling_factor, ceiling_factor, NUMBER, 1, 1000, 2, SMALLEST,
   ".Ic min_runs",
   "runs, borrowed or extrapolated) sets at most this multiple of the largest peak or bound in it, RANGE; see Rules in",
   ".Xr foretell-spank 7 .")
-POLICY_KEY(leak_runs, leak_runs, COUNT, 0, 1000, 3, SMALLEST_ABOVE_0,
-  "An app that was killed at this many growing limits may leak memory and gets no more.",
-  "An app that was killed at this many increasing limits, and never completed near them, may leak memory: it gets no more",
-  "than the limits tried.",
+POLICY_KEY(leak_runs, leak_runs, COUNT, 0, 1000, 5, SMALLEST_ABOVE_0,
+  "An app that was killed at this many growing limits, one after the other, may leak memory and gets no more.",
+  "An app that was killed at this many increasing limits, one after the other, and never completed near them, may leak",
+  "memory: its memory is no longer set.",
   "0: the rule is off.")
 /* clang-format on */

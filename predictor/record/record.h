@@ -165,6 +165,9 @@ int ft_rule_from_name(const char *name);
 /* Returns the peak in bytes under the memory accounting RULE; 0 if not measured. */
 double ft_observation_peak(const ft_observation *observation, ft_rule rule);
 
+/* Returns the time of submission, or if unknown of the start, in UTC seconds. */
+double ft_observation_submitted(const ft_observation *observation);
+
 /* Name of the feature with the GPU memory, in bytes, that the submission's model file needs without
  * the GPU context. */
 #define FT_FEATURE_NETWORK "model_gpu_bytes"

@@ -15,6 +15,7 @@ static ft_model model;
 static ft_submission asked;
 static struct ft_facts facts;
 static unsigned runs;
+static double submitted; /* time of submission; 0: that of the run's end */
 
 static int start(void **state)
 {
@@ -22,6 +23,7 @@ static int start(void **state)
   ft_online_init(&model, "solve", 1000, FT_RULE_CGROUP);
   asked = (ft_submission){ .schema = FT_SCHEMA };
   runs = 0;
+  submitted = 0;
   return 0;
 }
 
@@ -40,7 +42,8 @@ static void learn(ft_observation *o)
 
   o->schema = FT_SCHEMA;
   o->job_id = ++runs;
-  o->submit_time = o->end_time = 1000.0 * runs;
+  o->end_time = 1000.0 * runs;
+  o->submit_time = submitted > 0 ? submitted : o->end_time;
   o->runtime_seconds = 10;
   o->rule = FT_RULE_CGROUP;
   o->submission = asked;
@@ -273,6 +276,25 @@ static void kills_are_lower_bounds_until_runs_complete_below(void **state)
   assert_int_equal(facts.growing_kills, 0);
 }
 
+/* A user who submits a loop of growing requests has not tried them one after the other. */
+static void kills_of_jobs_submitted_together_do_not_grow(void **state)
+{
+  (void)state;
+  submit(1, "");
+  for (unsigned i = 0; i < 5; i++) {
+    submitted = 500;
+    killed(100 << i);
+  }
+  collect_facts();
+  assert_int_equal(facts.growing_kills, 1);
+  assert_int_equal(facts.lately_killed, 5);
+  assert_mib(facts.comparable_bound_bytes, 1.2 * 1600);
+  submitted = 0;
+  killed(3200);
+  collect_facts();
+  assert_int_equal(facts.growing_kills, 2);
+}
+
 /* A step was killed at 100 MiB of a job's 1000 MiB: more memory for the job would not help. */
 static void a_step_limit_is_not_the_job_limit(void **state)
 {
@@ -418,6 +440,7 @@ int main(void)
     cmocka_unit_test_setup(a_missing_feature_is_not_smaller, start),
     cmocka_unit_test_setup(other_variants_count_until_one_run_agrees, start),
     cmocka_unit_test_setup(kills_are_lower_bounds_until_runs_complete_below, start),
+    cmocka_unit_test_setup(kills_of_jobs_submitted_together_do_not_grow, start),
     cmocka_unit_test_setup(a_step_limit_is_not_the_job_limit, start),
     cmocka_unit_test_setup(a_node_out_of_memory_is_no_evidence, start),
     cmocka_unit_test_setup(failed_runs_alone_are_counted, start),
