@@ -157,8 +157,8 @@ static bool is_doubtful(const struct count *c, uint32_t tensor)
 {
   const struct ft_tensor *t = &c->graph->tensors[tensor];
 
-  return strcmp(c->graph->format, "onnx") == 0 && (!t->constant->learnt || t->constant->folded) &&
-         t->rank > 1 && !c->in_layer[tensor];
+  return c->graph->format && strcmp(c->graph->format, "onnx") == 0 &&
+         (!t->constant->learnt || t->constant->folded) && t->rank > 1 && !c->in_layer[tensor];
 }
 
 /*
