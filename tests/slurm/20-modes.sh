@@ -130,10 +130,11 @@ is "$(requested_mem "$id") $(message_lines)" "2000M 1" "mode set in one of sever
 try -p capped --predict-mem
 is "$status" 0 "a partition with MaxMemPerCPU accepts the job"
 between "$(job_field "$id" NumCPUs)" 1 1 "the predicted request does not add a CPU"
-between "$(mib "$(requested_mem "$id")")" 1 60 "the set request is below MaxMemPerCPU"
+between "$(mib "$(requested_mem "$id")")" 1 60 "the request is below MaxMemPerCPU"
 diag "$err"
 try -p pernode --predict-mem
-is "$status $(requested_mem "$id")" "0 70M" "the set request is at most MaxMemPerNode"
+is "$status $(requested_mem "$id")" "0 10M per cpu" "a MaxMemPerNode below the likely need is not set"
+like "$err" 'with the default .* it would run out of memory .*; partition pernode allows no more than 70 MiB' "the message names it"
 try -p capped --predict-mem=raise --mem-per-cpu=20M -c 4
 is "$status $(job_field "$id" NumCPUs)" "0 4" "four CPUs stay four under MaxMemPerCPU"
 between "$(mib "$(requested_mem "$id")")" 25 60 "--mem-per-cpu of four CPUs is raised"
