@@ -43,14 +43,14 @@ static int compare_job_ids(const void *a, const void *b)
   return (x > y) - (x < y);
 }
 
-static struct known_job *find_known(const struct ft_job_checks *checks, uint32_t job_id)
+static struct known_job *find_known_job(const struct ft_job_checks *checks, uint32_t job_id)
 {
   struct known_job *const *node = tfind(&job_id, &checks->tree, compare_job_ids);
 
   return node ? *node : NULL;
 }
 
-static void remove_known(struct ft_job_checks *checks, struct known_job *job)
+static void remove_known_job(struct ft_job_checks *checks, struct known_job *job)
 {
   (void)tdelete(job, &checks->tree, compare_job_ids);
   TAILQ_REMOVE(&checks->jobs, job, link);
@@ -72,12 +72,12 @@ void ft_job_checks_close(struct ft_job_checks *checks)
   if (!checks)
     return;
   while (!TAILQ_EMPTY(&checks->jobs))
-    remove_known(checks, TAILQ_FIRST(&checks->jobs));
+    remove_known_job(checks, TAILQ_FIRST(&checks->jobs));
   free(checks);
 }
 
 /* Returns a job from REPLY; NULL out of memory. */
-static struct known_job *new_known(uint32_t job_id, const struct ft_slurm_reply *reply)
+static struct known_job *new_known_job(uint32_t job_id, const struct ft_slurm_reply *reply)
 {
   const ft_slurm_job *record = reply->record;
   const char *user = record ? record->user : "";
@@ -108,12 +108,12 @@ static struct known_job *new_known(uint32_t job_id, const struct ft_slurm_reply 
 void ft_job_checks_add(struct ft_job_checks *checks, uint32_t job_id,
                        const struct ft_slurm_reply *reply, double now)
 {
-  struct known_job *before = find_known(checks, job_id), *job = new_known(job_id, reply);
+  struct known_job *before = find_known_job(checks, job_id), *job = new_known_job(job_id, reply);
 
   if (before)
-    remove_known(checks, before);
+    remove_known_job(checks, before);
   if (checks->count == JOBS_LIMIT)
-    remove_known(checks, TAILQ_FIRST(&checks->jobs));
+    remove_known_job(checks, TAILQ_FIRST(&checks->jobs));
   if (!job || !tsearch(job, &checks->tree, compare_job_ids)) {
     free(job);
     return;
@@ -153,7 +153,7 @@ enum ft_job_match ft_job_checks_compare(const struct ft_job_checks *checks,
                                         const ft_observation *run, bool asked, double now,
                                         struct ft_error *err)
 {
-  const struct known_job *job = find_known(checks, run->job_id);
+  const struct known_job *job = find_known_job(checks, run->job_id);
   bool old = !job || now - job->time > FRESH_SECONDS;
 
   if (!run->job_id) {
@@ -175,7 +175,7 @@ enum ft_job_match ft_job_checks_compare(const struct ft_job_checks *checks,
 
 void ft_job_checks_complete(const struct ft_job_checks *checks, ft_observation *run)
 {
-  const struct known_job *job = find_known(checks, run->job_id);
+  const struct known_job *job = find_known_job(checks, run->job_id);
 
   if (!job || !job->known)
     return;
