@@ -100,7 +100,7 @@ static bool descend(const char *directory, size_t length)
 static int status_where_path_has(const char *directory, size_t length)
 {
   pid_t child = fork();
-  int status;
+  int status = 0;
 
   if (child == 0) {
     char *argv[] = { "./h", "hand over", NULL };
@@ -110,7 +110,9 @@ static int status_where_path_has(const char *directory, size_t length)
       execv("./h", argv);
     _exit(NOT_PREPARED);
   }
-  assert_true(child > 0 && waitpid(child, &status, 0) == child && WIFEXITED(status));
+  assert_true(child > 0);
+  assert_int_equal(waitpid(child, &status, 0), child);
+  assert_true(WIFEXITED(status));
   return WEXITSTATUS(status);
 }
 
