@@ -10,16 +10,19 @@
 #include "predictor/graph/cost/quantized.h"
 #include "predictor/graph/shape/einsum.h"
 
+/* Whether a tensor is a layer's weight or an embedding, or is only computed into one. */
+enum { NO_LAYER, BEFORE_LAYER, IN_LAYER };
+
 struct count {
   struct ft_graph *graph;
   struct ft_cost *cost;
   struct ft_error *err;
-  uint8_t *role;   /* of each tensor: ROLE_* */
-  bool *in_layer;  /* of each tensor: a layer's weight, an embedding, or what one is computed of */
-  bool *trainable; /* of each tensor */
-  bool *frozen;    /* of each tensor */
-  uint8_t *packed; /* of each tensor; see ft_cost */
-  ft_dim *bounds;  /* of each tensor: bound of its elements (size_bound.h) */
+  uint8_t *role;     /* of each tensor: ROLE_* */
+  uint8_t *in_layer; /* of each tensor: *_LAYER */
+  bool *trainable;   /* of each tensor */
+  bool *frozen;      /* of each tensor */
+  uint8_t *packed;   /* of each tensor; see ft_cost */
+  ft_dim *bounds;    /* of each tensor: bound of its elements (size_bound.h) */
   int64_t halves[2]; /* elements of parameters in fp16, in bf16 */
   ft_dim kept;       /* upper bound of the elements saved by unknown operators */
   size_t layer_room, unknown_room;
@@ -77,13 +80,18 @@ static bool can_be_trainable(struct count *c, const struct ft_operator *op, uint
 /* Sets in_layer of OP's inputs. */
 static void mark_layer(struct count *c, const struct ft_operator *op)
 {
-  bool layer = op->kind && op->kind->work != FT_WORK_NONE;
+  bool layer = op->kind && op->kind->work != FT_WORK_NONE, source = false;
 
   for (uint32_t j = 0; j < op->output_count && !op->data; j++)
-    layer = layer || (op->outputs[j] && c->in_layer[op->outputs[j]]);
-  for (uint32_t j = 0; j < op->input_count; j++)
+    source = source || (op->outputs[j] && c->in_layer[op->outputs[j]]);
+  for (uint32_t j = 0; j < op->input_count; j++) {
+    uint8_t *in = &c->in_layer[op->inputs[j]];
+
     if (layer || (j == 0 && ft_operator_is(op, FT_OP_Gather)))
-      c->in_layer[op->inputs[j]] = true;
+      *in = IN_LAYER;
+    else if (source && !*in)
+      *in = BEFORE_LAYER;
+  }
 }
 
 /* Marks the tensors that BLOCK's outputs depend on, except as a running mean or variance. Those are
@@ -152,13 +160,18 @@ static void thaw_all(struct count *c)
 }
 
 /* Returns whether the parameter TENSOR may be a buffer, or computed of fewer parameters: ONNX has
- * constants only, and no layer reads this one. */
+ * constants only, and the file says so or no layer reads this one. */
 static bool is_doubtful(const struct count *c, uint32_t tensor)
 {
   const struct ft_tensor *t = &c->graph->tensors[tensor];
 
-  return c->graph->format && strcmp(c->graph->format, "onnx") == 0 &&
-         (!t->constant->learnt || t->constant->folded) && t->rank > 1 && !c->in_layer[tensor];
+  const struct ft_declared *d = t->constant;
+
+  if (!c->graph->format || strcmp(c->graph->format, "onnx") != 0)
+    return false;
+  if (d->mixed)
+    return c->in_layer[tensor] != IN_LAYER;
+  return (!d->learnt || d->folded) && t->rank > 1 && !c->in_layer[tensor];
 }
 
 /*

@@ -67,6 +67,7 @@ struct ft_declared {
   bool kept;            /* the file marks it as no parameter */
   bool learnt;          /* the file marks it as a parameter, or as computed from one */
   bool folded;          /* the file marks it as computed from a parameter */
+  bool mixed;           /* the file marks it as computed from a parameter and others, or buffers */
   bool frozen;          /* a parameter that is not trained */
   bool wide;            /* 32 bits at any precision */
 };

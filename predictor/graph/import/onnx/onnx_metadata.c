@@ -8,7 +8,13 @@
 #include "predictor/graph/shape/operators.h"
 
 /* What a name was in PyTorch (ft_onnx.sources). */
-enum { SOURCE_UNKNOWN, SOURCE_PARAMETER, SOURCE_FOLDED /* computed from one */, SOURCE_BUFFER };
+enum {
+  SOURCE_UNKNOWN,
+  SOURCE_PARAMETER,
+  SOURCE_FOLDED, /* computed from one */
+  SOURCE_MIXED,  /* computed from one, and from others or buffers */
+  SOURCE_BUFFER
+};
 
 /* Reads the StringStringEntryProto up to END. Returns 1 with the field of its value in VALUE and
  * the index of its key among KEYS, which a NULL ends, in WHICH; 0 if its key is another one; -1. */
@@ -41,10 +47,10 @@ static int read_text(struct ft_onnx *o, const struct ft_proto_field *value)
   return value->value > FT_GRAPH_NAME ? 0 : ft_onnx_string(o, value);
 }
 
-/* Calls TAKE for each piece of VALUE between SEPARATORs, a text in O->text. Pieces longer than
- * FT_GRAPH_NAME are left out. Returns 0 or -1. */
+/* Calls TAKE with DATA for each piece of VALUE between SEPARATORs, a text in O->text. Pieces longer
+ * than FT_GRAPH_NAME are left out. Returns 0 or -1. */
 static int read_pieces(struct ft_onnx *o, const struct ft_proto_field *value, char separator,
-                       int (*take)(struct ft_onnx *o, char *piece, bool *found), bool *found)
+                       int (*take)(struct ft_onnx *o, char *piece, void *data), void *data)
 {
   uint64_t at = value->end - value->value;
 
@@ -60,7 +66,7 @@ static int read_pieces(struct ft_onnx *o, const struct ft_proto_field *value, ch
       if (o->text[i] != separator && !last)
         continue;
       o->text[i + last] = '\0';
-      if (take(o, o->text + begin, found) < 0)
+      if (take(o, o->text + begin, data) < 0)
         return -1;
       begin = i + 1;
     }
@@ -135,22 +141,27 @@ int ft_onnx_value_metadata(struct ft_onnx *o, uint64_t end, uint32_t name)
   return 0;
 }
 
-/* Takes a line of the signature of torch.export: "p_weight: PARAMETER target='weight'". */
-static int take_signature(struct ft_onnx *o, char *line, bool *found)
+/* Takes a line of the signature of torch.export: "p_weight: PARAMETER target='weight'". Sets *DATA,
+ * a bool, if it is a parameter's. */
+static int take_signature(struct ft_onnx *o, char *line, void *data)
 {
-  static const char kind[] = ": PARAMETER target='";
-  const char *target = strstr(line, kind), *end;
+  static const char target[] = " target='";
+  const char *begin = strstr(line, target),
+             *end = begin ? strchr(begin + sizeof target, '\'') : NULL;
+  bool parameter, *found = data;
   uint32_t name;
 
-  if (!target)
-    return 0;
-  target += sizeof kind - 1;
-  end = strchr(target, '\'');
   if (!end)
     return 0;
-  *found = true;
-  name = ft_build_name(o->build, target, (size_t)(end - target));
-  return name == UINT32_MAX ? -1 : set_source(o, name, SOURCE_PARAMETER);
+  line[begin - line] = '\0';
+  parameter = ft_string_ends(line, ": PARAMETER");
+  if (!parameter && !ft_string_ends(line, ": BUFFER"))
+    return 0;
+  *found = *found || parameter;
+  begin += sizeof target - 1;
+  name = ft_build_name(o->build, begin, (size_t)(end - begin));
+  return name == UINT32_MAX ? -1
+                            : set_source(o, name, parameter ? SOURCE_PARAMETER : SOURCE_BUFFER);
 }
 
 int ft_onnx_graph_metadata(struct ft_onnx *o, uint64_t end)
@@ -163,29 +174,41 @@ int ft_onnx_graph_metadata(struct ft_onnx *o, uint64_t end)
   return found > 0 ? read_pieces(o, &value, '\n', take_signature, &o->has_signature) : found;
 }
 
-/* Takes one of the names in "['conv.weight', 'val_3']". Sets *FOUND if it is a parameter's. */
-static int take_folded(struct ft_onnx *o, char *piece, bool *found)
+/* Parameters and buffers that a constant was computed from. */
+struct folded {
+  unsigned parameters, buffers;
+};
+
+/* Takes one of the names in "['conv.weight', 'val_3']" into DATA, a struct folded. */
+static int take_folded(struct ft_onnx *o, char *piece, void *data)
 {
+  struct folded *from = data;
   const char *begin = strchr(piece, '\''), *end = begin ? strchr(begin + 1, '\'') : NULL;
   uint32_t name = end ? ft_build_name(o->build, begin + 1, (size_t)(end - begin - 1)) : 0;
 
-  *found = *found || source_of(o, name) == SOURCE_PARAMETER;
+  from->parameters += source_of(o, name) == SOURCE_PARAMETER;
+  from->buffers += source_of(o, name) == SOURCE_BUFFER;
   return name == UINT32_MAX ? -1 : 0;
 }
 
 int ft_onnx_mark_sources(struct ft_onnx *o, const struct ft_draft *draft)
 {
   for (size_t i = 0; o->has_signature && i < o->fold_count; i++) {
-    bool parameter = false;
+    struct folded from = { 0 };
 
-    if (read_pieces(o, &o->folds[i].sources, ',', take_folded, &parameter) < 0 ||
-        set_source(o, o->folds[i].name, parameter ? SOURCE_FOLDED : SOURCE_BUFFER) < 0)
+    if (read_pieces(o, &o->folds[i].sources, ',', take_folded, &from) < 0 ||
+        set_source(o, o->folds[i].name,
+                   !from.parameters                      ? SOURCE_BUFFER
+                   : from.parameters + from.buffers == 1 ? SOURCE_FOLDED
+                                                         : SOURCE_MIXED) < 0)
       return -1;
   }
   for (size_t i = 0; i < draft->constant_count; i++) {
     uint8_t source = source_of(o, draft->constants[i].name);
 
-    draft->constants[i].declared->learnt = source == SOURCE_PARAMETER || source == SOURCE_FOLDED;
+    draft->constants[i].declared->learnt =
+        source == SOURCE_PARAMETER || source == SOURCE_FOLDED || source == SOURCE_MIXED;
+    draft->constants[i].declared->mixed = source == SOURCE_MIXED;
     draft->constants[i].declared->folded = source == SOURCE_FOLDED;
     draft->constants[i].declared->kept = source == SOURCE_BUFFER;
   }
