@@ -42,6 +42,7 @@ static void read_timed_runs(struct ft_runtime_series *w)
     ft_series_run_read_x(run->x, run->x_count, to);
   }
 }
+
 static void remove_run(struct ft_runtime_series *w, size_t at)
 {
   w->runs--;
