@@ -196,7 +196,7 @@ static void ranks_add_up(int settling, int later)
   enum { RANKS = 40 };
   struct watch watch;
   pid_t pids[RANKS];
-  double before;
+  double before, grown;
   char byte;
 
   open_gates();
@@ -212,7 +212,10 @@ static void ranks_add_up(int settling, int later)
     assert_int_equal(read(gates.told[0], &byte, 1), 1);
   for (int i = 0; i < later; i++)
     ft_measure_sample(watch.measure);
-  assert_true(ft_tree_latest(watch.tree)->rss_bytes >= before + 8.0 * RANKS * FT_MIB);
+  /* the kernel's count of a process's pages is approximate; half a rank may be missing */
+  grown = (ft_tree_latest(watch.tree)->rss_bytes - before) / FT_MIB;
+  if (!(grown >= 8 * (RANKS - 0.5)))
+    fail_msg("%g MiB more, expected %d", grown, 8 * RANKS);
   for (size_t i = 0; i < RANKS; i++)
     end(pids[i]);
   watch_close(&watch);
