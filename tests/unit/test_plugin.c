@@ -8,6 +8,7 @@
 
 #include "tests/unit/unit.h"
 
+#include <errno.h>
 #include <fcntl.h>
 #include <poll.h>
 #include <pwd.h>
@@ -762,19 +763,24 @@ static void a_submission_reads_each_model_once(void **state)
 
 enum { TURNS = 8 };
 
-/* Holds this user's helper slots, by sockets of TYPE that listen if LISTENS. */
+/* Holds this user's helper slots, by sockets of TYPE that listen if LISTENS. The helper of another
+ * test may hold one for a moment. */
 static void hold_turns(int type, bool listens, int held[TURNS])
 {
   struct sockaddr_un name = { .sun_family = AF_UNIX };
+  double deadline = ft_io_monotonic() + 30;
 
   for (unsigned i = 0; i < TURNS; i++) {
     int length = snprintf(name.sun_path + 1, sizeof name.sun_path - 1, "foretell-helper/%u/%u",
                           (unsigned)geteuid(), i);
+    socklen_t size = (socklen_t)(offsetof(struct sockaddr_un, sun_path) + 1 + length);
 
     held[i] = socket(AF_UNIX, type | SOCK_CLOEXEC, 0);
-    assert_int_equal(bind(held[i], (struct sockaddr *)&name,
-                          (socklen_t)(offsetof(struct sockaddr_un, sun_path) + 1 + length)),
-                     0);
+    while (bind(held[i], (struct sockaddr *)&name, size) != 0) {
+      if (errno != EADDRINUSE || ft_io_monotonic() > deadline)
+        fail_msg("helper slot %u: %s", i, strerror(errno));
+      usleep(1000);
+    }
     if (listens)
       assert_int_equal(listen(held[i], 100), 0);
   }
