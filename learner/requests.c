@@ -245,8 +245,8 @@ static int query_jobs(struct ft_requests *requests, struct ft_received *request,
 
 /* ---- observations ---- */
 
-/* Compares a run of RUNS with Slurm's record and stores it. A run whose record has to be queried
- * first is added to what RUNS waits for; then all are judged again. */
+/* Compares a run of RUNS with Slurm's record and stores it. If the record has to be queried first,
+ * RUNS waits for it, and then all its runs are judged again. */
 static ft_verdict judge_delivered(struct ft_requests *requests, struct runs_request *runs,
                                   struct ft_error *err)
 {
@@ -326,7 +326,7 @@ static bool has_verdict(const ft_verdicts *reply, ft_verdict verdict)
   return memchr(reply->verdict.bytes, verdict, reply->verdict.size) != NULL;
 }
 
-/* Replies to RUNS, whose judgement ended with STATUS, as judge_list. */
+/* Sends the verdicts on RUNS, for which judge_list returned STATUS. */
 static void reply_verdicts(struct runs_request *runs, int status)
 {
   struct ft_received *request = runs->wait.request;
@@ -371,8 +371,8 @@ static void judge_again(struct ft_record_wait *wait, uint32_t job_id, const ft_s
   store_soon(requests);
 }
 
-/* Ends RUNS, whose judgement ended with STATUS, as judge_list: with a reply, unless they wait for
- * Slurm's records. */
+/* Sends the verdicts on RUNS, for which judge_list returned STATUS, unless they wait for Slurm's
+ * records. */
 static void end_judgement(struct ft_requests *requests, struct runs_request *runs, int status)
 {
   if (!runs->wait.count) {

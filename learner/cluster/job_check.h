@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /*
- * Compares the runs that agents deliver with Slurm's records of their jobs: no node can store runs
- * of a user whose job it did not run. The latest records are remembered, so that most comparisons
- * take no query: agents query the records of their jobs, too.
+ * Compares the runs that agents deliver with Slurm's records of their jobs: a node can store runs
+ * of jobs that Slurm has started only, under their user and nodes. The latest records are kept, so
+ * that most comparisons take no query: agents query the records of their jobs, too.
  */
 #ifndef FT_LEARNER_CLUSTER_JOB_CHECK_H
 #define FT_LEARNER_CLUSTER_JOB_CHECK_H

@@ -12,7 +12,8 @@
 struct ft_record_wait {
   struct ft_received *request;
   uint32_t job_id[FT_EXCHANGE_RUN_LIMIT];
-  size_t count, left; /* all jobs; those at the beginning whose records have not arrived */
+  size_t count; /* of the jobs */
+  size_t left;  /* the first of them, whose records have not arrived */
   /* RECORD (NULL: none) of JOB_ID has arrived, as the last one if `left` is 0; then WAIT has been
    * removed from the list */
   void (*arrived)(struct ft_record_wait *wait, uint32_t job_id, const ft_slurm_job *record,

@@ -21,7 +21,8 @@
 /* A default is not lowered by less than this fraction: peaks so close to it may follow it. Chosen
  * by judgement. */
 #define WORTH_LOWERING 0.95
-/* Maximum number of runs of one cohort that count towards trim_runs. */
+/* Maximum number of runs of one cohort that count towards trim_runs. Chosen by tests/bench/weeks.
+ */
 #define COHORT_RUNS 5
 /* A limit is one that killed a run if this fraction of it is at most the recorded one: the record
  * can be the peak at the kill. Chosen by judgement. */

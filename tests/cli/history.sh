@@ -135,9 +135,7 @@ like "$(run report --app="$scratch/train.sh")" "^simulate.py-" "the report of a 
 is "$(cat "$scratch/err")" "foretell report: $scratch/train.sh: app $made" "a report names the app of the script"
 is "$(run forget --dry-run "$scratch/train.sh")" "would forget 9 runs of 1 app" "forget takes a script"
 run rebuild --app="$made" >/dev/null
-# fontconfig keeps its caches until the process ends, which is not a leak of foretell
-echo leak:libfontconfig >"$scratch/lsan"
-export LSAN_OPTIONS="${LSAN_OPTIONS-}:print_suppressions=0:suppressions=$scratch/lsan"
+ignore_fontconfig
 run plot --app="$scratch/train.sh" --output="$scratch/made.svg"
 is "$?:$(head -c 5 "$scratch/made.svg")" "0:<?xml" "plot takes a script"
 for word in simulat.py nihgt; do

@@ -7,9 +7,7 @@ build=${FT_TOP_BUILDDIR:-build}
 state=$scratch/state
 uid=$(id -u)
 export HOME=$scratch
-# fontconfig keeps its caches until the process ends, which is not a leak of foretell
-echo leak:libfontconfig >"$scratch/lsan"
-export LSAN_OPTIONS=$LSAN_OPTIONS:print_suppressions=0:suppressions=$scratch/lsan
+ignore_fontconfig
 
 "$build/tests/cli/make_state" "$state" "$uid" || exit 1
 

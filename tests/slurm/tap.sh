@@ -26,6 +26,12 @@ diag() {
   fi
 }
 
+# ignore_fontconfig: what fontconfig keeps until a process ends is no leak for LeakSanitizer; writes a file in $scratch
+ignore_fontconfig() {
+  echo leak:libfontconfig >"$scratch/lsan"
+  export LSAN_OPTIONS="${LSAN_OPTIONS-}:print_suppressions=0:suppressions=$scratch/lsan"
+}
+
 # is GOT WANTED NAME
 is() {
   if [ "$1" = "$2" ]; then

@@ -164,7 +164,6 @@ static void thaw_all(struct count *c)
 static bool is_doubtful(const struct count *c, uint32_t tensor)
 {
   const struct ft_tensor *t = &c->graph->tensors[tensor];
-
   const struct ft_declared *d = t->constant;
 
   if (!c->graph->format || strcmp(c->graph->format, "onnx") != 0)
