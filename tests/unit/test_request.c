@@ -88,6 +88,8 @@ static void arguments_become_features(void **state)
     { "module load x/1.2\nexport OMP_NUM_THREADS=4\n./train --threads $OMP_NUM_THREADS\n", NULL,
       "threads=4", "" },
     { "A=(--n 3)\n./train --m 4\nx=$((3 + 4))\n((y = 2 < 3))\n", NULL, "m=4", "" },
+    { "./train $((2 * $1)) $(( ${1} + 1 ))\n", "40", "arg1=80 arg2=41", "" },
+    { "./train --n $((2 * $1)) --m $((2 * $2)) --k $(($1x + 1))\n", "40", "n=80 arg1=40", "" },
     { "python -m torch.run --nproc 2 train.py\n", NULL, "nproc=2", "train.py" },
     { "python -c 'import numpy; print(1)' 5\n", NULL, "arg1=5", "" },
     { "./train --url http://a/b --out x.txt --seed 7 --log-dir y/z\n", NULL, "url=http://a/b", "" },

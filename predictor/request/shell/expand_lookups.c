@@ -78,13 +78,17 @@ static bool add_task_number(struct arithmetic *out, struct ft_text *text)
 /* Adds the value of the variable at TEXT->at: $NAME, ${NAME} or NAME. */
 static bool add_variable(struct arithmetic *out, struct ft_shell *shell, struct ft_text *text)
 {
-  bool braces = ft_text_skip(text, "${") || (ft_text_skip(text, "$"), false);
+  bool braces = ft_text_skip(text, "${"), dollar = braces || ft_text_skip(text, "$");
   struct ft_text name = { text->at, text->at }, value;
   unsigned argument = 0;
   const char *found;
   bool minus;
 
   while (name.end < text->end && ft_shell_is_name_byte(*name.end, name.end == name.at))
+    name.end++;
+  /* $1, ${12} */
+  while (dollar && name.end < text->end && *name.end >= '0' && *name.end <= '9' &&
+         (braces || name.end == name.at))
     name.end++;
   text->at = name.end;
   found = ft_text_left(&name) ? ft_shell_variable_value(shell, name, &argument) : NULL;
