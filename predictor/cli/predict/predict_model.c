@@ -2,6 +2,7 @@
 /* foretell predict --model: the memory of the network in a model file, on a GPU or on the host. */
 #include "config.h"
 
+#include <ctype.h>
 #include <fcntl.h>
 #include <math.h>
 #include <stdlib.h>
@@ -32,6 +33,9 @@ struct answer {
   const struct ft_asked *asked;
   char device[64], input[64]; /* from --params; "": not given */
   const struct ft_gpu *gpu;
+  struct ft_gpu slice_gpu; /* the row of `gpu` with name and memory of a slice, if one is named */
+  char slice_name[2 * FT_MIG_NAME];
+  struct ft_gpu_part part;
   struct ft_gpu_run run;
   struct ft_gpu_memory memory;
   struct ft_mig_table mig;
@@ -95,13 +99,39 @@ static int parse_run_options(struct answer *a, struct ft_error *err)
   return 0;
 }
 
+/* Sets A's GPU to the MIG slice that NAME denotes. Returns 0; -1 on error and fills ERR. */
+static int find_slice(struct answer *a, const char *name, struct ft_error *err)
+{
+  const struct ft_mig_profile *slice = ft_mig_of_gres(&a->mig, NULL, "", name);
+  const struct ft_gpu *whole = ft_gpu_called(name);
+  const struct ft_gpu *gpu = slice ? ft_gpu_find(slice->gpu) : NULL;
+  char profile[FT_MIG_NAME];
+
+  (void)ft_mig_name(name, profile);
+  if (!gpu || (whole ? !ft_gpu_may_be(name, gpu) : !isdigit((unsigned char)*name)))
+    return ft_error_set(err, "--device=%s: expected a slice of a GPU that has %s", name, profile);
+  if (!(slice->memory_mib > 0))
+    return ft_error_set(err, "--device=%s: the memory of this slice is unknown", name);
+  (void)snprintf(a->slice_name, sizeof a->slice_name, "%s %s", gpu->name, slice->name);
+  a->slice_gpu = *gpu;
+  a->slice_gpu.name = a->slice_name;
+  a->slice_gpu.mig = ft_gpu_mig_name(gpu);
+  a->slice_gpu.memory_mib = slice->memory_mib;
+  a->gpu = &a->slice_gpu;
+  a->part = ft_gpu_part_of_slice(gpu, &a->mig, slice);
+  return 0;
+}
+
 static int find_device(struct answer *a, struct ft_error *err)
 {
   const char *name = a->device[0] ? a->device : a->asked->device;
-  char names[256] = "";
+  char names[1024] = "", profile[FT_MIG_NAME];
 
   ft_mig_add_nvidia(&a->mig);
-  a->gpu = name ? ft_mig_gpu_called(&a->mig, name) : ft_gpu_at(0);
+  if (name && ft_mig_name(name, profile))
+    return find_slice(a, name, err);
+  a->gpu = name ? ft_gpu_called(name) : ft_gpu_at(0);
+  a->part.gpu = a->gpu;
   if (a->gpu)
     return 0;
   for (size_t i = 0; ft_gpu_at(i); i++) {
@@ -152,7 +182,7 @@ static int read_site_defaults(struct answer *a, struct ft_error *err)
     a->safe = ft_mig_target_probability(&policy);
   }
   status = ft_gpu_site_data_slices(fd, &a->mig, err);
-  ft_gpu_site_data_read(fd, &a->mig, &gpu, user.uid, asked->app, &a->measured);
+  ft_gpu_site_data_read(fd, &gpu, user.uid, asked->app, &a->measured);
   if (fd >= 0)
     close(fd);
   return status;
@@ -239,7 +269,11 @@ static int print_model_text(const struct answer *a)
   if (m->loop_bytes > 0)
     printf("at most %s of the activations are in loops: an upper bound\n",
            show_bytes((double)m->loop_bytes, one));
-  if (a->slice)
+  if (a->gpu == &a->slice_gpu)
+    printf("%s has %s: probability of running out of memory %s%.3g %%\n", a->gpu->name,
+           show_bytes(a->gpu->memory_mib * MIB, one), a->runs_out < 0.001 ? "under " : "",
+           100 * fmax(a->runs_out, 0.001));
+  else if (a->slice)
     print_slice(a);
   else if (!a->gpu->host)
     printf("no known MIG slice of %s holds it at %.4g %%\n", a->gpu->name, 100 * a->safe);
@@ -270,13 +304,13 @@ static int answer_model_file(struct answer *a, struct ft_graph *graph)
   refine_by_site(a, a->gpu, &a->memory);
   ft_gpu_site_data_evidence(&a->measured, a->gpu, &a->memory, a->evidence, sizeof a->evidence);
   if (!a->gpu->host) {
-    a->slice = ft_mig_choose(&a->mig, a->gpu->name, NULL, &a->memory.estimate, a->safe);
+    a->slice = ft_mig_choose(&a->mig, ft_gpu_mig_name(a->gpu), NULL, &a->memory.estimate, a->safe);
     a->runs_out = ft_gpu_memory_p_oom(&a->memory, a->gpu);
   }
   if (a->runs_out > 0.5)
     a->instead_count =
         ft_instead_find(&(struct ft_instead_question){ .graph = graph,
-                                                       .part.gpu = a->gpu,
+                                                       .part = a->part,
                                                        .run = a->run,
                                                        .bytes = a->gpu->memory_mib * MIB,
                                                        .probability = a->safe,

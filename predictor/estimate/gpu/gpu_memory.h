@@ -8,23 +8,9 @@
 #define FT_ESTIMATE_GPU_MEMORY_H
 
 #include "predictor/estimate/estimate.h"
+#include "predictor/estimate/gpu/gpu_table.h"
 #include "predictor/graph/analyse.h"
 #include "predictor/graph/training/schedule.h"
-
-struct ft_gpu {
-  const char *name;
-  double memory_mib;          /* usable by a process, context included */
-  double context_mib;         /* CUDA context, cuBLAS, cuDNN and their buffers */
-  double untuned_context_mib; /* the same without cuDNN autotuning; 0: not measured */
-  bool measured; /* context_mib is fitted to runs on this GPU; else copied from another GPU */
-  bool host;     /* the CPU: memory is peak RSS, the context the interpreter and libraries */
-};
-
-/* Returns the GPU with NAME, in any spelling ("a100-40gb", "NVIDIA A100 40GB"); a static row; NULL:
- * unknown. */
-const struct ft_gpu *ft_gpu_find(const char *name);
-/* Returns row I of the table of GPUs; NULL past the last row. */
-const struct ft_gpu *ft_gpu_at(size_t i);
 
 /* Constants fitted to measured runs. */
 struct ft_gpu_constants {
