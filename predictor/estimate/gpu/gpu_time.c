@@ -19,8 +19,9 @@
 
 /*
  * Dense peak rates from NVIDIA's data sheets (A30, A100, H100, H200, GH200, DGX B200, GB200,
- * RTX PRO 6000 Server). The host link is one direction of PCIe 4 or 5 x16, or NVLink-C2C. "cpu" is
- * a node of 32 cores with AVX2 at 2.5 GHz and eight channels of DDR4-3200.
+ * RTX PRO 6000 Server; whitepapers of GA102 and Ada; a GeForce accumulates in fp32). The host link
+ * is one direction of PCIe 4 or 5 x16, or NVLink-C2C. "cpu" is a node of 32 cores with AVX2 at 2.5
+ * GHz and eight channels of DDR4-3200.
  */
 static const struct speed {
   const char *gpu;
@@ -38,6 +39,10 @@ static const struct speed {
   { "b200", 75, 1100, 2250, 8000, 63 },
   { "gb200", 80, 1250, 2500, 8000, 450 },
   { "rtx-pro-6000", 120, 252, 504, 1597, 63 },
+  { "rtx-3060", 12.7, 12.7, 25.5, 360, 31.5 },
+  { "rtx-3090", 35.6, 35.6, 71, 936, 31.5 },
+  { "rtx-4060", 15.1, 15.1, 30.2, 272, 15.75 },
+  { "rtx-4090", 82.6, 82.6, 165, 1008, 31.5 },
   { "cpu", 2.56 * HOST_EFFICIENCY, 2.56 * HOST_EFFICIENCY, 2.56 * HOST_EFFICIENCY,
     205 * HOST_EFFICIENCY, HUGE_VAL },
 };
