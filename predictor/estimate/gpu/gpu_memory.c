@@ -7,7 +7,6 @@
 
 #include "predictor/core/buf.h"
 #include "predictor/estimate/gpu/gpu_memory.h"
-#include "predictor/estimate/gpu/mig.h"
 #include "predictor/graph/shape/infer.h"
 #include "predictor/graph/training/cuda_allocator.h"
 #include "predictor/graph/training/restore_norms.h"
@@ -361,9 +360,9 @@ static void fill_default_quantiles(struct ft_gpu_memory *memory, const struct ft
 static void fill_components(struct ft_gpu_memory *memory, const struct ft_gpu_run *run,
                             const struct ft_schedule *schedule)
 {
+  memory->untrained_bytes = ft_known_plus(schedule->frozen_bytes, schedule->packed_bytes);
   memory->parameter_bytes =
-      ft_known_plus(shard_bytes(run, 3, schedule->trainable_bytes),
-                    ft_known_plus(schedule->frozen_bytes, schedule->packed_bytes));
+      ft_known_plus(shard_bytes(run, 3, schedule->trainable_bytes), memory->untrained_bytes);
   memory->activation_bytes = schedule->peak_bytes - memory->parameter_bytes;
   if (!run->training)
     return;
@@ -411,6 +410,24 @@ enum ft_precision ft_gpu_precision(const struct ft_graph *graph, const struct ft
                                          : run->precision;
 }
 
+/*
+ * Sets the workspaces of convolutions of RUN on GPU, NULL: unknown. cuDNN copies tensors to
+ * channels-last for the tensor cores. Without autotuning its heuristics use none for fp32 where
+ * TF32 is no faster (tests/bench/xmem). With it, no such GPU was measured.
+ */
+static void set_workspaces(struct ft_schedule_options *options, const struct ft_gpu *gpu,
+                           const struct ft_gpu_run *run)
+{
+  const struct ft_gpu_constants *constants = run->constants ? run->constants : &ft_gpu_constants;
+
+  if (gpu && !gpu->host && gpu->tf32 <= gpu->fp32 && run->no_autotune &&
+      run->precision < FT_PRECISION_AMP)
+    return;
+  memcpy(options->workspace, gpu && gpu->host ? host_workspace : constants->workspace,
+         sizeof options->workspace);
+  options->copied_channels = run->no_autotune ? constants->copied_channels : 0;
+}
+
 /* Returns the memory of context and libraries in MiB for RUN on GPU, NULL: unknown. */
 static double find_context(const struct ft_gpu *gpu, const struct ft_gpu_run *run,
                            const struct ft_schedule *schedule)
@@ -447,21 +464,20 @@ int ft_gpu_memory_pass(struct ft_graph *graph, const struct ft_gpu *gpu,
   double other;
 
   *memory = (struct ft_gpu_memory){ .complete = false };
-  memcpy(options.workspace, gpu && gpu->host ? host_workspace : constants->workspace,
-         sizeof options.workspace);
-  options.copied_channels = run->no_autotune ? constants->copied_channels : 0;
   if (ft_graph_restore_norms(graph, run->training, err) < 0 ||
       ft_graph_analyse(graph, &run->sizes, &analysis, err) < 0)
     return -1;
   memory->restored_norms = graph->restored_norms;
   options.precision = resolved.precision = ft_gpu_precision(graph, run);
   run = &resolved;
+  set_workspaces(&options, gpu, run);
   options.batch = analysis.scaled ? run->sizes.batch : 1;
   if (ft_schedule_make(graph, &analysis.cost, &options, &schedule, err) < 0)
     return -1;
   if (schedule.peak_bytes > FT_GRAPH_ELEMENTS)
     return ft_error_set(err, "%s: memory needed exceeds the largest supported size", graph->file);
   memory->complete = analysis.memory.complete;
+  memory->thawed = analysis.cost.thawed;
   memory->approximate = graph->approximate;
   memory->guess_log_factor = log(graph->guessed       ? FT_GRAPH_GUESS
                                  : graph->approximate ? FT_GRAPH_APPROXIMATE

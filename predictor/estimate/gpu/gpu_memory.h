@@ -68,12 +68,14 @@ struct ft_gpu_memory {
   double network_bytes;      /* `bytes` without the context */
   int64_t context_bytes, parameter_bytes, gradient_bytes, optimizer_bytes;
   int64_t activation_bytes; /* saved at the end of the forward pass; inference: the peak */
+  int64_t untrained_bytes;  /* of parameter_bytes: frozen or quantised */
   int64_t offloaded_bytes;  /* copied to the host and back in one step */
   int64_t live_bytes; /* peak of all live tensors, without rounding, workspaces and input batches */
   int64_t cached_bytes;    /* reserved by the allocator above the peak of allocated blocks */
   int64_t loop_bytes;      /* upper bound of what all iterations of counted loops save */
   bool complete;           /* all tensor sizes are known; false: the figures are lower bounds */
   ft_dim unknown_bytes;    /* upper bound of the tensors of unknown size; unknown: unbounded */
+  bool thawed;             /* ft_cost.thawed */
   uint32_t restored_norms; /* normalisations that the file's exporter had folded */
   double guess_log_factor; /* added log width of a guessed or approximate network; else 0 */
   bool approximate;        /* ft_graph.approximate */

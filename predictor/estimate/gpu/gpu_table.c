@@ -14,6 +14,9 @@ enum {
   /* FT_GPU_CONTEXT_MIB of PyTorch 2.11 with CUDA 13 on an H100 and an H200, which share the chip,
    * without cuDNN autotuning: 740 to 762 in most networks (tests/bench/gpu_training). */
   HOPPER_CONTEXT_MIB = 760,
+  /* The same of PyTorch 2.6 with CUDA 12.4 on an RTX 4060, at most: its memory less the largest
+   * amount without context that a run had on it; of an RTX 3060 303 (tests/bench/xmem). */
+  GEFORCE_CONTEXT_MIB = 283,
   /* RSS of the interpreter with PyTorch in MiB (tests/bench/cpu_training) */
   HOST_MIB = 290
 };
@@ -26,6 +29,7 @@ enum {
 #define HOST_EFFICIENCY 0.44
 
 #define CONTEXT .context_mib = FT_GPU_CONTEXT_MIB
+#define GEFORCE .context_mib = FT_GPU_CONTEXT_MIB, .untuned_context_mib = GEFORCE_CONTEXT_MIB
 #define HOPPER .context_mib = FT_GPU_CONTEXT_MIB, .untuned_context_mib = HOPPER_CONTEXT_MIB
 
 /* One direction of PCIe x16, in 1e9 bytes per second */
@@ -149,13 +153,16 @@ static const struct ft_gpu gpus[] = {
   { "titan-v", "titanv", "12gb", .memory_mib = 11800, CONTEXT, .fp32 = 14.9, .tf32 = 14.9,
     .half = 110, .bandwidth = 653, .link = PCIE3, .l2_mib = 4.5, .clock_mhz = 1455, .watts = 250,
     .sms = 80, .source = "NVIDIA TITAN V specifications, 2017" },
-  { "rtx-3060", "rtx3060 3060", "12gb", .memory_mib = 11800, CONTEXT, .fp32 = 12.7, .tf32 = 12.7,
+  { "rtx-3060", "rtx3060 3060", "12gb", .memory_mib = 12037, GEFORCE, .fp32 = 12.7, .tf32 = 12.7,
     .half = 25.5, .bandwidth = 360, .link = PCIE4, .l2_mib = 3, .clock_mhz = 1777, .watts = 170,
     .sms = 28, .source = "NVIDIA GeForce RTX 3060 specifications, 2021" },
-  { "rtx-3090", "rtx3090 3090", "24gb", .memory_mib = 24090, CONTEXT, .fp32 = 35.6, .tf32 = 35.6,
+  { "rtx-3090", "rtx3090 3090", "24gb", .memory_mib = 24260, GEFORCE, .fp32 = 35.6, .tf32 = 35.6,
     .half = 71, .bandwidth = 936, .link = PCIE4, .l2_mib = 6, .clock_mhz = 1695, .watts = 350,
     .sms = 82, .source = "NVIDIA Ampere GA102 architecture white paper, 2020" },
-  { "rtx-4090", "rtx4090 4090", "24gb", .memory_mib = 24080, CONTEXT, .fp32 = 82.6, .tf32 = 82.6,
+  { "rtx-4060", "rtx4060 4060", "8gb", .memory_mib = 7933, GEFORCE, .fp32 = 15.1, .tf32 = 15.1,
+    .half = 30.2, .bandwidth = 272, .link = 15.75, .l2_mib = 24, .clock_mhz = 2460, .watts = 115,
+    .sms = 24, .source = "NVIDIA GeForce RTX 4060 specifications, 2023; PCIe 4 x8" },
+  { "rtx-4090", "rtx4090 4090", "24gb", .memory_mib = 24210, GEFORCE, .fp32 = 82.6, .tf32 = 82.6,
     .half = 165.2, .bandwidth = 1008, .link = PCIE4, .l2_mib = 72, .clock_mhz = 2520, .watts = 450,
     .sms = 128, .source = "NVIDIA Ada architecture white paper, 2022" },
   { "rtx-5090", "rtx5090 5090", "32gb", .memory_mib = 32120, CONTEXT, .fp32 = 104.8, .tf32 = 104.8,
