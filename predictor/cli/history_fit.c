@@ -40,6 +40,18 @@ static const char *show_term_effect(const ft_evaluator *e, double offset, char o
   return out;
 }
 
+/* The forms of a number (enum ft_term_form), as printed after its unit. */
+static const char *const form_names[FT_FORMS] = {
+  [FT_FORM_PLAIN] = "",          [FT_FORM_LOG] = " of log(1+x)",
+  [FT_FORM_INVERSE] = " of 1/x", [FT_FORM_X_LOG_X] = " of x log(1+x)",
+  [FT_FORM_SQUARE] = " of x^2",  [FT_FORM_CUBE] = " of x^3"
+};
+
+static enum ft_term_form term_form(const ft_term *term)
+{
+  return term->form < FT_FORMS ? (enum ft_term_form)term->form : FT_FORM_PLAIN;
+}
+
 static void print_term(const ft_model *model, const ft_term *term)
 {
   const ft_column *column = &model->columns[term->column];
@@ -60,7 +72,7 @@ static void print_term(const ft_model *model, const ft_term *term)
   }
   printf(" %s per %.4g%s around %.4g, observed from %.6g to %.6g\n",
          show_term_effect(&model->evaluator, term->coefficient, effect), term->scale,
-         term->log ? " of log(1+x)" : "", term->mean, term->low, term->high);
+         form_names[term_form(term)], term->mean, term->low, term->high);
 }
 
 static void print_equation(const ft_model *model)
@@ -110,12 +122,12 @@ static json_t *json_of_term(const ft_model *model, const ft_term *term)
 
   for (size_t i = 0; i < term->levels_count && i < column->categories_count; i++)
     (void)json_object_set_new_nocheck(levels, column->categories[i], json_real(term->levels[i]));
-  return json_pack("{s:o, s:b, s:b, s:f, s:f, s:f, s:f, s:f, s:o, s:o}", "feature",
-                   ft_json_text(column->name), "categorical", column->categorical, "log", term->log,
-                   "mean", term->mean, "scale", term->scale, "coefficient", term->coefficient,
-                   "low", term->low, "high", term->high, "levels", levels, "aliased_with",
-                   term->has_aliased_with ? ft_json_text(model->columns[term->aliased_with].name)
-                                          : json_null());
+  return json_pack(
+      "{s:o, s:b, s:b, s:f, s:f, s:f, s:f, s:f, s:o, s:o}", "feature", ft_json_text(column->name),
+      "categorical", column->categorical, "log", term->form == FT_FORM_LOG, "mean", term->mean,
+      "scale", term->scale, "coefficient", term->coefficient, "low", term->low, "high", term->high,
+      "levels", levels, "aliased_with",
+      term->has_aliased_with ? ft_json_text(model->columns[term->aliased_with].name) : json_null());
 }
 
 json_t *ft_fit_json(const ft_model *model)

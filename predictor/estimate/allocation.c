@@ -74,24 +74,24 @@ static double mean_run_seconds(const ft_evaluator *e)
   return sum > 0 ? fmax(sum, 1) : DEFAULT_RUN_SECONDS;
 }
 
-void ft_allocation_query_fill(const ft_model *model, const ft_feature *features, size_t count,
-                              double failed_bytes, double failure_price,
-                              struct ft_allocation_query *out)
+double ft_allocation_query_fill(const ft_model *model, const ft_feature *features, size_t count,
+                                double failed_bytes, double failure_price,
+                                struct ft_allocation_query *out)
 {
   const ft_evaluator *e = &model->evaluator;
-  float x[sizeof model->columns / sizeof *model->columns];
+  float x[FT_POINT_COLUMNS];
   struct ft_point_prediction centre;
+  double tasks = ft_predict_submission(model, features, count, x, &centre);
 
-  ft_columns_fill(model->columns, model->columns_count, features, count, x);
-  ft_predict_point(e, x, model->columns_count, &centre);
-  *out = (struct ft_allocation_query){ .centre_log = centre.log,
+  *out = (struct ft_allocation_query){ .centre_log = centre.log - log(tasks),
                                        .covariate = -1,
-                                       .failed_bytes = failed_bytes,
+                                       .failed_bytes = failed_bytes / tasks,
                                        .failure_price = failure_price,
                                        .failure_time = failure_time_fraction(e) };
   if (e->has_primary_column && e->primary_column < model->columns_count &&
       !isnan(x[e->primary_column]))
     out->covariate = log1p(fabs((double)x[e->primary_column]));
+  return tasks;
 }
 
 /* Returns whether no categorical column varies; the small-sample model is a line over one
@@ -109,13 +109,14 @@ int ft_allocate_memory(const ft_model *model, const ft_feature *features, size_t
                        double *bytes, struct ft_error *err)
 {
   struct ft_allocation_query query;
+  double tasks;
 
   if (ft_estimate_memory(model, features, count, out, err) < 0)
     return -1;
-  ft_allocation_query_fill(model, features, count, failed_bytes, failure_price, &query);
+  tasks = ft_allocation_query_fill(model, features, count, failed_bytes, failure_price, &query);
   if (!model->evaluator.has_bound_log && ft_small_sample_applies(&model->evaluator) &&
       has_only_numbers(model)) {
-    *bytes = ft_small_sample_allocation(&model->evaluator, &query);
+    *bytes = tasks * ft_small_sample_allocation(&model->evaluator, &query);
     return 0;
   }
   if (model->evaluator.has_bound_log || !ft_ensemble_ready(&model->evaluator)) {
@@ -130,6 +131,6 @@ int ft_allocate_memory(const ft_model *model, const ft_feature *features, size_t
                   out->bound_bytes * FT_FACTS_KILLED_FACTOR);
     return 0;
   }
-  *bytes = ft_ensemble_allocation(&model->evaluator, &query);
+  *bytes = tasks * ft_ensemble_allocation(&model->evaluator, &query);
   return 0;
 }

@@ -20,11 +20,12 @@ double ft_allocation(const struct ft_estimate *estimate, double failed_bytes, do
 
 /*
  * Fills OUT, the input of the ensemble, for a submission with COUNT FEATURES. FAILED_BYTES and
- * FAILURE_PRICE are as in struct ft_allocation_query.
+ * FAILURE_PRICE are as in struct ft_allocation_query. Amounts of the query, and of the evaluator,
+ * are per task; returns the number of tasks, 1 if they are not.
  */
-void ft_allocation_query_fill(const ft_model *model, const ft_feature *features, size_t count,
-                              double failed_bytes, double failure_price,
-                              struct ft_allocation_query *out);
+double ft_allocation_query_fill(const ft_model *model, const ft_feature *features, size_t count,
+                                double failed_bytes, double failure_price,
+                                struct ft_allocation_query *out);
 
 /*
  * Estimates the peak memory of a submission with COUNT FEATURES into OUT, and its allocation, in

@@ -23,27 +23,34 @@ unsigned ft_memory_cohorts(const ft_model *model)
   return ft_calibration_cohorts(&calibration, model->completed);
 }
 
+/* Returns the number of runs behind the distribution: the completed ones, or without these those
+ * that stopped, unless a limit killed one. */
+static uint32_t count_runs_behind(const ft_model *model)
+{
+  return model->completed || model->evaluator.has_bound_log ? model->completed : model->censored;
+}
+
 /* As ft_estimate_memory; with UNWIDENED as ft_estimate_memory_unwidened. */
 static int estimate_distribution(const ft_model *model, const ft_feature *features, size_t count,
                                  bool unwidened, struct ft_estimate *out, struct ft_error *err)
 {
   const struct ft_quantity *memory = &ft_quantities[FT_QUANTITY_MEMORY];
   const ft_evaluator *e = &model->evaluator;
-  float x[sizeof model->columns / sizeof *model->columns];
+  float x[FT_POINT_COLUMNS];
   struct ft_interval_question q = { .residual = e->residuals,
                                     .residuals = e->residuals_count,
-                                    .completed = model->completed,
+                                    .completed = count_runs_behind(model),
                                     .has_bound = e->has_bound_log,
                                     .unwidened = unwidened,
                                     .calibration = ft_memory_calibration(model),
                                     .prior = memory->prior.deviation };
   struct ft_point_prediction centre;
+  double tasks;
 
   *out = (struct ft_estimate){ .runs = model->completed };
-  if (!model->has_evaluator || (!model->completed && !e->has_bound_log))
+  if (!model->has_evaluator || !e->residuals_count)
     return ft_error_set(err, "%s: no completed run yet", model->app);
-  ft_columns_fill(model->columns, model->columns_count, features, count, x);
-  ft_predict_point(e, x, model->columns_count, &centre);
+  tasks = ft_predict_submission(model, features, count, x, &centre);
   q.min_deviation =
       memory->prior.min_fraction + memory->prior.min_value / exp(fmax(centre.log, log(FT_MIB)));
   q.added_variance = centre.added_variance;
@@ -56,7 +63,7 @@ static int estimate_distribution(const ft_model *model, const ft_feature *featur
   }
   (void)ft_string_copy(e->method, out->method, sizeof out->method);
   out->extrapolated = centre.extrapolated;
-  out->max_bytes = e->max_bytes;
+  out->max_bytes = tasks * e->max_bytes;
   if (e->has_bound_log)
     out->bound_bytes = exp(fmin(centre.log + e->bound_log, 50 * M_LN2));
   return 0;

@@ -11,6 +11,9 @@
 #include "predictor/estimate/equation.h"
 #include "predictor/estimate/point_prediction.h"
 
+/* Largest number of tasks on a node that counts. Chosen by judgement. */
+#define MAX_TASKS 65536
+
 void ft_column_category(const ft_feature *feature, char out[40])
 {
   enum { PREFIX = 22 }; /* bytes of a long category, before "~" and 16 digits of its hash */
@@ -28,6 +31,26 @@ int ft_column_level(const ft_column *column, const char *category)
     if (strcmp(column->categories[l], category) == 0)
       return (int)l;
   return -1;
+}
+
+double ft_tasks_per_node(const ft_feature *features, size_t count)
+{
+  const ft_feature *tasks = ft_feature_find(features, count, FT_FEATURE_TASKS);
+  const ft_feature *nodes = ft_feature_find(features, count, FT_FEATURE_NODES);
+  double per_node = tasks && tasks->has_number ? tasks->number : 1;
+
+  if (nodes && nodes->has_number && nodes->number > 1)
+    per_node = ceil(per_node / nodes->number);
+  return per_node > 1 && per_node < MAX_TASKS ? per_node : 1;
+}
+
+size_t ft_tasks_column(const ft_column *columns, size_t count)
+{
+  size_t j = 0;
+
+  while (j < count && (columns[j].categorical || strcmp(columns[j].name, FT_FEATURE_TASKS) != 0))
+    j++;
+  return j < count ? j : FT_POINT_COLUMNS;
 }
 
 void ft_columns_fill(const ft_column *columns, size_t column_count, const ft_feature *features,
@@ -48,13 +71,16 @@ void ft_columns_fill(const ft_column *columns, size_t column_count, const ft_fea
       x[j] = (float)fmin(fmax(f->number, -1e30), 1e30);
     }
   }
+  if (ft_tasks_column(columns, column_count) < column_count)
+    x[ft_tasks_column(columns, column_count)] = (float)ft_tasks_per_node(features, count);
 }
 
 /* Fills TERM from the record T. */
 static void read_point_term(const ft_term *t, struct ft_point_term *term)
 {
   *term = (struct ft_point_term){ .column = t->column,
-                                  .log = t->log,
+                                  .form = t->form < FT_FORMS ? (enum ft_term_form)t->form
+                                                             : FT_FORM_PLAIN,
                                   .aliased = t->has_aliased_with,
                                   .aliased_with = t->aliased_with,
                                   .mean = t->mean,
@@ -72,6 +98,8 @@ void ft_point_model_read(const ft_evaluator *e, struct ft_point_model *model)
   model->by_law = e->by_equation;
   model->intercept = e->intercept;
   model->law_shift = e->equation_shift;
+  model->per_unit = e->per_task;
+  model->unit_column = FT_POINT_COLUMNS;
   if (!e->has_equation || !ft_equation_open(&e->equation, &model->law))
     model->law.code.length = 0;
   model->terms_count = e->terms_count;
@@ -85,7 +113,20 @@ void ft_predict_point(const ft_evaluator *e, const float *x, size_t count,
   struct ft_point_model model;
 
   ft_point_model_read(e, &model);
-  ft_point_predict(&model, x, count, out);
+  ft_point_predict(&model, x, count, 1, out);
+}
+
+double ft_predict_submission(const ft_model *model, const ft_feature *features, size_t count,
+                             float x[FT_POINT_COLUMNS], struct ft_point_prediction *out)
+{
+  double tasks = model->evaluator.per_task ? ft_tasks_per_node(features, count) : 1;
+  struct ft_point_model point;
+
+  ft_columns_fill(model->columns, model->columns_count, features, count, x);
+  ft_point_model_read(&model->evaluator, &point);
+  point.unit_column = ft_tasks_column(model->columns, model->columns_count);
+  ft_point_predict(&point, x, model->columns_count, tasks, out);
+  return tasks;
 }
 
 bool ft_term_has_effect(const ft_term *t)

@@ -20,10 +20,17 @@ int ft_column_level(const ft_column *column, const char *category);
 /*
  * Fills X with one value for each of the COLUMN_COUNT COLUMNS from COUNT FEATURES. Numeric column:
  * the number, clamped to +-1e30. Categorical column: the index of the category, or FT_X_UNSEEN.
- * NaN if the feature is missing.
+ * NaN if the feature is missing. The column of tasks has those of one node, 1 if none is requested.
  */
 void ft_columns_fill(const ft_column *columns, size_t column_count, const ft_feature *features,
                      size_t count, float *x);
+
+/* Returns the number of tasks on one node, 1 or more, that the COUNT FEATURES request. */
+double ft_tasks_per_node(const ft_feature *features, size_t count);
+
+/* Returns the index of the column of tasks among COUNT COLUMNS; FT_POINT_COLUMNS if there is none.
+ */
+size_t ft_tasks_column(const ft_column *columns, size_t count);
 
 /* Fills MODEL with the point prediction of EVALUATOR. */
 void ft_point_model_read(const ft_evaluator *evaluator, struct ft_point_model *model);
@@ -32,6 +39,14 @@ void ft_point_model_read(const ft_evaluator *evaluator, struct ft_point_model *m
  * values of other columns are missing. */
 void ft_predict_point(const ft_evaluator *evaluator, const float *x, size_t count,
                       struct ft_point_prediction *out);
+
+/*
+ * Fills X with the values of MODEL's columns from the COUNT FEATURES, and OUT with the point
+ * prediction there. Returns the number of tasks by which it was multiplied, because the evaluator
+ * is per task; otherwise 1.
+ */
+double ft_predict_submission(const ft_model *model, const ft_feature *features, size_t count,
+                             float x[FT_POINT_COLUMNS], struct ft_point_prediction *out);
 
 /* Returns whether TERM is part of the point prediction: a coefficient is not 0, and it is not
  * aliased. */

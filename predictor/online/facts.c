@@ -215,14 +215,24 @@ static bool have_all_agreed(const ft_model *model, const struct ft_need *need, c
   return max <= FT_FACTS_FACTOR * min;
 }
 
+/* Returns whether two runs have different values in COLUMN. */
+static bool differ_in(const ft_model *model, size_t column)
+{
+  for (size_t i = 1; i < model->history_count; i++)
+    if (ft_refit_feature(&model->history[i], column) != ft_refit_feature(model->history, column))
+      return true;
+  return false;
+}
+
 static void choose_fact_columns(ft_model *model, const struct ft_need *need, const bool *chosen)
 {
   ft_evaluator *e = &model->evaluator;
   bool agreed = have_all_agreed(model, need, chosen);
+  size_t tasks = ft_tasks_column(model->columns, model->columns_count);
 
   e->fact_columns_count = 0;
   for (size_t j = 0; j < model->columns_count && !agreed; j++)
-    if (ft_point_prediction_uses(e, j))
+    if (ft_point_prediction_uses(e, j) || (e->per_task && j == tasks && differ_in(model, j)))
       add_fact_column(e, j);
   e->facts_explained = e->fact_columns_count;
   if (model->completed < FITTED_RUNS)

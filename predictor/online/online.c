@@ -122,6 +122,21 @@ static bool has_value(const void *model, size_t column, float value)
   return i < m->history_count;
 }
 
+/* Sets the tasks of runs that are older than the column of tasks. */
+static void complete_tasks(ft_model *model)
+{
+  size_t column = ft_tasks_column(model->columns, model->columns_count);
+
+  for (size_t i = 0; i < model->history_count && column < model->columns_count; i++) {
+    ft_run *run = &model->history[i];
+
+    while (run->x_count <= column)
+      run->x[run->x_count++] = NAN;
+    if (isnan(run->x[column]))
+      run->x[column] = 1;
+  }
+}
+
 /* Adds columns and levels of the features in IN. Returns whether the meaning of any changed. */
 static bool add_columns_of_features(ft_model *model, const struct run_features *in)
 {
@@ -131,6 +146,7 @@ static bool add_columns_of_features(ft_model *model, const struct run_features *
 
   for (size_t i = 0; had_equation && !q->code.size && i < model->history_count; i++)
     model->history[i].equation_log = 0;
+  complete_tasks(model);
   return changed;
 }
 
@@ -223,12 +239,14 @@ static void update_ensemble(ft_model *model, const struct run_features *in, cons
 {
   const ft_evaluator *e = &model->evaluator;
   struct ft_allocation_query q;
+  double tasks;
 
   if (run->censored || !model->has_evaluator || !ft_ensemble_ready(e))
     return;
-  ft_allocation_query_fill(model, in->features, in->count, 0,
-                           e->failure_price > 0 ? e->failure_price : 1, &q);
-  ft_ensemble_update(&model->evaluator, &q, run->bytes, run->runtime_seconds, model->completed);
+  tasks = ft_allocation_query_fill(model, in->features, in->count, 0,
+                                   e->failure_price > 0 ? e->failure_price : 1, &q);
+  ft_ensemble_update(&model->evaluator, &q, run->bytes / tasks, run->runtime_seconds,
+                     model->completed);
 }
 
 /* Adds DELTA (1 or -1) to MODEL's counts of runs that include RUN. */

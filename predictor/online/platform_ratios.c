@@ -142,7 +142,7 @@ static void collect_residuals(const ft_performance *p, const struct ft_point_mod
 
     if (run->platform != platform)
       continue;
-    ft_point_predict(model, run->x, run->x_count, &point);
+    ft_point_predict(model, run->x, run->x_count, 1, &point);
     out->value[out->count++] = log(run->seconds * FT_RUNTIME_MICROSECONDS) - point.log;
   }
 }

@@ -1,8 +1,10 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "config.h"
 
+#include <math.h>
 #include <stdlib.h>
 
+#include "predictor/estimate/point_prediction.h"
 #include "predictor/learn/series/fit.h"
 #include "predictor/online/failure_cost.h"
 #include "predictor/online/need.h"
@@ -39,6 +41,15 @@ static void read_run(const ft_run *run, ft_need_of *need_of, struct ft_series_ru
   ft_series_run_read_x(run->x, run->x_count, to);
 }
 
+/* Makes the tasks of a node the units of the runs of S. */
+static void read_tasks(const ft_model *model, struct ft_series *s)
+{
+  s->by_unit = true;
+  s->unit_column = s->fit.point.unit_column = ft_tasks_column(model->columns, model->columns_count);
+  for (size_t i = 0; i < s->runs && s->unit_column < s->columns; i++)
+    s->run[i].units = fmax((double)s->run[i].x[s->unit_column], 1);
+}
+
 static void read_history(const ft_model *model, ft_need_of *need_of, struct ft_series *s)
 {
   ft_series_read_columns(model->columns, model->columns_count, s);
@@ -47,6 +58,8 @@ static void read_history(const ft_model *model, ft_need_of *need_of, struct ft_s
   s->runs = model->history_count;
   for (size_t i = 0; i < s->runs; i++)
     read_run(&model->history[i], need_of, &s->run[i]);
+  if (need_of == ft_need_host)
+    read_tasks(model, s);
 }
 
 /* Sets MODEL's fit to that of S, which has the same runs. */

@@ -24,12 +24,15 @@ _Static_assert(COUNT(((ft_evaluator *)NULL)->baselines) == FT_BASELINES, "forete
 void ft_series_run_read_x(const float *x, size_t count, struct ft_series_run *run)
 {
   COPY(run->x, x, count);
+  run->units = 1;
   for (size_t j = count; j < FT_SERIES_COLUMNS; j++)
     run->x[j] = NAN;
 }
 
 void ft_series_read_columns(const ft_column *columns, size_t count, struct ft_series *s)
 {
+  s->by_unit = false;
+  s->unit_column = FT_SERIES_COLUMNS;
   s->columns = count;
   for (size_t j = 0; j < count; j++)
     s->levels[j] = columns[j].categorical ? columns[j].categories_count : 0;
@@ -84,7 +87,7 @@ void ft_series_read_evaluator(const ft_evaluator *e, struct ft_series *s)
 static void write_term(const struct ft_point_term *from, ft_term *to)
 {
   *to = (ft_term){ .column = from->column,
-                   .log = from->log,
+                   .form = (uint8_t)from->form,
                    .mean = from->mean,
                    .scale = from->scale,
                    .coefficient = from->coefficient,
@@ -117,6 +120,7 @@ void ft_series_write_evaluator(const struct ft_series *s, ft_evaluator *e)
   (void)ft_string_copy(fit->method, e->method, sizeof e->method);
   e->log_target = fit->point.log_target;
   e->by_equation = fit->point.by_law;
+  e->per_task = fit->point.per_unit;
   e->intercept = fit->point.intercept;
   e->equation_shift = fit->point.law_shift;
   e->terms_count = (pb_size_t)fit->point.terms_count;

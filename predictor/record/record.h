@@ -172,6 +172,10 @@ double ft_observation_submitted(const ft_observation *observation);
  * the GPU context. */
 #define FT_FEATURE_NETWORK "model_gpu_bytes"
 
+/* Names of the features with the numbers of tasks and of nodes that a submission requests. */
+#define FT_FEATURE_TASKS "tasks"
+#define FT_FEATURE_NODES "nodes"
+
 /* Returns the peak memory of one GPU in bytes, the mean over the requested GPUs; 0 if not measured.
  */
 double ft_observation_gpu_bytes(const ft_observation *observation);

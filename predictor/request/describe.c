@@ -209,7 +209,10 @@ static void append_request_features(ft_submission *out)
   const struct {
     const char *name;
     uint32_t value;
-  } numbers[] = { { "nodes", r->nodes }, { "tasks", r->tasks }, { "cpus", r->cpus_per_task } };
+  } numbers[] = { { FT_FEATURE_NODES, r->nodes },
+                  { FT_FEATURE_TASKS,
+                    r->tasks ? r->tasks : r->tasks_per_node * (r->nodes ? r->nodes : 1) },
+                  { "cpus", r->cpus_per_task } };
   const char *container = r->container;
   ft_feature feature[4];
   pb_size_t count = 0;

@@ -6,6 +6,7 @@
 #include "predictor/core/text.h"
 #include "predictor/estimate/facts.h"
 #include "predictor/estimate/memory.h"
+#include "predictor/learn/regression/term_form.h"
 #include "predictor/online/online.h"
 #include "tests/unit/simulate.h"
 
@@ -760,7 +761,7 @@ static void hostile_evaluators_give_sound_estimates_or_none(void **state)
     e->intercept = size * (ft_random_double(&random) - 0.3);
     e->terms_count = 1;
     e->terms[0] = (ft_term){ .column = (uint32_t)ft_random_below(&random, 2),
-                             .log = turn % 3 == 0,
+                             .form = (uint8_t)(turn % FT_FORMS),
                              .mean = size,
                              .scale = turn % 5 ? ft_random_double(&random) - 0.5 : 0,
                              .coefficient = -size,

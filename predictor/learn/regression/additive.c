@@ -25,6 +25,14 @@ enum { ROUNDS = 4 /* largest number of reweightings; chosen by judgement */ };
 /* Largest ratio of the error of a fit with terms, or of one with a plain target, to the smallest
  * error so far. Chosen by judgement. */
 #define FORM_ERROR 0.98
+/* Largest ratio of the error with a curve of a number to that with the number or its logarithm.
+ * Chosen by judgement. */
+#define CURVE_GAIN 0.8
+/* The same of an exponential to the error of another form. Chosen by judgement. */
+#define EXPONENTIAL_GAIN 0.5
+/* Change of a logarithm over the range of a number from which a line and an exponential differ.
+ * Chosen by judgement. */
+#define EXPONENTIAL_SPAN 0.5
 
 size_t ft_additive_work_size(void)
 {
@@ -156,31 +164,37 @@ static void fit_terms(struct ft_additive_work *w, struct attempt *a)
   a->intercept = w->solution[0];
 }
 
-/* Returns the other form of a numeric candidate, plain or logarithm; CANDIDATE if there is none. */
-static size_t other_form(const struct ft_additive_work *w, size_t candidate)
-{
-  const struct candidate *c = &w->candidate[candidate];
-  size_t other = c->log ? candidate - 1 : candidate + 1;
-
-  return !c->levels && other < w->candidates && w->candidate[other].column == c->column ? other
-                                                                                        : candidate;
-}
-
-/* Fits A, then tries the other form of each numeric term, whose form was chosen before the later
- * terms were known. */
-static void fit_forms(struct ft_additive_work *w, struct attempt *a)
+/* Makes A's term T the FORM of its column if that multiplies the error by less than RATIO. */
+static void try_form(struct ft_additive_work *w, struct attempt *a, size_t t,
+                     enum ft_term_form form, double ratio)
 {
   struct attempt *trial = &w->trial_form;
+  size_t chosen = ft_additive_form(w, w->candidate[a->chosen[t]].column, form);
 
+  if (chosen == CANDIDATES || chosen == a->chosen[t])
+    return;
+  *trial = *a;
+  trial->chosen[t] = chosen;
+  fit_terms(w, trial);
+  if (!(trial->error < ratio * a->error))
+    return;
+  *a = *trial;
+  fit_terms(w, a); /* with the penalty of the smaller error */
+}
+
+/* Fits A, then tries other forms of each numeric term: plain and logarithm, because the form was
+ * chosen before the later terms were known, and with a plain target the curves. */
+static void fit_forms(struct ft_additive_work *w, struct attempt *a)
+{
   fit_terms(w, a);
-  for (size_t t = 0; t < a->terms && a->terms > 1; t++) {
-    *trial = *a;
-    trial->chosen[t] = other_form(w, a->chosen[t]);
-    if (trial->chosen[t] == a->chosen[t])
+  for (size_t t = 0; t < a->terms; t++) {
+    if (w->candidate[a->chosen[t]].levels)
       continue;
-    fit_terms(w, trial);
-    if (trial->error < a->error)
-      *a = *trial;
+    for (int form = FT_FORM_PLAIN; form <= FT_FORM_LOG && a->terms > 1; form++)
+      try_form(w, a, t, form, 1);
+    for (int form = FT_FORM_X_LOG_X;
+         form < FT_FORMS && !a->log_target && a->error > NEGLIGIBLE_ERROR; form++)
+      try_form(w, a, t, form, CURVE_GAIN);
   }
 }
 
@@ -214,7 +228,7 @@ static void export_term(const struct ft_additive_work *w, const struct candidate
   size_t count = 0;
 
   *out = (struct ft_additive_term){
-    .column = c->column, .log = c->log, .mean = c->mean, .scale = c->scale, .levels = c->levels
+    .column = c->column, .form = c->form, .mean = c->mean, .scale = c->scale, .levels = c->levels
   };
   if (!c->levels) {
     out->coefficient = coefficient[0] * unit;
@@ -240,7 +254,7 @@ static void export_fit(const struct ft_additive_work *w, const struct attempt *a
   double unit = a->log_target ? 1 : w->scale_y;
   size_t at = 1;
 
-  *out = (struct ft_additive){ .log_target = a->log_target, .terms = a->terms };
+  *out = (struct ft_additive){ .log_target = a->log_target, .error = a->error, .terms = a->terms };
   out->intercept = a->log_target ? a->intercept + log(w->scale_y) : a->intercept * unit;
   for (size_t t = 0; t < a->terms; t++) {
     const struct candidate *c = &w->candidate[a->chosen[t]];
@@ -249,6 +263,28 @@ static void export_fit(const struct ft_additive_work *w, const struct attempt *a
     at += c->levels ? c->levels : 1;
   }
   memcpy(out->residual, a->residual, w->data->runs * sizeof *out->residual);
+}
+
+/* Returns whether A is an exponential: its largest prediction over the runs is more than
+ * EXPONENTIAL_SPAN times the smallest because of a plain number. */
+static bool is_exponential(const struct ft_additive_work *w, const struct attempt *a)
+{
+  size_t at = 1;
+
+  for (size_t t = 0; t < a->terms; t++) {
+    const struct candidate *c = &w->candidate[a->chosen[t]];
+    double low = INFINITY, high = -INFINITY;
+
+    for (size_t i = 0; i < w->data->runs && !c->levels; i++) {
+      low = fmin(low, w->z[a->chosen[t]][i]);
+      high = fmax(high, w->z[a->chosen[t]][i]);
+    }
+    if (a->log_target && !c->levels && c->form == FT_FORM_PLAIN &&
+        fabs(a->coefficient[at]) * (high - low) > EXPONENTIAL_SPAN)
+      return true;
+    at += c->levels ? c->levels : 1;
+  }
+  return false;
 }
 
 void ft_additive_fit(const struct ft_additive_data *data, struct ft_additive_work *w,
@@ -276,7 +312,8 @@ void ft_additive_fit(const struct ft_additive_data *data, struct ft_additive_wor
 
     ft_additive_choose(w, a);
     fit_chosen_terms(w, a, without);
-    if (a->terms && a->error < limit && a->error < FORM_ERROR * best->error)
+    if (a->terms && a->error < limit &&
+        a->error < (is_exponential(w, best) ? 1 / EXPONENTIAL_GAIN : FORM_ERROR) * best->error)
       best = a;
   }
   export_fit(w, best, out);

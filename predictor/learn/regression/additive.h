@@ -1,19 +1,25 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /*
  * Robust additive regression on a few columns. The target or its logarithm is an intercept plus a
- * sum of terms: a coefficient times a standardised number (or its logarithm), or an offset per
+ * sum of terms: a coefficient times a standardised form of a number (term_form.h), or an offset per
  * category.
  *
  * Terms are chosen one by one by their leave-one-out error (forward selection by orthogonal least
  * squares and PRESS: Hong, Sharkey and Warwick 2003). Each term must reduce it by more than chance
  * would at this number of runs and columns. The chosen terms are fitted together by ridge
  * regression with Huber weights (Huber 1964). All residuals are leave-one-out.
+ *
+ * A curve whose target is plain has one term per number: its form is the logarithm, x log x, or a
+ * power up to the third. An exponential (a logarithmic target over a plain number) explodes outside
+ * the range of the runs; it is chosen only if its error is far below that of every other form.
  */
 #ifndef FT_LEARN_ADDITIVE_H
 #define FT_LEARN_ADDITIVE_H
 
 #include <stdbool.h>
 #include <stddef.h>
+
+#include "predictor/learn/regression/term_form.h"
 
 enum {
   FT_ADDITIVE_RUNS = 200,   /* largest number of runs: ft_model.history (foretell.options) */
@@ -28,11 +34,13 @@ struct ft_additive_data {
   float x[FT_ADDITIVE_COLUMNS][FT_ADDITIVE_RUNS]; /* a number or the index of a category; NaN:
                                                      missing */
   unsigned levels[FT_ADDITIVE_COLUMNS];           /* categories of the column; 0: it is numeric */
+  bool has_divisor;
+  size_t divisor; /* column, above 0, by which the targets are divided: a term is of its inverse */
 };
 
 struct ft_additive_term {
   size_t column;
-  bool log; /* the number is log(1 + |x|); else x */
+  enum ft_term_form form;
   double mean, scale, coefficient;
   size_t levels;
   double level[FT_ADDITIVE_LEVELS];
@@ -42,6 +50,7 @@ struct ft_additive_term {
 struct ft_additive {
   bool log_target;
   double intercept;
+  double error; /* mean absolute residual, each limited to 1 */
   size_t terms;
   struct ft_additive_term term[FT_ADDITIVE_TERMS];
   double residual[FT_ADDITIVE_RUNS]; /* per run: log(y / leave-one-out prediction) */

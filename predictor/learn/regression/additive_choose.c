@@ -26,9 +26,9 @@ enum { MIN_PRESENT = 3 };
 
 /* ---- candidates ---- */
 
-/* Appends COLUMN, or its logarithm if LOG, standardised, to the candidates. Returns false if COLUMN
- * has too few numbers or is constant. */
-static bool add_standardised(struct ft_additive_work *w, size_t column, bool log)
+/* Appends FORM of COLUMN, standardised, to the candidates. Returns false if COLUMN has too few
+ * numbers or is constant. */
+static bool add_standardised(struct ft_additive_work *w, size_t column, enum ft_term_form form)
 {
   struct candidate *c = &w->candidate[w->candidates];
   const float *x = w->data->x[column];
@@ -36,7 +36,7 @@ static bool add_standardised(struct ft_additive_work *w, size_t column, bool log
   size_t present = 0;
 
   for (size_t i = 0; i < w->data->runs; i++) {
-    z[i] = log ? log1p(fabs((double)x[i])) : (double)x[i];
+    z[i] = ft_term_form_of(form, (double)x[i]);
     if (isnan(z[i]))
       continue;
     present++;
@@ -46,7 +46,7 @@ static bool add_standardised(struct ft_additive_work *w, size_t column, bool log
   }
   if (present < MIN_PRESENT || !(high - low > 1e-6 * fmax(fabs(low), fabs(high))))
     return false;
-  *c = (struct candidate){ .column = column, .log = log, .mean = sum / (double)present };
+  *c = (struct candidate){ .column = column, .form = form, .mean = sum / (double)present };
   for (size_t i = 0; i < w->data->runs; i++)
     if (!isnan(z[i]))
       squares += (z[i] - c->mean) * (z[i] - c->mean);
@@ -99,11 +99,25 @@ void ft_additive_gather(struct ft_additive_work *w)
       if (levels_differ(data, j))
         w->candidate[w->candidates++] =
             (struct candidate){ .column = j, .levels = data->levels[j] };
-    } else if (add_standardised(w, j, false) && spans_factor(data, j)) {
-      (void)add_standardised(w, j, true);
+    } else if (add_standardised(w, j,
+                                data->has_divisor && data->divisor == j ? FT_FORM_INVERSE
+                                                                        : FT_FORM_PLAIN) &&
+               spans_factor(data, j)) {
+      (void)add_standardised(w, j, FT_FORM_LOG);
     }
     w->columns_used += w->candidates > before;
   }
+}
+
+size_t ft_additive_form(struct ft_additive_work *w, size_t column, enum ft_term_form form)
+{
+  for (size_t j = 0; j < w->candidates; j++)
+    if (w->candidate[j].column == column && w->candidate[j].form == form)
+      return j;
+  if (w->candidates == CANDIDATES || !spans_factor(w->data, column) ||
+      !add_standardised(w, column, form))
+    return CANDIDATES;
+  return w->candidates - 1;
 }
 
 /* ---- errors ---- */

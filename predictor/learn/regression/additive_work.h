@@ -9,7 +9,8 @@
 
 enum {
   RUNS = FT_ADDITIVE_RUNS,
-  CANDIDATES = 2 * FT_ADDITIVE_COLUMNS,
+  /* two forms of each column, and the further forms of terms */
+  CANDIDATES = 2 * FT_ADDITIVE_COLUMNS + FT_ADDITIVE_TERMS * (FT_FORMS - FT_FORM_X_LOG_X),
   CATEGORICAL_TERMS = 2, /* largest number of categorical terms; bounds PARAMETERS */
   PARAMETERS = 1 + CATEGORICAL_TERMS * FT_ADDITIVE_LEVELS + FT_ADDITIVE_TERMS,
   SHORTLIST = 3 /* candidates of most explained squares, whose leave-one-out error is computed */
@@ -20,10 +21,11 @@ enum {
 /* Mean absolute error, log units, below which no term is added. Chosen by judgement. */
 #define NEGLIGIBLE_ERROR 0.002
 
-/* A column, or its logarithm, that may become a term. */
+/* A form of a column that may become a term. */
 struct candidate {
   size_t column, levels;
-  bool log, used;
+  enum ft_term_form form;
+  bool used;
   double mean, scale;
   double squares; /* sum of squares of the component orthogonal to the chosen terms */
 };
@@ -75,6 +77,10 @@ double ft_additive_error_ratio(const struct ft_additive_work *w);
 
 /* Fills the candidates: columns that vary, and their logarithms. */
 void ft_additive_gather(struct ft_additive_work *w);
+
+/* Returns the candidate that is FORM of the numeric COLUMN, which is added if it is missing;
+ * CANDIDATES if the column has no such form. */
+size_t ft_additive_form(struct ft_additive_work *w, size_t column, enum ft_term_form form);
 
 /*
  * Chooses the terms of A by their leave-one-out error, which it stores. Each term must reduce it by

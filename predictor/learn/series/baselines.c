@@ -111,8 +111,9 @@ static size_t sort_completed_runs(const struct ft_series *s, struct sort_row *li
 
   for (size_t i = 0; i < s->runs; i++)
     if (!s->run[i].censored)
-      list[count++] = (struct sort_row){ .value = (float)log(fmax(s->run[i].value, 1)),
-                                         .run = (unsigned char)i };
+      list[count++] =
+          (struct sort_row){ .value = (float)log(ft_series_unit_value(&s->fit, &s->run[i])),
+                             .run = (unsigned char)i };
   sort_rows(list, count, false);
   return count;
 }
@@ -302,7 +303,7 @@ void ft_baselines_fill(struct ft_series *s, const double *log_residuals)
     fit->covariates[i] = list[i].covariate;
     fit->seconds[i] = (float)fmin(fmax(run->seconds, 0), 1e9);
     fit->ages[i] = (unsigned char)(count - 1 - list[i].run);
-    values[i] = fmax(run->value, 1);
+    values[i] = ft_series_unit_value(fit, run);
   }
   fit->needs_count = count;
   fit_baselines(fit, list, values, count);

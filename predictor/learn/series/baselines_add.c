@@ -126,7 +126,7 @@ bool ft_baselines_add(struct ft_series *s, double log_residual, double shift)
 {
   struct ft_series_fit *fit = &s->fit;
   const struct ft_series_run *run = &s->run[s->runs - 1];
-  double value = fmax(run->value, 1);
+  double value = ft_series_unit_value(fit, run);
   size_t completed = 0, kept, at;
   float covariate = ft_series_primary_covariate(fit, run);
 

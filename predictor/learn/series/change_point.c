@@ -16,6 +16,8 @@
 enum { NEAREST = 20 };
 /* Newest runs examined for a change that includes a rise. */
 enum { RISE_WINDOW = 6 };
+/* Fewest earlier runs for a change that includes a rise. */
+enum { MIN_BEFORE = 10 };
 /* Newest runs examined for a change that is only a fall. */
 enum { FALL_WINDOW = 40 };
 /* Of this number of examined runs one may be an inlier. */
@@ -94,7 +96,7 @@ size_t ft_change_point_find(const double *log_residual, const float *covariate, 
   const struct runs r = { count, log_residual, covariate };
   size_t first = 0;
 
-  if (count >= RISE_WINDOW + NEAREST)
+  if (count >= RISE_WINDOW + MIN_BEFORE)
     first = find_first_outlier(&r, RISE_WINDOW, true);
   if (!first && count >= FALL_WINDOW + NEAREST)
     first = find_first_outlier(&r, FALL_WINDOW, false);

@@ -10,6 +10,8 @@
 #include "predictor/learn/series/drift.h"
 #include "predictor/learn/series/fit_work.h"
 
+/* Fewest runs that stopped early which count while none has completed. Chosen by judgement. */
+enum { MIN_STOPPED = 3 };
 /* Minimum number of runs with both predictions to prefer an equation. Chosen by judgement. */
 enum { MIN_EQUATION_RUNS = 10 };
 
@@ -19,6 +21,11 @@ enum { MIN_EQUATION_RUNS = 10 };
 /* Standard deviation of the effect of an unseen category, in log units, if all runs have the same
  * category. Chosen by judgement. */
 #define UNSEEN_LEVEL_SCALE 0.3
+/* Largest ratio of the smaller to the larger error, of values of units and of whole values, to
+ * prefer one of them. Chosen by judgement. */
+#define UNIT_GAIN 0.9
+/* Log units by which it has to be smaller in any case. Chosen by judgement. */
+#define UNIT_MARGIN 0.002
 
 size_t ft_series_work_size(void)
 {
@@ -32,7 +39,7 @@ static void append_fit_run(const struct ft_series *s, struct ft_series_work *r, 
   size_t row = r->data.runs++;
 
   r->row[row] = run;
-  r->data.y[row] = fmax(value, 1);
+  r->value[row] = fmax(value, 1);
   for (size_t j = 0; j < s->columns; j++)
     r->data.x[j][row] = s->run[run].x[j];
 }
@@ -55,11 +62,11 @@ static double fitted_value(const struct ft_series_run *run)
   return run->censored ? run->value * exp(FT_STOPPED_MARGIN + FT_STOPPED_MEAN * M_LN2) : run->value;
 }
 
-/* Fills R's data with the observed runs, or if there are none with those that exceeded their limit.
- */
+/* Fills R's data with the observed runs; if there are none with those that stopped, and without
+ * MIN_STOPPED of these with those that exceeded their limit. */
 static void collect_fit_rows(const struct ft_series *s, struct ft_series_work *r)
 {
-  size_t exact = ft_series_count_exact(s);
+  size_t exact = ft_series_count_exact(s), stopped = 0;
 
   r->data.runs = 0;
   r->data.columns = s->columns;
@@ -67,6 +74,12 @@ static void collect_fit_rows(const struct ft_series *s, struct ft_series_work *r
     r->data.levels[j] = s->levels[j];
   for (size_t i = 0; i < s->runs; i++)
     if (ft_series_observed(&s->run[i], exact))
+      append_fit_run(s, r, i, s->run[i].value);
+  for (size_t i = 0; i < s->runs; i++)
+    stopped += ft_series_stopped(&s->run[i]);
+  r->by_stopped = !r->data.runs && stopped >= MIN_STOPPED;
+  for (size_t i = 0; i < s->runs && r->by_stopped; i++)
+    if (ft_series_stopped(&s->run[i]))
       append_fit_run(s, r, i, s->run[i].value);
   r->rows = r->data.runs;
   for (size_t i = 0; i < s->runs && !r->rows; i++)
@@ -107,6 +120,42 @@ static bool describe_column(const struct ft_series *s, const struct ft_series_wo
   return true;
 }
 
+/* Fits R's data, with PER_UNIT the values of one unit. */
+static void fit_values(const struct ft_series *s, struct ft_series_work *r, bool per_unit,
+                       struct ft_additive *fit)
+{
+  r->data.has_divisor = per_unit && s->unit_column < s->columns;
+  r->data.divisor = s->unit_column;
+  for (size_t i = 0; i < r->data.runs; i++)
+    r->data.y[i] = per_unit ? fmax(r->value[i] / s->run[r->row[i]].units, 1) : r->value[i];
+  ft_additive_fit(&r->data, (struct ft_additive_work *)r->work, fit);
+}
+
+/* Returns whether the error of A is clearly smaller than that of B. */
+static bool is_better(const struct ft_additive *a, const struct ft_additive *b)
+{
+  return a->error + UNIT_MARGIN < UNIT_GAIN * b->error;
+}
+
+/* Fits R's data as values of units, unless the runs had different units and the values as they are
+ * are fitted better, or as well with fewer terms. Returns whether the fit is of units. */
+static bool fit_units(const struct ft_series *s, struct ft_series_work *r)
+{
+  bool differ = false;
+
+  fit_values(s, r, s->by_unit, &r->fit);
+  for (size_t i = 1; i < r->data.runs; i++)
+    differ |= s->run[r->row[i]].units != s->run[r->row[0]].units;
+  if (!s->by_unit || !differ)
+    return s->by_unit;
+  fit_values(s, r, false, &r->whole);
+  if (!is_better(&r->whole, &r->fit) &&
+      (r->whole.terms >= r->fit.terms || is_better(&r->fit, &r->whole)))
+    return true;
+  r->fit = r->whole;
+  return false;
+}
+
 /* Writes the fitted additive model into FIT. */
 static void store_additive_model(const struct ft_series *s, const struct ft_series_work *r,
                                  struct ft_series_fit *fit)
@@ -126,7 +175,7 @@ static void store_additive_model(const struct ft_series *s, const struct ft_seri
 
       if (from->column != j)
         continue;
-      t->log = from->log;
+      t->form = from->form;
       t->mean = from->mean;
       t->scale = from->levels ? from->level_scale : from->scale;
       t->coefficient = from->coefficient;
@@ -144,7 +193,7 @@ static void measure_log_residuals(const struct ft_series *s, struct ft_series_wo
     const struct ft_series_run *run = &s->run[i];
     struct ft_point_prediction point;
 
-    ft_point_predict(&s->fit.point, run->x, s->columns, &point);
+    ft_point_predict(&s->fit.point, run->x, s->columns, run->units, &point);
     r->log_residual[i] = log(fmax(run->value, 1)) - point.log;
   }
 }
@@ -160,7 +209,7 @@ static bool equation_is_better(const struct ft_series *s, const struct ft_series
 
     if (predicted == 0)
       continue;
-    equation += ft_drift_cap_residual(log(r->data.y[i]) - predicted);
+    equation += ft_drift_cap_residual(log(r->value[i]) - predicted);
     additive += ft_drift_cap_residual(r->fit.residual[i]);
     count++;
   }
@@ -178,12 +227,13 @@ static void prefer_equation(struct ft_series *s, struct ft_series_work *r)
   (void)ft_string_copy("equation", fit->method, sizeof fit->method);
   for (size_t i = 0; i < r->rows; i++)
     if (s->run[r->row[i]].equation_log != 0)
-      r->fit.residual[i] = log(r->data.y[i]) - (double)s->run[r->row[i]].equation_log;
+      r->fit.residual[i] = log(r->value[i]) - (double)s->run[r->row[i]].equation_log;
 }
 
 static void fit_point_prediction(struct ft_series *s, struct ft_series_work *r)
 {
-  ft_additive_fit(&r->data, (struct ft_additive_work *)r->work, &r->fit);
+  s->fit.point.per_unit = fit_units(s, r);
+  s->fit.point.unit_column = s->unit_column;
   store_additive_model(s, r, &s->fit);
   ft_series_mark_aliases(s, r);
   prefer_equation(s, r);
@@ -196,7 +246,7 @@ static bool add_censored_rows(const struct ft_series *s, struct ft_series_work *
   size_t exact = ft_series_count_exact(s), before = r->data.runs;
 
   for (size_t i = 0; i < s->runs && r->rows; i++)
-    if (!ft_series_observed(&s->run[i], exact) && r->log_residual[i] > 0)
+    if (!ft_series_is_row(r, &s->run[i], exact) && r->log_residual[i] > 0)
       append_fit_run(s, r, i, fitted_value(&s->run[i]));
   return r->data.runs > before;
 }
@@ -230,7 +280,7 @@ void ft_series_store_residuals(struct ft_series *s, const struct ft_series_work 
 
   fit->max_value = 0;
   for (size_t i = 0; i < s->runs; i++)
-    fit->max_value = fmax(fit->max_value, s->run[i].value);
+    fit->max_value = fmax(fit->max_value, ft_series_unit_value(fit, &s->run[i]));
   fit->residuals_count = r->residuals;
   memcpy(fit->residuals, r->residual, r->residuals * sizeof *r->residual);
 }

@@ -13,6 +13,9 @@ size_t ft_series_work_size(void);
 /*
  * Fits SERIES to its runs.
  *
+ * While no run has completed, those that stopped for another reason than their limit count as if
+ * they had: a failed run often has the number of a completed one.
+ *
  * Runs that did not complete are right-censored: their value is a lower bound. A censored run below
  * the point prediction has no effect on the prediction. One above enters the fit with the median of
  * what its number may have been. Among the residuals the probability of a censored run goes to the

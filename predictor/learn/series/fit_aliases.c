@@ -31,8 +31,8 @@ static double list_contributions(const struct ft_series_work *r, const struct ft
   return high - low;
 }
 
-/* Fits the numeric term T to the contributions Y of the RUNS values X, which are logarithms if
- * T->log. Returns false if X or Y is constant. */
+/* Fits the numeric term T to the contributions Y of the RUNS values X, which have T's
+ * form. Returns false if X or Y is constant. */
 static bool fit_alias_line(const double *x, const double *y, size_t runs, struct ft_point_term *t)
 {
   struct ft_line line = ft_line_fit(x, y, runs);
@@ -69,11 +69,11 @@ static bool fit_alias(const struct ft_series_work *r, const struct ft_point_term
   double x[FT_SERIES_RUNS];
   bool found;
 
-  t->log = !t->levels_count && other->log;
+  t->form = t->levels_count ? FT_FORM_PLAIN : other->form;
   for (size_t i = 0; i < r->data.runs; i++) {
     if (isnan(value[i]) || isnan(y[i]))
       return false;
-    x[i] = t->log ? log1p(fabs((double)value[i])) : (double)value[i];
+    x[i] = ft_term_form_of(t->form, (double)value[i]);
   }
   found = t->levels_count ? fit_alias_levels(x, y, r->data.runs, t)
                           : fit_alias_line(x, y, r->data.runs, t);

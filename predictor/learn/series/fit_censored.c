@@ -155,7 +155,7 @@ void ft_series_add_censored(struct ft_series *s, struct ft_series_work *r)
   for (size_t i = 0; i < s->runs; i++) {
     const struct ft_series_run *run = &s->run[i];
 
-    if (ft_series_observed(run, exact))
+    if (ft_series_is_row(r, run, exact))
       continue;
     if (run->value > max_completed)
       fit->bound_value = fmax(fit->bound_value, run->value);

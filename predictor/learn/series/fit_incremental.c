@@ -51,6 +51,7 @@ static bool is_in_fitted_range(const struct ft_series *s, const struct ft_series
 static void restore_rows(const struct ft_series *s, size_t exact, struct ft_series_work *r)
 {
   r->rows = 0;
+  r->by_stopped = false;
   for (size_t i = 0; i < s->runs; i++)
     if (ft_series_observed(&s->run[i], exact)) {
       r->out_of_sample[r->rows] = (double)s->run[i].residual;
@@ -93,7 +94,7 @@ bool ft_series_add_newest(struct ft_series *s, struct ft_series_work *r)
   if (!fit->fitted || fit->has_bound_log || run->sampled || exact == FT_SERIES_EXACT ||
       !is_in_fitted_range(s, run))
     return false;
-  ft_point_predict(&fit->point, run->x, s->columns, &point);
+  ft_point_predict(&fit->point, run->x, s->columns, run->units, &point);
   if (point.extrapolated)
     return false;
   log_residual = log(fmax(run->value, 1)) - point.log;

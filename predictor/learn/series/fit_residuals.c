@@ -36,8 +36,9 @@ static void shift_point_prediction(struct ft_series_fit *fit, double shift)
 }
 
 /*
- * Raises the upper half of the residuals to at least the quantiles of the last COVERED_RUNS runs,
- * so that an estimate that was shifted down by small runs still covers the larger ones before them.
+ * Raises the upper quarter of the residuals to at least the quantiles of the last COVERED_RUNS
+ * runs, so that an estimate that was shifted down by small runs still covers the larger ones before
+ * them.
  */
 static void cover_recent_runs(struct ft_series_work *r, double shift)
 {
@@ -46,7 +47,7 @@ static void cover_recent_runs(struct ft_series_work *r, double shift)
   for (size_t i = 0; i < count; i++)
     r->sorted[i] = r->out_of_sample[r->rows - count + i] - shift;
   ft_sort_doubles(r->sorted, count);
-  for (size_t i = r->residuals / 2; i < r->residuals; i++)
+  for (size_t i = 3 * r->residuals / 4; i < r->residuals; i++)
     r->residual[i] =
         fmax(r->residual[i],
              ft_residual_interpolate(r->sorted, count, (double)i / (double)(r->residuals - 1)));

@@ -27,9 +27,11 @@ struct ft_censored_residual {
 
 struct ft_series_work {
   struct ft_additive_data data;
-  struct ft_additive fit;
+  struct ft_additive fit, whole;        /* the fit; one of whole values, to compare */
   size_t rows;                          /* observed runs; added censored runs follow them */
+  bool by_stopped;                      /* no run is observed: those that stopped count as it */
   size_t row[FT_SERIES_RUNS];           /* index in the series, by row */
+  double value[FT_SERIES_RUNS];         /* by row; `data` may have it of one unit */
   double out_of_sample[FT_SERIES_RUNS]; /* log residual, by row */
   double log_residual[FT_SERIES_RUNS];  /* log(value / point prediction), by run */
   double residual[FT_SERIES_RUNS];      /* ascending, for the fit */
@@ -50,6 +52,20 @@ size_t ft_series_count_exact(const struct ft_series *s);
 static inline bool ft_series_observed(const struct ft_series_run *run, size_t exact)
 {
   return !run->censored && (exact < FT_SERIES_EXACT || !run->sampled);
+}
+
+/* Returns whether RUN stopped for another reason than its limit: its value may well be the number
+ * that it would have had. */
+static inline bool ft_series_stopped(const struct ft_series_run *run)
+{
+  return run->censored && !run->exceeded && !run->sampled;
+}
+
+/* Returns whether RUN is one of R's rows, in a series with EXACT exactly measured runs. */
+static inline bool ft_series_is_row(const struct ft_series_work *r, const struct ft_series_run *run,
+                                    size_t exact)
+{
+  return r->by_stopped ? ft_series_stopped(run) : ft_series_observed(run, exact);
 }
 
 /*

@@ -132,6 +132,18 @@ static void calibrate_interval(double quantile[FT_INTERVAL_LEVELS], double facto
     scale_interval(quantile, factor, narrow);
 }
 
+/* Moves the ends of the 90 % interval to at least the extreme residuals: with fewer than
+ * RANKED_RUNS runs each is expected to be exceeded more often than the end, also by runs of a
+ * hidden group. */
+static void include_extremes(const struct ft_interval_question *q,
+                             double quantile[FT_INTERVAL_LEVELS])
+{
+  for (int i = 0; i <= INTERVAL_LOW; i++)
+    quantile[i] = fmin(quantile[i], q->residual[0]);
+  for (int i = INTERVAL_HIGH; i < FT_INTERVAL_LEVELS; i++)
+    quantile[i] = fmax(quantile[i], q->residual[q->residuals - 1]);
+}
+
 void ft_interval_widen(double quantile[FT_INTERVAL_LEVELS], double variance)
 {
   /* standard sigma of a normal distribution with these 10 % and 90 % quantiles */
@@ -177,6 +189,8 @@ double ft_interval_find(const struct ft_interval_question *q, double quantile[FT
 
     lengthen_interval(quantile, ft_calibration_widening(cohorts) - 1, 0, highest);
     calibrate_interval(quantile, factor, prior_sd, deviation, ranked ? INFINITY : highest);
+    if (!ranked && q->residuals)
+      include_extremes(q, quantile);
   }
   /* the added width is due to causes that are common to runs submitted together */
   width = fmax(width, NARROWEST);

@@ -25,6 +25,7 @@
 /* Contribution of a term to the prediction, in the target's units. */
 struct contribution {
   double value, deviation; /* deviation: standard deviation of `value` */
+  double beyond;           /* part of `value` from outside the range of the runs */
   bool extrapolated;
 };
 
@@ -32,26 +33,18 @@ struct contribution {
 static struct contribution evaluate_numeric_term(const struct ft_point_term *t, double x)
 {
   struct contribution part = { 0 };
-  double beyond = 0, step;
+  double form = ft_term_form_of(t->form, x), beyond, step;
 
-  if (isnan(x)) {
+  if (isnan(form)) {
     part.deviation = fabs(t->coefficient);
     return part;
   }
-  if (x > t->high)
-    beyond = x - t->high;
-  else if (x < t->low)
-    beyond = t->low - x;
-  if (t->log) {
-    beyond = fabs(log1p(fabs(x)) - log1p(fabs(x > t->high ? t->high : t->low)));
-    if (x >= t->low && x <= t->high)
-      beyond = 0;
-    x = log1p(fabs(x));
-  }
+  beyond = form - ft_term_form_of(t->form, fmin(fmax(x, t->low), t->high));
   step = t->scale > 0 ? t->coefficient / t->scale : 0;
-  part.value = (x - t->mean) * step;
-  part.deviation = BEYOND * fabs(beyond * step);
-  part.extrapolated = t->coefficient != 0 && beyond > 0.01 * t->scale;
+  part.value = (form - t->mean) * step;
+  part.beyond = beyond * step;
+  part.deviation = BEYOND * fabs(part.beyond);
+  part.extrapolated = t->coefficient != 0 && fabs(beyond) > 0.01 * t->scale;
   return part;
 }
 
@@ -158,15 +151,35 @@ static double predict_with_law(const struct ft_point_model *m, const float *x, s
   return isnan(inside) ? MAX_VARIANCE : BEYOND * BEYOND * (value - inside) * (value - inside);
 }
 
-void ft_point_predict(const struct ft_point_model *m, const float *x, size_t count,
+/* Returns the standard deviation of the logarithm because the runs of M had other UNITS. */
+static double untried_units(const struct ft_point_model *m, double units)
+{
+  double low = 1, high = 1;
+
+  for (size_t i = 0; i < m->terms_count; i++)
+    if (m->terms[i].column == m->unit_column) {
+      low = m->terms[i].low;
+      high = m->terms[i].high;
+    }
+  return BEYOND * fmin(fabs(log(units / fmin(fmax(units, low), high))), 2);
+}
+
+void ft_point_predict(const struct ft_point_model *m, const float *x, size_t count, double units,
                       struct ft_point_prediction *out)
 {
-  double sum = m->intercept, variance = 0, power = 0, centre;
+  double sum = m->intercept, beyond = 0, variance = 0, power = 0, floor;
 
   *out = (struct ft_point_prediction){ 0 };
+  if (m->per_unit) {
+    double jump = untried_units(m, units);
+
+    power = jump * jump;
+    out->extrapolated = jump > 0.01;
+  }
   for (size_t i = 0; i < m->terms_count; i++) {
     const struct ft_point_term *t = &m->terms[i];
-    double at = t->column < count ? (double)x[t->column] : NAN, jump = constant_feature_step(t, at);
+    double at = t->column < count ? (double)x[t->column] : NAN;
+    double jump = m->per_unit && t->column == m->unit_column ? 0 : constant_feature_step(t, at);
     struct contribution part = { 0 };
 
     if (t->aliased) {
@@ -176,6 +189,7 @@ void ft_point_predict(const struct ft_point_model *m, const float *x, size_t cou
       part = evaluate_term(t, at);
     }
     sum += part.value;
+    beyond += part.beyond;
     variance += part.deviation * part.deviation;
     power += jump * jump;
     out->extrapolated |= part.extrapolated || jump > 0.01;
@@ -183,10 +197,14 @@ void ft_point_predict(const struct ft_point_model *m, const float *x, size_t cou
   if (m->log_target) {
     out->log = sum;
   } else {
-    centre = fmax(fmax(sum, m->intercept * FT_ADDITIVE_FLOOR), 1);
-    out->log = log(centre);
-    variance /= centre * centre;
+    floor = fmax(m->intercept * FT_ADDITIVE_FLOOR, 1);
+    out->log = log(fmax(sum, floor));
+    /* relative to the larger of the prediction and that at the end of the range: a small input is
+     * no reason to expect more than at the end */
+    sum = fmax(fmax(sum, sum - beyond), floor);
+    variance /= sum * sum;
   }
+  out->log += m->per_unit ? log(units) : 0;
   if (m->by_law)
     variance = fmax(variance, predict_with_law(m, x, count, out));
   out->log = isnan(out->log) ? 0 : fmin(fmax(out->log, 0), MAX_LOG);

@@ -3,6 +3,7 @@
 #ifndef FT_LEARN_SERIES_POINT_PREDICTION_H
 #define FT_LEARN_SERIES_POINT_PREDICTION_H
 
+#include "predictor/learn/regression/term_form.h"
 #include "predictor/learn/series/law.h"
 
 enum {
@@ -16,7 +17,7 @@ enum {
 /* The contribution of a column, and its values in the fitted runs. */
 struct ft_point_term {
   uint32_t column;
-  bool log;     /* the value is log(1 + |x|) */
+  enum ft_term_form form;
   bool aliased; /* this column varied only together with column `aliased_with`: the term
                    is not part of the prediction, but may have the other's effect */
   uint32_t aliased_with;
@@ -30,6 +31,8 @@ struct ft_point_term {
 struct ft_point_model {
   bool log_target; /* the prediction is of the logarithm */
   bool by_law;     /* the law predicts; intercept and terms apply where it has no value */
+  bool per_unit;   /* intercept and terms are of one unit: the prediction is that times the units */
+  size_t unit_column; /* whose value the units are; FT_POINT_COLUMNS: none, all runs had 1 */
   double intercept;
   double law_shift; /* added to the law's logarithm: tracks the level of the last runs */
   struct ft_law law;
@@ -45,9 +48,9 @@ struct ft_point_prediction {
 };
 
 /* Fills OUT with the point prediction of MODEL at the values X of the first COUNT columns (NaN:
- * missing); the values of other columns are missing. */
+ * missing), of UNITS; the values of other columns are missing. */
 void ft_point_predict(const struct ft_point_model *model, const float *x, size_t count,
-                      struct ft_point_prediction *out);
+                      double units, struct ft_point_prediction *out);
 
 /* Returns the contribution of TERM to the point prediction at the value X of its column, in the
  * target's units; 0 if X is missing (NaN) or a category without runs. */

@@ -28,6 +28,7 @@ struct ft_series_run {
   float equation_log; /* log of the prediction by an equation found without this run; 0: none */
   float residual;     /* out of sample: log(value / point prediction), without level tracking */
   float x[FT_SERIES_COLUMNS]; /* by column; NaN: missing */
+  double units;               /* 1 or more: equal parts, of each of which `value` may be the sum */
 };
 
 /* A simple predictor and the residuals of completed runs around it. */
@@ -53,7 +54,7 @@ struct ft_series_fit {
   struct ft_point_model point;
   size_t residuals_count;
   double residuals[FT_SERIES_RUNS]; /* ascending, out of sample: log(value / point prediction) */
-  double max_value;                 /* largest value of all runs */
+  double max_value;                 /* largest value of all runs, per unit like the baselines */
   double bound_value;               /* largest bound above which no run has completed */
   bool has_bound_log;
   double bound_log; /* largest log(bound / point prediction) of recent censored runs */
@@ -74,12 +75,21 @@ struct ft_series_fit {
 struct ft_series {
   size_t columns;
   unsigned levels[FT_SERIES_COLUMNS]; /* categories of each column; 0: it is numeric */
-  uint32_t completed;                 /* completed runs ever */
+  bool by_unit;                       /* `units` of the runs may be a factor */
+  size_t unit_column; /* the column of `units`; FT_SERIES_COLUMNS: none, all are 1 */
+  uint32_t completed; /* completed runs ever */
   size_t runs;
   struct ft_series_run run[FT_SERIES_RUNS];
   struct ft_series_fit fit;
   struct ft_calibration calibration;
 };
+
+/* Returns RUN's value, of one unit if FIT predicts units; at least 1. */
+static inline double ft_series_unit_value(const struct ft_series_fit *fit,
+                                          const struct ft_series_run *run)
+{
+  return fmax(fit->point.per_unit ? run->value / run->units : run->value, 1);
+}
 
 /* Returns log1p(|x|) of the value x of COLUMN in RUN; -1 without a value. */
 static inline float ft_series_covariate(const struct ft_series_run *run, size_t column)

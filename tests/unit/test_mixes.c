@@ -1,0 +1,363 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* Everyday mixtures of an app's runs, and what a scientist expects to be told of the next one. */
+#include "config.h"
+
+#include "tests/unit/unit.h"
+
+#include "predictor/core/units.h"
+#include "predictor/estimate/memory.h"
+#include "predictor/online/online.h"
+#include "tests/unit/simulate.h"
+
+static ft_model model;
+static unsigned turn;
+static unsigned wrong; /* of what was told in a test */
+
+static int start(void **state)
+{
+  (void)state;
+  turn = wrong = 0;
+  ft_online_init(&model, "app", 1000, FT_RULE_RSS);
+  return 0;
+}
+
+static int finish(void **state)
+{
+  (void)state;
+  return wrong ? -1 : 0;
+}
+
+static void forget_runs(void)
+{
+  turn = 0;
+  ft_online_init(&model, "app", 1000, FT_RULE_RSS);
+}
+
+/* A run of which `features` are set later. MIB: its peak. */
+static ft_observation run_of(double mib)
+{
+  turn++;
+  return (ft_observation){ .schema = 1,
+                           .job_id = turn,
+                           .submit_time = 100.0 * turn,
+                           .end_time = 100.0 * turn + 50,
+                           .runtime_seconds = 50,
+                           .outcome = FT_OUTCOME_COMPLETED,
+                           .has_rss_bytes = true,
+                           .rss_bytes = (uint64_t)(mib * FT_MIB) };
+}
+
+/* A run of INPUT MB (0: none) by TASKS tasks (0: not requested). */
+static ft_observation run_with(double mib, double input, unsigned tasks)
+{
+  ft_observation o = run_of(mib);
+
+  if (tasks)
+    feature(&o, "tasks", tasks);
+  if (input > 0)
+    feature(&o, "input_bytes", input * 1e6);
+  return o;
+}
+
+static void learn(const ft_observation *o)
+{
+  struct ft_error err = { "" };
+
+  if (ft_online_update(&model, o, &err) != 1)
+    fail_msg("not learned: %s", err.text);
+}
+
+/* Learns a run that ended with OUTCOME before it completed. */
+static void learn_stopped(ft_observation o, ft_outcome outcome)
+{
+  o.censored = true;
+  o.outcome = outcome;
+  learn(&o);
+}
+
+static void learn_with(double mib, double input, unsigned tasks)
+{
+  ft_observation o = run_with(mib, input, tasks);
+
+  learn(&o);
+}
+
+static struct ft_estimate tell(const ft_observation *o)
+{
+  struct ft_estimate e;
+  struct ft_error err = { "" };
+
+  if (ft_estimate_memory(&model, o->submission.features, o->submission.features_count, &e, &err) <
+      0)
+    fail_msg("nothing told: %s", err.text);
+  return e;
+}
+
+/* Checks what is told of the submission O that needs MIB: the median is within NEAR of it, it lies
+ * in the 90 % interval, and the interval's upper end is below MOST MiB. */
+static void expect(const char *mix, ft_observation o, double mib, double near, double most)
+{
+  struct ft_estimate e = tell(&o);
+  double p05 = ft_estimate_quantile(&e, 0.05) / FT_MIB;
+  double p50 = ft_estimate_quantile(&e, 0.5) / FT_MIB;
+  double p95 = ft_estimate_quantile(&e, 0.95) / FT_MIB;
+  bool right =
+      fabs(p50 - mib) <= near * mib && p05 <= 1.02 * mib && p95 >= 0.98 * mib && p95 <= most;
+
+  print_message("# %s %-24s told %.0f (%.0f to %.0f), true %.0f\n", right ? "ok " : "BAD", mix, p50,
+                p05, p95, mib);
+  wrong += !right;
+}
+
+/* ---- tasks ---- */
+
+static double sort_need(double input)
+{
+  return 6 + 2.3 * input;
+}
+
+static void memory_grows_with_the_tasks_of_a_node(void **state)
+{
+  (void)state;
+  for (int i = 0; i < 12; i++)
+    learn_with(98 + 0.1 * (i % 3), 40, 0);
+  expect("one task, then -n4", run_with(0, 40, 4), 392, 0.3, 700);
+  for (int i = 0; i < 4; i++)
+    learn_with(392 + 0.1 * i, 40, 4);
+  expect("1 and 4 tasks: 1", run_with(0, 40, 0), 98, 0.05, 130);
+  expect("1 and 4 tasks: 4", run_with(0, 40, 4), 392, 0.05, 520);
+  expect("1 and 4 tasks: 2", run_with(0, 40, 2), 196, 0.1, 300);
+  expect("1 and 4 tasks: 8", run_with(0, 40, 8), 784, 0.15, 1500);
+}
+
+static void one_run_with_other_tasks_decides(void **state)
+{
+  (void)state;
+  for (int i = 0; i < 3; i++)
+    learn_with(90, 16, 2);
+  expect("three -n2: 1", run_with(0, 16, 0), 45, 0.1, 120);
+  learn_with(45, 16, 0);
+  expect("three -n2, one -n1: 4", run_with(0, 16, 4), 180, 0.1, 400);
+}
+
+static void what_tasks_share_is_counted_once(void **state)
+{
+  static const unsigned tasks[] = { 1, 2, 4, 2, 1, 8, 4, 1 };
+
+  (void)state;
+  for (size_t i = 0; i < COUNT_OF(tasks); i++)
+    learn_with(200 + 50 * tasks[i] + (double)(i % 2), 0, tasks[i]);
+  expect("200 + 50 n: 1", run_with(0, 0, 1), 250, 0.05, 300);
+  expect("200 + 50 n: 16", run_with(0, 0, 16), 1000, 0.1, 1500);
+}
+
+static void tasks_and_input_multiply(void **state)
+{
+  static const double input[] = { 8, 40, 16, 24, 32, 12, 20, 36, 28 };
+
+  (void)state;
+  for (size_t i = 0; i < COUNT_OF(input); i++)
+    learn_with(sort_need(input[i]), input[i], 0);
+  learn_with(4 * sort_need(16), 16, 4);
+  learn_with(2 * sort_need(16), 16, 2);
+  learn_with(4 * sort_need(32), 32, 4);
+  expect("n (a + b x): 1, 8", run_with(0, 8, 0), sort_need(8), 0.1, 40);
+  expect("n (a + b x): 4, 24", run_with(0, 24, 4), 4 * sort_need(24), 0.1, 350);
+  expect("n (a + b x): 2, 40", run_with(0, 40, 2), 2 * sort_need(40), 0.1, 300);
+}
+
+static void a_program_that_ignores_tasks_keeps_its_need(void **state)
+{
+  (void)state;
+  for (int i = 0; i < 6; i++)
+    learn_with(100 + 0.2 * i, 0, i % 2 ? 4 : 0);
+  expect("n without effect: 8", run_with(0, 0, 8), 100, 0.05, 150);
+}
+
+/* ---- laws ---- */
+
+static void a_known_law_is_extrapolated(void **state)
+{
+  (void)state;
+  for (int i = 1; i <= 9; i++)
+    learn_with((10 + 3 * i) * (1 + 0.005 * (i % 3 - 1)), i, 0);
+  expect("line, five times out", run_with(0, 45, 0), 145, 0.05, 220);
+  expect("line, inside", run_with(0, 4.5, 0), 23.5, 0.03, 25.5);
+}
+
+static void a_square_is_no_exponential(void **state)
+{
+  static const double n[] = { 300, 600, 900, 1200, 1600, 2000, 2300 };
+
+  (void)state;
+  for (size_t i = 0; i < COUNT_OF(n); i++) {
+    ft_observation o = run_of(26 + 23e-6 * n[i] * n[i]);
+
+    feature(&o, "n", n[i]);
+    learn(&o);
+  }
+  for (int k = 0; k < 2; k++) {
+    double out = k ? 4600 : 3000;
+    ft_observation o = run_of(0);
+
+    feature(&o, "n", out);
+    expect("a + b n^2", o, 26 + 23e-6 * out * out, 0.1, 2 * (26 + 23e-6 * out * out));
+  }
+}
+
+/* ---- bounds ---- */
+
+static void bounds_stay_near_what_was_seen(void **state)
+{
+  static const double input[] = { 28.5, 30, 32, 16, 40, 40, 40, 40, 40,
+                                  16,   16, 40, 8,  16, 16, 16, 16, 16 };
+  static const unsigned tasks[] = { 0, 0, 0, 4, 0, 0, 0, 0, 4, 4, 2, 1, 0, 0, 0, 0, 0, 0 };
+  static const bool short_option[] = { 0, 0, 1, 1, 0, 0, 0, 0, 0, 1, 1, 0, 0, 0, 0, 0, 0, 0 };
+  ft_observation next = run_with(0, 8, 0);
+
+  (void)state;
+  for (size_t i = 0; i < COUNT_OF(input); i++) {
+    /* 4 tasks were requested for the last run of 40 MB, and one started */
+    unsigned started = tasks[i] && input[i] < 40 ? tasks[i] : 1;
+    ft_observation o = run_with(started * (2.0 + 2.42 * input[i]), input[i], tasks[i]);
+
+    feature(&o, short_option[i] ? "S" : "buffer-size", i % 2 ? 1073741824.0 : 2147483648.0);
+    learn(&o);
+  }
+  feature(&next, "buffer-size", 2147483648.0);
+  expect("mixed sorts: 8 MB", next, 21.4, 0.35, 160);
+}
+
+static void two_equal_runs_give_a_number(void **state)
+{
+  (void)state;
+  learn_with(120, 10, 0);
+  learn_with(120, 10, 0);
+  expect("two equal runs", run_with(0, 10, 0), 120, 0.02, 200);
+  learn_with(120, 10, 0);
+  expect("three equal runs", run_with(0, 10, 0), 120, 0.02, 180);
+}
+
+static void hidden_groups_are_both_expected(void **state)
+{
+  static const bool large[] = { 0, 1, 1, 0, 1, 0, 0, 1, 0, 1, 1, 0, 0, 1, 0, 1 };
+
+  (void)state;
+  for (size_t i = 0; i < COUNT_OF(large); i++) {
+    struct ft_estimate e;
+    ft_observation o = run_with((large[i] ? 160 : 40) + 0.3 * (double)(i % 4), 10, 0);
+
+    if (i >= 6) {
+      e = tell(&o);
+      print_message("# groups, %zu runs: 95 %% below %.0f\n", i,
+                    ft_estimate_quantile(&e, 0.95) / FT_MIB);
+      wrong += ft_estimate_quantile(&e, 0.95) < 159 * FT_MIB ||
+               ft_estimate_quantile(&e, 0.95) > 700 * FT_MIB;
+    }
+    learn(&o);
+  }
+}
+
+static void a_new_version_is_noticed(void **state)
+{
+  (void)state;
+  for (int i = 0; i < 15; i++)
+    learn_with(200 + 0.2 * (i % 3), 10, 0);
+  for (int i = 0; i < 8; i++)
+    learn_with(120 + 0.2 * (i % 3), 10, 0);
+  expect("200, then 8 at 120", run_with(0, 10, 0), 120, 0.05, 210);
+  forget_runs();
+  for (int i = 0; i < 15; i++)
+    learn_with(120 + 0.2 * (i % 3), 10, 0);
+  for (int i = 0; i < 6; i++)
+    learn_with(300 + 0.2 * (i % 3), 10, 0);
+  expect("120, then 6 at 300", run_with(0, 10, 0), 300, 0.05, 450);
+}
+
+/* ---- runs that did not complete ---- */
+
+static void failed_runs_with_a_peak_are_data(void **state)
+{
+  static const double input[] = { 40, 80, 120, 180, 250 };
+  ft_observation killed;
+
+  (void)state;
+  for (size_t i = 0; i < COUNT_OF(input); i++) {
+    ft_observation o = run_with(5 + 2.52 * input[i], input[i], 0);
+
+    o.exit_code = 141;
+    learn_stopped(o, FT_OUTCOME_FAILED);
+  }
+  expect("failed on a line: 8", run_with(0, 8, 0), 5 + 2.52 * 8, 0.35, 110);
+  expect("failed on a line: 100", run_with(0, 100, 0), 5 + 2.52 * 100, 0.2, 450);
+  killed = run_with(500, 300, 0);
+  killed.has_limit_bytes = killed.has_killed_at_bytes = true;
+  killed.limit_bytes = killed.killed_at_bytes = (uint64_t)(500 * FT_MIB);
+  learn_stopped(killed, FT_OUTCOME_OUT_OF_MEMORY);
+  expect("and a kill at 300: 8", run_with(0, 8, 0), 5 + 2.52 * 8, 0.35, 110);
+  learn_with(5 + 2.52 * 40, 40, 0);
+  expect("and one completed: 80", run_with(0, 80, 0), 5 + 2.52 * 80, 0.2, 400);
+}
+
+/* ---- features without an effect ---- */
+
+static void categories_without_effect_are_ignored(void **state)
+{
+  static const char *const names[] = { "ada", "bob", "cyd", "dan", "eve", "fay" };
+
+  (void)state;
+  for (int i = 0; i < 12; i++) {
+    ft_observation o = run_with(80 + 0.3 * (i % 4), 10, 0);
+
+    category(&o, "label", names[i % 5]);
+    learn(&o);
+  }
+  for (int k = 4; k < 6; k++) {
+    ft_observation o = run_with(0, 10, 0);
+
+    category(&o, "label", names[k]);
+    expect(k == 4 ? "known label" : "new label", o, 80.5, 0.03, 95);
+  }
+}
+
+static void threads_have_their_own_effect(void **state)
+{
+  (void)state;
+  for (int i = 0; i < 10; i++) {
+    unsigned threads = 1U << i % 4;
+    ft_observation o = run_with(100 + 30 * threads + 0.4 * (i % 3), 10, 0);
+
+    feature(&o, "threads", threads);
+    learn(&o);
+  }
+  for (unsigned threads = 1; threads <= 8; threads *= 8) {
+    ft_observation o = run_with(0, 10, 0);
+
+    feature(&o, "threads", threads);
+    expect("threads", o, 100 + 30 * threads, 0.05, 1.3 * (100 + 30 * threads));
+  }
+}
+
+#define MIX(test) cmocka_unit_test_setup_teardown(test, start, finish)
+
+int main(void)
+{
+  const struct CMUnitTest tests[] = {
+    MIX(memory_grows_with_the_tasks_of_a_node),
+    MIX(one_run_with_other_tasks_decides),
+    MIX(what_tasks_share_is_counted_once),
+    MIX(tasks_and_input_multiply),
+    MIX(a_program_that_ignores_tasks_keeps_its_need),
+    MIX(a_known_law_is_extrapolated),
+    MIX(a_square_is_no_exponential),
+    MIX(bounds_stay_near_what_was_seen),
+    MIX(two_equal_runs_give_a_number),
+    MIX(hidden_groups_are_both_expected),
+    MIX(a_new_version_is_noticed),
+    MIX(failed_runs_with_a_peak_are_data),
+    MIX(categories_without_effect_are_ignored),
+    MIX(threads_have_their_own_effect),
+  };
+
+  return cmocka_run_group_tests(tests, NULL, NULL);
+}
