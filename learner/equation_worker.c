@@ -13,6 +13,7 @@
 #include "learner/metrics/tally.h"
 #include "predictor/core/io.h"
 #include "predictor/core/text.h"
+#include "predictor/estimate/quantity.h"
 #include "predictor/online/equation_search.h"
 #include "predictor/record/state_files.h"
 
@@ -45,18 +46,28 @@ struct ft_equation_worker {
 
 /* ---- in the child ---- */
 
+/* An app's model and its runs, or the result of a search. */
+struct search_model {
+  ft_model model;
+  struct ft_history history;
+};
+
 static int search_equation(int state_fd, void *data)
 {
   const struct searched_app *app = data;
-  ft_model *model = calloc(2, sizeof *model);
+  struct search_model *from = calloc(2, sizeof *from), *found = from ? &from[1] : NULL;
+  struct ft_model_section section = { FT_QUANTITY_MEMORY, found ? &found->model : NULL };
   struct ft_error err;
   struct ft_buf out;
 
   ft_buf_init(&out, FT_LIMIT_RECORD);
-  if (!model || ft_state_read_own_model(state_fd, app->uid, app->name, model, &err) < 0 ||
-      ft_equation_search(model, NULL, NULL, &model[1], &err) < 0 ||
-      ft_record_encode(FT_RECORD_MODEL, &model[1], &out, &err) < 0) {
-    (void)dprintf(STDERR_FILENO, "%s\n", model ? err.text : "out of memory");
+  if (!from ||
+      ft_state_read_own_model(state_fd, app->uid, app->name, &from->model, &from->history, &err) <
+          0 ||
+      ft_equation_search(&from->model, &from->history, NULL, NULL, &found->model, &found->history,
+                         &err) < 0 ||
+      ft_model_file_encode(&section, 1, &found->history, &out, &err) < 0) {
+    (void)dprintf(STDERR_FILENO, "%s\n", from ? err.text : "out of memory");
     return 1;
   }
   return ft_io_write_all(STDOUT_FILENO, out.data, out.length) < 0;
@@ -77,41 +88,43 @@ static void pause_searches(struct ft_equation_worker *w)
 }
 
 int ft_equation_worker_adopt(struct ft_equation_worker *w, const ft_model *found,
-                             struct ft_error *err)
+                             const struct ft_history *found_runs, struct ft_error *err)
 {
-  ft_model *model = malloc(sizeof *model);
+  struct search_model *own = malloc(sizeof *own);
+  const ft_evaluator *e = own ? &own->model.evaluator : NULL;
   int status = 0;
 
-  if (!model)
+  if (!own)
     return ft_error_errno(err, "%s", found->app);
-  if (ft_published_model(w->publisher, found->uid, found->app, model, err) == 0 &&
-      ft_equation_search_adopt(model, found))
-    status = ft_publish_model(w->publisher, model, err) < 0 ? -1 : 1;
+  if (ft_published_model(w->publisher, found->uid, found->app, &own->model, &own->history, err) ==
+          0 &&
+      ft_equation_search_adopt(&own->model, &own->history, found, found_runs))
+    status = ft_publish_model(w->publisher, &own->model, &own->history, err) < 0 ? -1 : 1;
   if (!status)
     ft_log(LOG_DEBUG, "%s: equation discarded, run history changed since the search started",
            found->app);
-  else if (status > 0 && !model->evaluator.equation.code.size)
-    ft_log(LOG_DEBUG, "%s: no equation found in %" PRIu32 " runs", found->app,
-           model->evaluator.equation.runs);
+  else if (status > 0 && !e->equation.code.size)
+    ft_log(LOG_DEBUG, "%s: no equation found in %" PRIu32 " runs", found->app, e->equation.runs);
   else if (status > 0)
     ft_log(LOG_INFO, "%s: equation found in %" PRIu32 " runs, error %.1f %%%s", found->app,
-           model->evaluator.equation.runs, 100 * model->evaluator.equation.error,
-           model->evaluator.by_equation ? "" : "; not used, the additive model is no worse");
-  free(model);
+           e->equation.runs, 100 * e->equation.error,
+           e->by_equation ? "" : "; not used, the additive model is no worse");
+  free(own);
   return status;
 }
 
 static void adopt_result(struct ft_equation_worker *w, const struct searched_app *app,
                          const struct ft_subprocess_result *result)
 {
-  ft_model *found = malloc(sizeof *found);
+  struct search_model *found = malloc(sizeof *found);
   struct ft_error err;
 
   if (!found)
     return;
-  if (ft_record_decode(FT_RECORD_MODEL, result->text, result->length, found, &err) < 0)
+  if (ft_model_file_decode(result->text, result->length, "result", FT_QUANTITY_MEMORY,
+                           &found->model, &found->history, &err) < 0)
     ft_log(LOG_WARNING, "%s: invalid result of the equation search: %s", app->name, err.text);
-  else if (ft_equation_worker_adopt(w, found, &err) < 0)
+  else if (ft_equation_worker_adopt(w, &found->model, &found->history, &err) < 0)
     ft_log(LOG_WARNING, "%s: %s", app->name, err.text);
   free(found);
 }
@@ -151,12 +164,12 @@ static void start_search(void *data)
   arm_search(w);
 }
 
-static void model_published(const ft_model *model, void *data)
+static void model_published(const ft_model *model, const struct ft_history *history, void *data)
 {
   struct ft_equation_worker *w = data;
   struct searched_app *app = &w->waiting[w->count];
 
-  if (w->count == MAX_WAITING || !ft_equation_search_due(model))
+  if (w->count == MAX_WAITING || !ft_equation_search_due(model, history))
     return;
   for (size_t i = 0; i < w->count; i++)
     if (w->waiting[i].uid == model->uid && strcmp(w->waiting[i].name, model->app) == 0)

@@ -26,7 +26,7 @@ struct ft_equation_worker *ft_equation_worker_open(struct ft_loop *loop,
  * publishes that. Returns 1; 0 if the model's runs are others now; -1 and ERR.
  */
 int ft_equation_worker_adopt(struct ft_equation_worker *worker, const ft_model *found,
-                             struct ft_error *err);
+                             const struct ft_history *found_runs, struct ft_error *err);
 
 /* Frees WORKER. A running child is ended by ft_subprocesses_close. */
 void ft_equation_worker_close(struct ft_equation_worker *worker);

@@ -20,6 +20,7 @@ struct ft_cached_app {
   uint32_t uid;
   bool has_model; /* else the app has none yet */
   ft_model model;
+  struct ft_history history;
   ft_performance performance;
   bool model_changed, performance_changed; /* since the files were written */
   int64_t mark;   /* newest stale mark (stale_models.h) contained in the models; 0: none */

@@ -19,6 +19,8 @@
 #include "learner/metrics/tally.h"
 #include "learner/publish.h"
 #include "predictor/core/io.h"
+#include "predictor/estimate/quantity.h"
+#include "predictor/online/gpu_model.h"
 #include "predictor/online/pool.h"
 #include "predictor/record/state_files.h"
 
@@ -33,7 +35,7 @@ struct ft_publisher {
   /* the directory used last, because runs of one user come in bursts */
   uint32_t uid;
   int user_fd;
-  void (*on_model)(const ft_model *model, void *data);
+  void (*on_model)(const ft_model *model, const struct ft_history *history, void *data);
   void *on_model_data;
   void (*on_performance)(const ft_performance *performance, void *data);
   void *on_performance_data;
@@ -135,13 +137,14 @@ struct ft_cached_prior *ft_publisher_prior(struct ft_publisher *p)
 }
 
 int ft_published_model(struct ft_publisher *p, uint32_t uid, const char *app, ft_model *model,
-                       struct ft_error *err)
+                       struct ft_history *history, struct ft_error *err)
 {
   const struct ft_cached_app *cached = ft_model_cache_find(p->cache, uid, app);
 
   if (!cached || !cached->has_model)
-    return ft_state_read_own_model(p->state_fd, uid, app, model, err);
+    return ft_state_read_own_model(p->state_fd, uid, app, model, history, err);
   *model = cached->model;
+  *history = cached->history;
   return 0;
 }
 
@@ -156,7 +159,9 @@ int ft_published_performance(struct ft_publisher *p, uint32_t uid, const char *a
   return 0;
 }
 
-void ft_publisher_on_model(struct ft_publisher *p, void (*call)(const ft_model *model, void *data),
+void ft_publisher_on_model(struct ft_publisher *p,
+                           void (*call)(const ft_model *model, const struct ft_history *history,
+                                        void *data),
                            void *data)
 {
   p->on_model = call;
@@ -237,15 +242,34 @@ static int open_user_directory(struct ft_publisher *p, uint32_t uid, struct ft_e
   return -1;
 }
 
-/* Publishes MESSAGE without its runs in the directory that all users may read. */
-static int publish_for_all(struct ft_publisher *p, enum ft_record record, const void *message,
-                           const char *name, struct ft_error *err)
+static int open_shared_directory(struct ft_publisher *p, struct ft_error *err)
 {
-  int fd = open_subdirectory(p->state_fd, FT_STATE_SHARED, 0755, err), status;
+  return open_subdirectory(p->state_fd, FT_STATE_SHARED, 0755, err);
+}
+
+/* Publishes PERFORMANCE without its runs in the directory that all users may read. */
+static int publish_performance_for_all(struct ft_publisher *p, const ft_performance *performance,
+                                       const char *name, struct ft_error *err)
+{
+  int fd = open_shared_directory(p, err), status;
 
   if (fd < 0)
     return -1;
-  status = ft_record_write_head(record, message, fd, name, 0644, err);
+  status = ft_record_write_head(FT_RECORD_PERFORMANCE, performance, fd, name, 0644, err);
+  close(fd);
+  return status;
+}
+
+/* Publishes MODEL, which has no runs, in the directory that all users may read. */
+static int publish_model_for_all(struct ft_publisher *p, const ft_model *model, const char *name,
+                                 struct ft_error *err)
+{
+  const struct ft_model_section section = { FT_QUANTITY_MEMORY, model };
+  int fd = open_shared_directory(p, err), status;
+
+  if (fd < 0)
+    return -1;
+  status = ft_model_file_write(&section, 1, NULL, fd, name, 0644, err);
   close(fd);
   return status;
 }
@@ -258,16 +282,18 @@ static void remove_published(struct ft_publisher *p, const char *directory, cons
     (void)unlinkat(p->models_fd, path, 0);
 }
 
-/* Publishes the shared copy of the pooled MODEL, or removes it if too few users contribute. */
-static int publish_shared_model(struct ft_publisher *p, const ft_model *model, const char *name,
+/* Publishes the shared copy of the pooled MODEL of HISTORY, or removes it if too few users
+ * contribute. */
+static int publish_shared_model(struct ft_publisher *p, const ft_model *model,
+                                const struct ft_history *history, const char *name,
                                 struct ft_error *err)
 {
   ft_model *public = malloc(sizeof *public);
-  int status =
-      public ? ft_pool_shared_model(model, public, err) : ft_error_errno(err, "%s", model->app);
+  int status = public ? ft_pool_shared_model(model, history, public, err)
+                      : ft_error_errno(err, "%s", model->app);
 
   if (status > 0)
-    status = publish_for_all(p, FT_RECORD_MODEL, public, name, err);
+    status = publish_model_for_all(p, public, name, err);
   else if (status == 0)
     remove_published(p, "site", name);
   free(public);
@@ -286,29 +312,51 @@ static int use_user_directory(struct ft_publisher *p, uint32_t uid, struct ft_er
   return p->user_fd;
 }
 
-static int replace_user_file(struct ft_publisher *p, uint32_t uid, enum ft_record record,
-                             const void *message, const char *name, struct ft_error *err)
+/* Forgets UID's directory after STATUS, of writing a file in it, if that failed: it may have been
+ * removed, and is opened again the next time. Returns STATUS. */
+static int note_written(struct ft_publisher *p, double begun, int status)
 {
-  if (use_user_directory(p, uid, err) < 0)
-    return -1;
-  /* the group bits are the ACL's mask; other users cannot search the directory */
-  if (ft_record_write(record, message, p->user_fd, name, 0644, err) == 0)
-    return 0;
-  /* the directory may have been removed: open it again the next time */
-  close(p->user_fd);
-  p->user_fd = -1;
-  return -1;
+  if (status < 0 && p->user_fd >= 0) {
+    close(p->user_fd);
+    p->user_fd = -1;
+  }
+  ft_tally_add(FT_TALLY_PUBLISH_SECONDS, ft_io_monotonic() - begun);
+  ft_tally_add(FT_TALLY_PUBLISHED_FILES, status == 0);
+  return status;
 }
 
 int ft_publish_user_file(struct ft_publisher *p, uint32_t uid, enum ft_record record,
                          const void *message, const char *name, struct ft_error *err)
 {
   double begun = ft_io_monotonic();
-  int status = replace_user_file(p, uid, record, message, name, err);
+  /* the group bits are the ACL's mask; other users cannot search the directory */
+  int status = use_user_directory(p, uid, err) < 0
+                   ? -1
+                   : ft_record_write(record, message, p->user_fd, name, 0644, err);
 
-  ft_tally_add(FT_TALLY_PUBLISH_SECONDS, ft_io_monotonic() - begun);
-  ft_tally_add(FT_TALLY_PUBLISHED_FILES, status == 0);
-  return status;
+  return note_written(p, begun, status);
+}
+
+/* Replaces the file NAME of MODEL with HISTORY, and with the model of GPU memory if a run has it.
+ */
+static int publish_model_file(struct ft_publisher *p, const ft_model *model,
+                              const struct ft_history *history, const char *name,
+                              struct ft_error *err)
+{
+  ft_model *gpu = malloc(sizeof *gpu);
+  struct ft_model_section sections[] = { { FT_QUANTITY_MEMORY, model },
+                                         { FT_QUANTITY_GPU_MEMORY, gpu } };
+  double begun = ft_io_monotonic();
+  int status =
+      gpu ? ft_gpu_model_fit(model, history, gpu, err) : ft_error_errno(err, "%s", model->app);
+
+  if (status >= 0)
+    status = use_user_directory(p, model->uid, err) < 0
+                 ? -1
+                 : ft_model_file_write(sections, status > 0 ? 2 : 1, history, p->user_fd, name,
+                                       0644, err);
+  free(gpu);
+  return note_written(p, begun, status);
 }
 
 /* Takes APP out of the queue if its files are as its models. */
@@ -318,14 +366,17 @@ static void unqueue_unchanged(struct ft_publisher *p, struct ft_cached_app *app)
     ft_model_cache_unqueue(p->cache, app);
 }
 
-static void refresh_cached_model(struct ft_publisher *p, const ft_model *model)
+static void refresh_cached_model(struct ft_publisher *p, const ft_model *model,
+                                 const struct ft_history *history)
 {
   struct ft_cached_app *app = ft_model_cache_find(p->cache, model->uid, model->app);
 
   if (!app)
     return;
-  if (model != &app->model)
+  if (model != &app->model) {
     app->model = *model;
+    app->history = *history;
+  }
   app->has_model = true;
   app->model_changed = false;
   unqueue_unchanged(p, app);
@@ -343,18 +394,19 @@ static void refresh_cached_performance(struct ft_publisher *p, const ft_performa
   unqueue_unchanged(p, app);
 }
 
-int ft_publish_model(struct ft_publisher *p, const ft_model *model, struct ft_error *err)
+int ft_publish_model(struct ft_publisher *p, const ft_model *model,
+                     const struct ft_history *history, struct ft_error *err)
 {
   char name[FT_STATE_NAME_SIZE];
 
   ft_state_model_name(model->app, name);
-  if (ft_publish_user_file(p, model->uid, FT_RECORD_MODEL, model, name, err) < 0)
+  if (publish_model_file(p, model, history, name, err) < 0)
     return -1;
-  if (model->uid == FT_STATE_POOLED && publish_shared_model(p, model, name, err) < 0)
+  if (model->uid == FT_STATE_POOLED && publish_shared_model(p, model, history, name, err) < 0)
     return -1;
-  refresh_cached_model(p, model);
+  refresh_cached_model(p, model, history);
   if (p->on_model)
-    p->on_model(model, p->on_model_data);
+    p->on_model(model, history, p->on_model_data);
   return 0;
 }
 
@@ -369,7 +421,7 @@ int ft_publish_performance(struct ft_publisher *p, const ft_performance *perform
   if (performance->uid == FT_STATE_POOLED && !ft_pool_has_users(performance))
     remove_published(p, "site", name);
   else if (performance->uid == FT_STATE_POOLED &&
-           publish_for_all(p, FT_RECORD_PERFORMANCE, performance, name, err) < 0)
+           publish_performance_for_all(p, performance, name, err) < 0)
     return -1;
   refresh_cached_performance(p, performance);
   if (p->on_performance)

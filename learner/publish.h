@@ -33,16 +33,18 @@ struct ft_cached_prior {
 };
 struct ft_cached_prior *ft_publisher_prior(struct ft_publisher *publisher);
 
-/* Copy the newest model, or run times, of UID's APP to the last argument but ERR: from memory, else
- * from the file (ft_state_read_own_model, ft_state_read_own_performance). */
+/* Copy the newest model with its runs, or run times, of UID's APP to the last arguments before ERR:
+ * from memory, else from the file (ft_state_read_own_model, ft_state_read_own_performance). */
 int ft_published_model(struct ft_publisher *publisher, uint32_t uid, const char *app,
-                       ft_model *model, struct ft_error *err);
+                       ft_model *model, struct ft_history *history, struct ft_error *err);
 int ft_published_performance(struct ft_publisher *publisher, uint32_t uid, const char *app,
                              ft_performance *performance, struct ft_error *err);
 
 /* Sets the callback after each published model; it must not publish a model itself. */
 void ft_publisher_on_model(struct ft_publisher *publisher,
-                           void (*call)(const ft_model *model, void *data), void *data);
+                           void (*call)(const ft_model *model, const struct ft_history *history,
+                                        void *data),
+                           void *data);
 
 /* Sets the callback after each published file of run times; it must not publish one itself. */
 void ft_publisher_on_performance(struct ft_publisher *publisher,
@@ -50,14 +52,16 @@ void ft_publisher_on_performance(struct ft_publisher *publisher,
                                  void *data);
 
 /*
- * Replaces the model file of MODEL's app and user, and the model in memory. The learner owns the
- * user's directory (0700); an ACL entry grants the user read access. On a file system without ACLs
- * the user gets the files from the learner (query_file.h).
+ * Replaces the model file of MODEL's app and user, with its HISTORY and the model of GPU memory
+ * that follows from it (online/gpu_model.h), and the model in memory. The learner owns the user's
+ * directory (0700); an ACL entry grants the user read access. On a file system without ACLs the
+ * user gets the files from the learner (query_file.h).
  *
  * Of a pooled model (FT_STATE_POOLED) only the learner may read the file; all users may read a copy
  * without its runs (ft_pool_shared_model), which exists only if enough users contribute.
  */
-int ft_publish_model(struct ft_publisher *publisher, const ft_model *model, struct ft_error *err);
+int ft_publish_model(struct ft_publisher *publisher, const ft_model *model,
+                     const struct ft_history *history, struct ft_error *err);
 
 /* Replaces the file of run times, likewise. */
 int ft_publish_performance(struct ft_publisher *publisher, const ft_performance *performance,

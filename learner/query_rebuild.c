@@ -8,6 +8,7 @@
 #include "learner/query_rebuild.h"
 #include "predictor/core/io.h"
 #include "predictor/core/text.h"
+#include "predictor/estimate/quantity.h"
 #include "predictor/record/state_files.h"
 
 /* Interval of the progress packets, as long as which arrive the command waits. */
@@ -131,19 +132,21 @@ bool ft_query_adopt(struct ft_equation_worker *equations, int state_fd, struct f
                     ft_reply *reply)
 {
   ft_model *found = malloc(sizeof *found);
+  struct ft_history *runs = malloc(sizeof *runs);
   char name[FT_STATE_NAME_SIZE];
   struct ft_error err;
   int status = -1;
 
   ft_state_search_name(query->question->asked.adopt.number, name);
-  if (!found) {
+  if (!found || !runs) {
     ft_error_errno(&err, "%s", name);
   } else if (check_rebuild_right(query, &err) == 0 &&
-             ft_record_read(FT_RECORD_MODEL, state_fd, name, found, &err) == 0) {
+             ft_model_file_read(state_fd, name, FT_QUANTITY_MEMORY, found, runs, &err) == 0) {
     (void)unlinkat(state_fd, name, 0);
-    status = ft_equation_worker_adopt(equations, found, &err);
+    status = ft_equation_worker_adopt(equations, found, runs, &err);
   }
   free(found);
+  free(runs);
   if (status < 0)
     report_failure(reply, &err);
   reply->has_rebuild = reply->last = true;

@@ -254,12 +254,13 @@ static int publish_rebuilt(struct ft_rebuilder *rebuilder, struct ft_store *stor
                            struct ft_error *err)
 {
   ft_model *model = &rebuilder->rebuild->model;
+  struct ft_history *history = &rebuilder->rebuild->history;
 
-  ft_online_clamp_times(model, (double)time(NULL));
+  ft_online_clamp_times(model, history, (double)time(NULL));
   if (!model->runs ||
       (model->uid == FT_STATE_POOLED && !ft_is_shared_app(rebuilder->shared, model->app)))
     remove_model(rebuilder, model);
-  else if (ft_publish_model(rebuilder->publisher, model, err) < 0 ||
+  else if (ft_publish_model(rebuilder->publisher, model, history, err) < 0 ||
            publish_rebuilt_times(rebuilder, err) < 0)
     return postpone_change(rebuilder, store, err);
   else {

@@ -37,12 +37,13 @@ static int publish_app(struct ft_recorder *recorder, struct ft_cached_app *app)
 {
   struct ft_error err;
 
-  if ((!app->model_changed || ft_publish_model(recorder->publisher, &app->model, &err) == 0) &&
+  if ((!app->model_changed ||
+       ft_publish_model(recorder->publisher, &app->model, &app->history, &err) == 0) &&
       (!app->performance_changed ||
        ft_publish_performance(recorder->publisher, &app->performance, &err) == 0)) {
     if (app->index_due)
       ft_similar_apps_index_update(recorder->publisher, recorder->state_fd, &app->model,
-                                   app->similarity_keys);
+                                   &app->history, app->similarity_keys);
     app->index_due = false;
     app->published = recorder->clock();
     return 0;
@@ -137,7 +138,8 @@ static struct ft_cached_app *use_app(struct ft_recorder *recorder, uint32_t uid,
       ft_error_errno(err, "%s", name);
       return NULL;
     }
-    app->has_model = ft_state_read_own_model(recorder->state_fd, uid, name, &app->model, NULL) == 0;
+    app->has_model = ft_state_read_own_model(recorder->state_fd, uid, name, &app->model,
+                                             &app->history, NULL) == 0;
     if (ft_state_read_own_performance(recorder->state_fd, uid, name, &app->performance, NULL) < 0)
       ft_performance_init(&app->performance, name, uid);
   }
@@ -167,6 +169,7 @@ static int rebuild_inline(struct ft_recorder *recorder, struct ft_cached_app *ap
   status = ft_rebuild_step(rebuild, recorder->store, MAX_INLINE_RUNS, err);
   if (status > 0) {
     app->model = rebuild->model;
+    app->history = rebuild->history;
     app->performance = rebuild->performance;
     app->has_model = app->model_changed = true;
     app->performance_changed = app->performance.runs > 0;
@@ -182,7 +185,7 @@ static int learn_observation(struct ft_recorder *recorder, struct ft_cached_app 
   int learned = 1, timed;
 
   if (has_current_model(recorder, app)) {
-    learned = ft_online_update(&app->model, o, err);
+    learned = ft_online_update(&app->model, &app->history, o, err);
     timed = learned < 0 ? -1 : ft_performance_update(&app->performance, o, err);
     if (timed < 0)
       return -1;
@@ -193,7 +196,7 @@ static int learn_observation(struct ft_recorder *recorder, struct ft_cached_app 
     if (learned <= 0)
       return learned;
   }
-  ft_online_clamp_times(&app->model, (double)time(NULL));
+  ft_online_clamp_times(&app->model, &app->history, (double)time(NULL));
   ft_performance_clamp_times(&app->performance, (double)time(NULL));
   return 1;
 }

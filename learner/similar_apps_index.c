@@ -20,7 +20,6 @@
 enum {
   MAX_SIMILAR_APPS = COUNT(((ft_similar_apps *)NULL)->apps),
   MAX_PRIOR_APPS = COUNT(((ft_prior *)NULL)->known),
-  MODEL_RUNS = COUNT(((ft_model *)NULL)->history),
   MIN_APP_RUNS = 5,    /* completed runs that an app needs to enter the prior; by judgement */
   MIN_PRIOR_APPS = 20, /* fewer are not published: a single app could be recognised */
   MIN_PRIOR_USERS = FT_POOL_USERS,
@@ -80,16 +79,17 @@ static uint64_t prior_key(uint32_t uid, const char *app)
   return ft_hash64(ft_hash64(FT_HASH_SEED, app, strlen(app)), (const char *)&uid, sizeof uid);
 }
 
-/* Fills OUT with the median and spread of log(peak) of MODEL's completed runs. Returns false if
- * these are too few. */
-static bool summarise_model(const ft_model *model, ft_prior_app *out)
+/* Fills OUT with the median and spread of log(peak) of the completed runs in MODEL's HISTORY.
+ * Returns false if these are too few. */
+static bool summarise_model(const ft_model *model, const struct ft_history *history,
+                            ft_prior_app *out)
 {
-  double value[MODEL_RUNS];
+  double value[FT_HISTORY_RUNS];
   size_t count = 0;
 
-  for (size_t i = 0; i < model->history_count; i++)
-    if (!model->history[i].censored && model->history[i].bytes > 0)
-      value[count++] = log(model->history[i].bytes);
+  for (size_t i = 0; i < history->count; i++)
+    if (!history->run[i].censored && history->run[i].bytes > 0)
+      value[count++] = log(history->run[i].bytes);
   if (count < MIN_APP_RUNS)
     return false;
   ft_sort_doubles(value, count);
@@ -276,7 +276,8 @@ void ft_similar_apps_index_keys(const ft_observation *o, char keys[FT_SIMILARITI
 }
 
 void ft_similar_apps_index_update(struct ft_publisher *publisher, int state_fd,
-                                  const ft_model *model, char keys[FT_SIMILARITIES][80])
+                                  const ft_model *model, const struct ft_history *history,
+                                  char keys[FT_SIMILARITIES][80])
 {
   struct ft_cached_prior *prior;
   struct ft_error err;
@@ -285,7 +286,7 @@ void ft_similar_apps_index_update(struct ft_publisher *publisher, int state_fd,
   for (unsigned k = 0; k < FT_SIMILARITIES; k++)
     if (keys[k][0] && update_similar_apps(publisher, state_fd, keys[k], model, &err) < 0)
       warn_index(keys[k], &err);
-  if (!summarise_model(model, &app))
+  if (!summarise_model(model, history, &app))
     return;
   prior = load_prior(publisher, state_fd);
   put_prior_app(&prior->apps, &app);

@@ -19,11 +19,12 @@ bool ft_similar_apps_index_due(const ft_model *model, const ft_observation *o);
 void ft_similar_apps_index_keys(const ft_observation *o, char keys[FT_SIMILARITIES][80]);
 
 /*
- * Enters MODEL under KEYS in its user's files, and its peak memory in the prior below STATE_FD, in
- * memory until ft_similar_apps_index_write. Failures are logged.
+ * Enters MODEL under KEYS in its user's files, and the peaks of HISTORY in the prior below
+ * STATE_FD, in memory until ft_similar_apps_index_write. Failures are logged.
  */
 void ft_similar_apps_index_update(struct ft_publisher *publisher, int state_fd,
-                                  const ft_model *model, char keys[FT_SIMILARITIES][80]);
+                                  const ft_model *model, const struct ft_history *history,
+                                  char keys[FT_SIMILARITIES][80]);
 
 /* Writes the files of the prior if it has changed in memory. Failures are logged. */
 void ft_similar_apps_index_write(struct ft_publisher *publisher, int state_fd);

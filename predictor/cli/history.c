@@ -17,6 +17,7 @@
 #include "predictor/cli/history.h"
 #include "predictor/cli/store_access.h"
 #include "predictor/core/units.h"
+#include "predictor/estimate/quantity.h"
 #include "predictor/history/json.h"
 #include "predictor/rebuild/rebuild.h"
 #include "predictor/record/state_files.h"
@@ -175,12 +176,12 @@ static bool show_run(const ft_observation *o, void *data)
 }
 
 /* Prints the newest first, like runs from the store. */
-static void show_model_runs(struct query *query, const ft_model *model)
+static void show_model_runs(struct query *query, const struct ft_history *history)
 {
   char peak[32], time[32];
 
-  for (size_t i = model->history_count; i > 0; i--) {
-    const ft_run *run = &model->history[i - 1];
+  for (size_t i = history->count; i > 0; i--) {
+    const ft_run *run = &history->run[i - 1];
     const char *outcome = run->killed_by  ? "out_of_memory"
                           : run->censored ? "censored"
                                           : "completed";
@@ -205,9 +206,10 @@ static void show_model_runs(struct query *query, const ft_model *model)
   }
 }
 
-/* Reads the published model, else builds one from the store as the learner would. Returns 0; -1
- * with ERR. */
-static int find_model(struct query *query, ft_model *model, struct ft_error *err)
+/* Reads the published model with its runs, else builds one from the store as the learner would.
+ * Returns 0; -1 with ERR. */
+static int find_model(struct query *query, ft_model *model, struct ft_history *history,
+                      struct ft_error *err)
 {
   ft_rule rule = query->records.config.rule;
   uint32_t uid = has_run_source(query) && query->owners ? query->owner
@@ -215,7 +217,8 @@ static int find_model(struct query *query, ft_model *model, struct ft_error *err
                                                         : query->viewer.uid;
   ft_site *site;
 
-  if (ft_state_read_model(query->records.state_fd, uid, query->word, model, err) == 0)
+  if (ft_state_read_model(query->records.state_fd, uid, query->word, FT_QUANTITY_MEMORY, model,
+                          history, err) == 0)
     return 0;
   if (!query->records.store || !query->owners)
     return -1;
@@ -280,7 +283,7 @@ static int show_job(struct query *query, const char *job)
       query->json ? json_pack("{s:o, s:O}", "job", ft_json_text(job), "runs", query->list) : NULL);
 }
 
-static int show_app_runs(struct query *query, ft_model *model)
+static int show_app_runs(struct query *query, ft_model *model, struct ft_history *history)
 {
   bool from_store = has_run_source(query), learnt = false;
   struct ft_error err, why = { "" };
@@ -295,12 +298,12 @@ static int show_app_runs(struct query *query, ft_model *model)
       ft_store_access_each(&query->records, &query->filter, show_run, query, &err) < 0)
     return ft_print_error(query->name, FT_EXIT_SYSTEM, "%s", err.text);
   if (query->fit || !from_store)
-    learnt = find_model(query, model, &why) == 0;
+    learnt = find_model(query, model, history, &why) == 0;
   if (!from_store && !learnt)
     return ft_print_error(query->name, query->damaged ? FT_EXIT_SYSTEM : FT_EXIT_NO,
                           "%s: no model of this app: %s", query->word, why.text);
   if (!from_store)
-    show_model_runs(query, model);
+    show_model_runs(query, history);
   print_footer(query);
   if (query->fit && !learnt && !query->json)
     ft_print_error(query->name, 0, "%s: %s", query->word, why.text);
@@ -360,6 +363,7 @@ static int show_word(struct query *query)
 {
   const char *given = query->word;
   struct ft_error err;
+  struct ft_history *history;
   ft_model *model;
   int status;
 
@@ -386,10 +390,11 @@ static int show_word(struct query *query)
                             query->word, query->similar);
   }
   model = malloc(sizeof *model);
-  if (!model)
-    return ft_print_error(query->name, FT_EXIT_SYSTEM, "out of memory");
-  status = show_app_runs(query, model);
+  history = malloc(sizeof *history);
+  status = model && history ? show_app_runs(query, model, history)
+                            : ft_print_error(query->name, FT_EXIT_SYSTEM, "out of memory");
   free(model);
+  free(history);
   return status;
 }
 

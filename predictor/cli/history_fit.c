@@ -19,6 +19,7 @@
 #include "predictor/core/units.h"
 #include "predictor/estimate/memory.h"
 #include "predictor/estimate/point_prediction.h"
+#include "predictor/estimate/quantity.h"
 #include "predictor/history/json.h"
 #include "predictor/record/state_files.h"
 
@@ -153,7 +154,8 @@ json_t *ft_fit_json(const ft_model *model)
       "peak_memory_bytes", peak);
 }
 
-static void count_model_runs(const ft_model *model, struct ft_store_app *app)
+static void count_model_runs(const ft_model *model, const struct ft_history *history,
+                             struct ft_store_app *app)
 {
   const struct passwd *entry = getpwuid(model->uid);
 
@@ -164,8 +166,8 @@ static void count_model_runs(const ft_model *model, struct ft_store_app *app)
                                 .last_time = model->updated };
   (void)ft_string_copy(model->app, app->app, sizeof app->app);
   (void)ft_string_copy(entry ? entry->pw_name : "", app->user, sizeof app->user);
-  for (size_t i = 0; i < model->history_count; i++) {
-    const ft_run *run = &model->history[i];
+  for (size_t i = 0; i < history->count; i++) {
+    const ft_run *run = &history->run[i];
 
     app->last_time = fmax(app->last_time, run->time);
     app->max_bytes = fmax(app->max_bytes, run->bytes);
@@ -181,8 +183,8 @@ struct apps {
 
 /* Adds the apps of the models in DIRECTORY to APPS. Returns 0, also without such a directory; -1
  * with ERR if it cannot be read. */
-static int add_model_apps(int state_fd, const char *directory, ft_model *model, struct apps *apps,
-                          struct ft_error *err)
+static int add_model_apps(int state_fd, const char *directory, ft_model *model,
+                          struct ft_history *history, struct apps *apps, struct ft_error *err)
 {
   DIR *dir = ft_io_open_directory(state_fd, directory);
   struct ft_store_app *grown;
@@ -197,12 +199,12 @@ static int add_model_apps(int state_fd, const char *directory, ft_model *model, 
     /* foretell doctor reports unreadable models; the others are still shown */
     if (entry->d_name[0] == '.' || length < 6 ||
         strcmp(entry->d_name + length - 6, ".model") != 0 ||
-        ft_record_read(FT_RECORD_MODEL, dirfd(dir), entry->d_name, model, NULL) < 0)
+        ft_model_file_read(dirfd(dir), entry->d_name, FT_QUANTITY_MEMORY, model, history, NULL) < 0)
       continue;
     grown = ft_array_grow(apps->app, &apps->room, apps->count, sizeof *grown, SIZE_MAX);
     if (grown) {
       apps->app = grown;
-      count_model_runs(model, &grown[apps->count++]);
+      count_model_runs(model, history, &grown[apps->count++]);
     } else {
       status = ft_error_set(err, "out of memory");
     }
@@ -226,18 +228,19 @@ int ft_models_each(int state_fd, uint32_t uid,
                    struct ft_error *err)
 {
   ft_model *model = malloc(sizeof *model);
+  struct ft_history *history = malloc(sizeof *history);
   struct apps apps = { .count = 0 };
   char directory[48];
   int status;
 
-  if (!model)
-    return ft_error_set(err, "out of memory");
   (void)snprintf(directory, sizeof directory, FT_STATE_MODELS "/%" PRIu32, uid);
-  status = add_model_apps(state_fd, directory, model, &apps, err);
+  status = model && history ? add_model_apps(state_fd, directory, model, history, &apps, err)
+                            : ft_error_set(err, "out of memory");
   /* shared models are optional */
   if (status == 0)
-    (void)add_model_apps(state_fd, FT_STATE_SHARED, model, &apps, NULL);
+    (void)add_model_apps(state_fd, FT_STATE_SHARED, model, history, &apps, NULL);
   free(model);
+  free(history);
   if (status == 0 && apps.count)
     qsort(apps.app, apps.count, sizeof *apps.app, compare_last_times);
   for (size_t i = 0; status == 0 && i < apps.count; i++)

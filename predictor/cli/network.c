@@ -21,9 +21,9 @@
 #include "predictor/decide/mig_decision.h"
 #include "predictor/estimate/gpu/gpu_params.h"
 #include "predictor/estimate/model_lookup.h"
+#include "predictor/estimate/quantity.h"
 #include "predictor/graph/analyse.h"
 #include "predictor/graph/import/read.h"
-#include "predictor/online/gpu_model.h"
 #include "predictor/record/state_files.h"
 #include "predictor/request/array.h"
 
@@ -235,27 +235,28 @@ static int read_model_network(struct work *w, ft_answer *answer, struct ft_error
   return 0;
 }
 
-/* Converts the app's model, also under a former name, to one of GPU memory. Returns whether it has
- * runs; fills ERR if not. */
+/* Reads the app's model of GPU memory, also under a former name. Returns whether there is one;
+ * fills ERR if not. */
 static bool read_gpu_model(struct work *w, const ft_submission *submission, struct ft_error *err)
 {
-  int fd = open(w->asked->state, O_PATH | O_DIRECTORY | O_CLOEXEC), runs = 0;
+  int fd = open(w->asked->state, O_PATH | O_DIRECTORY | O_CLOEXEC);
   uint32_t uid = (uint32_t)getuid();
   ft_model *model = &w->runs.model;
+  bool found = fd >= 0 && ft_state_read_model(fd, uid, submission->app, FT_QUANTITY_GPU_MEMORY,
+                                              model, NULL, NULL) == 0;
 
-  if (fd >= 0 && ft_state_read_model(fd, uid, submission->app, model, NULL) == 0)
-    runs = ft_gpu_model_convert(model, &w->question.held_bytes, err);
-  for (pb_size_t i = 0; fd >= 0 && !runs && i < submission->former_apps_count; i++)
-    if (ft_state_read_model(fd, uid, submission->former_apps[i], model, NULL) == 0)
-      runs = ft_gpu_model_convert(model, &w->question.held_bytes, err);
+  for (pb_size_t i = 0; fd >= 0 && !found && i < submission->former_apps_count; i++)
+    found = ft_state_read_model(fd, uid, submission->former_apps[i], FT_QUANTITY_GPU_MEMORY, model,
+                                NULL, NULL) == 0;
   if (fd >= 0)
     close(fd);
-  if (!runs)
+  w->question.held_bytes = found ? model->held_bytes : 0;
+  if (!found)
     (void)ft_error_set(err,
                        "--predict-mig: %s has no run with measured GPU memory; "
                        "--predict-model=FILE needs none",
                        submission->app);
-  return runs > 0;
+  return found;
 }
 
 /* Estimates from the app's past runs with measured GPU memory. Returns 0; -1 with ERR. */

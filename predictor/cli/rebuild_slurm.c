@@ -18,6 +18,7 @@
 #include "predictor/cli/rebuild_slurm.h"
 #include "predictor/core/io.h"
 #include "predictor/core/text.h"
+#include "predictor/estimate/quantity.h"
 #include "predictor/online/equation_search.h"
 #include "predictor/record/state_files.h"
 
@@ -36,20 +37,47 @@ static void name_result(char name[32], uint64_t number)
   (void)snprintf(name, 32, "%" PRIu64 ".found", number);
 }
 
+/* An app's model and its runs, or the result of a search. */
+struct search_model {
+  ft_model model;
+  struct ft_history history;
+};
+
+static int read_model(int fd, const char *name, struct search_model *m, struct ft_error *err)
+{
+  return ft_model_file_read(fd, name, FT_QUANTITY_MEMORY, &m->model, &m->history, err);
+}
+
+/* Replaces the file NAME under FD, without fdatasync(2). Returns 0; -1 on error and fills ERR. */
+static int write_model(int fd, const char *name, const struct search_model *m, struct ft_error *err)
+{
+  const struct ft_model_section section = { FT_QUANTITY_MEMORY, &m->model };
+  struct ft_buf buf;
+  int status;
+
+  ft_buf_init(&buf, FT_LIMIT_RECORD);
+  status = ft_model_file_encode(&section, 1, &m->history, &buf, err);
+  if (status == 0)
+    status = ft_io_write_file_unsynced(fd, name, buf.data, buf.length, 0600, err);
+  ft_buf_free(&buf);
+  return status;
+}
+
 /* ---- in a task ---- */
 
 /* Searches an equation for model NUMBER. Returns 1; 0 if there is no such model; -1 on error. */
-static int search_model(int fd, uint64_t number, ft_model *model, ft_model *found,
-                        struct ft_error *err)
+static int search_numbered(int fd, uint64_t number, struct search_model *model,
+                           struct search_model *found, struct ft_error *err)
 {
   char name[32];
 
   name_model(name, number);
-  if (ft_record_read(FT_RECORD_MODEL, fd, name, model, err) < 0)
+  if (read_model(fd, name, model, err) < 0)
     return errno == ENOENT ? 0 : -1;
   name_result(name, number);
-  return ft_equation_search(model, NULL, NULL, found, err) < 0 ||
-                 ft_record_write(FT_RECORD_MODEL, found, fd, name, 0600, err) < 0
+  return ft_equation_search(&model->model, &model->history, NULL, NULL, &found->model,
+                            &found->history, err) < 0 ||
+                 write_model(fd, name, found, err) < 0
              ? -1
              : 1;
 }
@@ -68,7 +96,7 @@ static int read_slurm_number(const char *name, uint64_t *value, struct ft_error 
 int ft_rebuild_task(const char *directory, struct ft_error *err)
 {
   int fd = open(directory, O_RDONLY | O_DIRECTORY | O_CLOEXEC), status = 1, failed = 0;
-  ft_model *model = calloc(2, sizeof *model);
+  struct search_model *model = calloc(2, sizeof *model);
   uint64_t task, tasks;
 
   if (fd < 0 || !model) {
@@ -78,7 +106,7 @@ int ft_rebuild_task(const char *directory, struct ft_error *err)
     failed = -1;
   } else {
     for (uint64_t i = task; status != 0 && tasks > 0; i += tasks) {
-      status = search_model(fd, i, model, &model[1], err);
+      status = search_numbered(fd, i, model, &model[1], err);
       failed = status < 0 ? -1 : failed;
     }
   }
@@ -90,16 +118,17 @@ int ft_rebuild_task(const char *directory, struct ft_error *err)
 
 /* ---- in the command ---- */
 
-static bool is_selected(const ft_rebuild_request *what, const ft_model *model)
+static bool is_selected(const ft_rebuild_request *what, const struct search_model *m)
 {
-  return (!what->app[0] || strcmp(what->app, model->app) == 0) &&
-         (!what->has_uid || what->uid == model->uid) && ft_equation_search_due(model);
+  return (!what->app[0] || strcmp(what->app, m->model.app) == 0) &&
+         (!what->has_uid || what->uid == m->model.uid) &&
+         ft_equation_search_due(&m->model, &m->history);
 }
 
 /* Copies the selected models in USERS/NAME, one user's directory, to the shared directory FD.
  * Returns 0; -1 on error and fills ERR. */
 static int export_user(struct ft_slurm_rebuild *rebuild, int users, const char *user, int fd,
-                       ft_model *model, struct ft_error *err)
+                       struct search_model *model, struct ft_error *err)
 {
   DIR *folder = ft_io_open_directory(users, user);
   struct dirent *entry;
@@ -113,11 +142,11 @@ static int export_user(struct ft_slurm_rebuild *rebuild, int users, const char *
 
     if (entry->d_name[0] == '.' || length < 6 ||
         strcmp(entry->d_name + length - 6, ".model") != 0 ||
-        ft_record_read(FT_RECORD_MODEL, dirfd(folder), entry->d_name, model, NULL) < 0 ||
+        read_model(dirfd(folder), entry->d_name, model, NULL) < 0 ||
         !is_selected(rebuild->what, model))
       continue;
     name_model(name, rebuild->due++);
-    status = ft_record_write_unsynced(FT_RECORD_MODEL, model, fd, name, 0600, err);
+    status = write_model(fd, name, model, err);
   }
   closedir(folder);
   return status;
@@ -128,7 +157,7 @@ static int export_models(struct ft_slurm_rebuild *rebuild, int state_fd, int fd,
                          struct ft_error *err)
 {
   DIR *users = ft_io_open_directory(state_fd, FT_STATE_MODELS);
-  ft_model *model = malloc(sizeof *model);
+  struct search_model *model = malloc(sizeof *model);
   struct dirent *entry;
   int status = 0;
 
@@ -190,8 +219,8 @@ static bool receive_verdict(const ft_reply *reply, void *data)
 
 /* Hands FOUND to the learner, in a file of the state directory that the learner removes. Returns 0;
  * -1 on error. */
-static int hand_over(const struct ft_slurm_rebuild *rebuild, int state_fd, const ft_model *found,
-                     struct ft_error *err)
+static int hand_over(const struct ft_slurm_rebuild *rebuild, int state_fd,
+                     const struct search_model *found, struct ft_error *err)
 {
   ft_question question = { .which_asked = ft_question_adopt_tag,
                            .asked.adopt = { .number = (uint32_t)getpid() } };
@@ -201,7 +230,7 @@ static int hand_over(const struct ft_slurm_rebuild *rebuild, int state_fd, const
   int status;
 
   ft_state_search_name(question.asked.adopt.number, name);
-  if (ft_record_write_unsynced(FT_RECORD_MODEL, found, state_fd, name, 0600, err) < 0)
+  if (write_model(state_fd, name, found, err) < 0)
     return -1;
   if (fstat(state_fd, &st) < 0 ||
       (geteuid() == 0 && fchownat(state_fd, name, st.st_uid, st.st_gid, 0) < 0))
@@ -211,7 +240,7 @@ static int hand_over(const struct ft_slurm_rebuild *rebuild, int state_fd, const
                            receive_verdict, &taken, err);
   (void)unlinkat(state_fd, name, 0);
   if (status == 0 && !taken)
-    status = ft_error_set(err, "%s: no answer of foretell-learnd", found->app);
+    status = ft_error_set(err, "%s: no answer of foretell-learnd", found->model.app);
   return status;
 }
 
@@ -220,13 +249,13 @@ static int hand_over(const struct ft_slurm_rebuild *rebuild, int state_fd, const
 static int collect_results(struct ft_slurm_rebuild *rebuild, int state_fd, int fd,
                            struct ft_error *err)
 {
-  ft_model *found = malloc(sizeof *found);
+  struct search_model *found = malloc(sizeof *found);
   int status = found ? 0 : ft_error_errno(err, "%s", rebuild->directory);
   char name[32];
 
   for (uint64_t i = 0; status == 0 && i < rebuild->due; i++) {
     name_result(name, i);
-    if (ft_record_read(FT_RECORD_MODEL, fd, name, found, NULL) < 0)
+    if (read_model(fd, name, found, NULL) < 0)
       continue;
     status = hand_over(rebuild, state_fd, found, err);
     if (status == 0) {

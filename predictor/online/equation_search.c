@@ -13,7 +13,7 @@
 #include "predictor/online/refit.h"
 
 /* Runs in a model's history. */
-enum { RUNS = sizeof((ft_model *)NULL)->history / sizeof(ft_run) };
+enum { RUNS = FT_HISTORY_RUNS };
 /* Minimum number of runs for a search; with fewer the equation fits noise. Chosen by judgement. */
 enum { MIN_RUNS = 20 };
 /* Folds of the cross-validation. */
@@ -55,14 +55,14 @@ static bool is_usable(const ft_run *run)
 }
 
 /* Returns whether all usable runs have a value of COLUMN, and at least two values differ. */
-static bool is_varying(const ft_model *model, size_t column)
+static bool is_varying(const struct ft_history *history, size_t column)
 {
   double low = INFINITY, high = -INFINITY;
 
-  for (size_t i = 0; i < model->history_count; i++) {
-    double x = (double)ft_refit_feature(&model->history[i], column);
+  for (size_t i = 0; i < history->count; i++) {
+    double x = (double)ft_refit_feature(&history->run[i], column);
 
-    if (!is_usable(&model->history[i]))
+    if (!is_usable(&history->run[i]))
       continue;
     if (isnan(x))
       return false;
@@ -72,12 +72,12 @@ static bool is_varying(const ft_model *model, size_t column)
   return low < high;
 }
 
-static size_t count_usable_runs(const ft_model *model)
+static size_t count_usable_runs(const struct ft_history *history)
 {
   size_t count = 0;
 
-  for (size_t i = 0; i < model->history_count; i++)
-    count += is_usable(&model->history[i]);
+  for (size_t i = 0; i < history->count; i++)
+    count += is_usable(&history->run[i]);
   return count;
 }
 
@@ -93,13 +93,13 @@ static double mean_residual(const ft_evaluator *e)
 
 /* Returns the equation's mean relative error, each limited to 1, over the last DRIFT_RUNS usable
  * runs that it predicted; 0 with fewer. */
-static double recent_error(const ft_model *model)
+static double recent_error(const struct ft_history *history)
 {
   double sum = 0;
   size_t count = 0;
 
-  for (size_t i = model->history_count; i-- > 0 && count < DRIFT_RUNS;) {
-    const ft_run *run = &model->history[i];
+  for (size_t i = history->count; i-- > 0 && count < DRIFT_RUNS;) {
+    const ft_run *run = &history->run[i];
 
     if (!is_usable(run) || run->equation_log == 0)
       continue;
@@ -109,19 +109,19 @@ static double recent_error(const ft_model *model)
   return count == DRIFT_RUNS ? sum / DRIFT_RUNS : 0;
 }
 
-bool ft_equation_search_due(const ft_model *model)
+bool ft_equation_search_due(const ft_model *model, const struct ft_history *history)
 {
   const ft_equation *q = &model->evaluator.equation;
   uint32_t since = model->runs - q->runs_ever;
   bool any = false;
 
-  if (count_usable_runs(model) < MIN_RUNS || mean_residual(&model->evaluator) < GOOD_ENOUGH)
+  if (count_usable_runs(history) < MIN_RUNS || mean_residual(&model->evaluator) < GOOD_ENOUGH)
     return false;
   if (model->evaluator.has_equation && since < NEW_FRACTION * q->runs &&
-      (since < DRIFT_RUNS || recent_error(model) < DRIFT_FACTOR * q->error + DRIFT_MARGIN))
+      (since < DRIFT_RUNS || recent_error(history) < DRIFT_FACTOR * q->error + DRIFT_MARGIN))
     return false;
   for (size_t j = 0; j < model->columns_count && !any; j++)
-    any = !model->columns[j].categorical && is_varying(model, j);
+    any = !model->columns[j].categorical && is_varying(history, j);
   return any;
 }
 
@@ -135,13 +135,14 @@ static void add_search_variable(struct search_table *t, size_t column, size_t le
 }
 
 /* Adds each frequent level of COLUMN as a variable. */
-static void add_level_variables(const ft_model *model, struct search_table *t, size_t column)
+static void add_level_variables(const ft_model *model, const struct ft_history *history,
+                                struct search_table *t, size_t column)
 {
   for (size_t level = 0; level < model->columns[column].categories_count; level++) {
     size_t count = 0;
 
     for (size_t r = 0; r < t->rows; r++)
-      count += (double)ft_refit_feature(&model->history[t->run[r]], column) == (double)level;
+      count += (double)ft_refit_feature(&history->run[t->run[r]], column) == (double)level;
     if (count >= MIN_LEVEL_RUNS && t->rows - count >= MIN_LEVEL_RUNS)
       add_search_variable(t, column, level + 1);
   }
@@ -155,21 +156,22 @@ static double run_variable_value(const ft_run *run, const struct ft_variable *v)
   return v->level ? x == v->level - 1 : x;
 }
 
-static void fill_search_table(const ft_model *model, struct search_table *t)
+static void fill_search_table(const ft_model *model, const struct ft_history *history,
+                              struct search_table *t)
 {
-  for (size_t i = 0; i < model->history_count; i++)
-    if (is_usable(&model->history[i]))
+  for (size_t i = 0; i < history->count; i++)
+    if (is_usable(&history->run[i]))
       t->run[t->rows++] = i;
   for (size_t j = 0; j < model->columns_count; j++)
-    if (!model->columns[j].categorical && is_varying(model, j))
+    if (!model->columns[j].categorical && is_varying(history, j))
       add_search_variable(t, j, 0);
   for (size_t j = 0; j < model->columns_count; j++)
     if (model->columns[j].categorical)
-      add_level_variables(model, t, j);
+      add_level_variables(model, history, t, j);
   for (size_t r = 0; r < t->rows; r++) {
-    t->y[r] = model->history[t->run[r]].bytes;
+    t->y[r] = history->run[t->run[r]].bytes;
     for (size_t v = 0; v < t->variables; v++)
-      t->x[r * t->variables + v] = run_variable_value(&model->history[t->run[r]], &t->variable[v]);
+      t->x[r * t->variables + v] = run_variable_value(&history->run[t->run[r]], &t->variable[v]);
   }
 }
 
@@ -214,38 +216,39 @@ static int search_without_fold(const ft_model *model, struct search_table *t, si
 
 /* Sets equation_log of FOLD's runs in FOUND to their prediction by Q, which was found without them.
  */
-static void predict_fold(const ft_model *model, const struct search_table *t, size_t fold,
-                         const ft_equation *q, ft_model *found)
+static void predict_fold(const struct ft_history *history, const struct search_table *t,
+                         size_t fold, const ft_equation *q, struct ft_history *found)
 {
   struct ft_law law;
 
   if (!ft_equation_open(q, &law))
     return;
   for (size_t r = fold; r < t->rows; r += FOLDS) {
-    const ft_run *run = &model->history[t->run[r]];
+    const ft_run *run = &history->run[t->run[r]];
     double predicted = ft_law_log(&law, run->x, run->x_count);
 
-    found->history[r].equation_log = isnan(predicted) ? 0 : (float)predicted;
+    found->run[r].equation_log = isnan(predicted) ? 0 : (float)predicted;
   }
 }
 
 /* Returns the mean relative out-of-sample error, each limited to 1; a run without prediction
  * counts 1.
  */
-static double out_of_sample_error(const struct search_table *t, const ft_model *found)
+static double out_of_sample_error(const struct search_table *t, const struct ft_history *found)
 {
   double sum = 0;
 
   for (size_t r = 0; r < t->rows; r++) {
-    double predicted = (double)found->history[r].equation_log;
+    double predicted = (double)found->run[r].equation_log;
 
     sum += predicted > 0 ? fmin(fabs(expm1(predicted - log(t->y[r]))), 1) : 1;
   }
   return sum / (double)t->rows;
 }
 
-/* Initialises FOUND without an equation. */
-static void init_result(const ft_model *model, const struct search_table *t, ft_model *found)
+/* Initialises FOUND without an equation, and RUNS with the runs of T. */
+static void init_result(const ft_model *model, const struct ft_history *history,
+                        const struct search_table *t, ft_model *found, struct ft_history *runs)
 {
   memset(found, 0, sizeof *found);
   found->schema = FT_SCHEMA;
@@ -255,13 +258,14 @@ static void init_result(const ft_model *model, const struct search_table *t, ft_
   memcpy(found->columns, model->columns, sizeof found->columns);
   found->columns_count = model->columns_count;
   found->has_evaluator = found->evaluator.has_equation = true;
-  found->history_count = (pb_size_t)t->rows;
+  runs->count = t->rows;
   for (size_t r = 0; r < t->rows; r++)
-    found->history[r].key = model->history[t->run[r]].key;
+    runs->run[r] = (ft_run){ .key = history->run[t->run[r]].key };
 }
 
-int ft_equation_search(const ft_model *model, bool (*go_on)(void *data), void *data,
-                       ft_model *found, struct ft_error *err)
+int ft_equation_search(const ft_model *model, const struct ft_history *history,
+                       bool (*go_on)(void *data), void *data, ft_model *found,
+                       struct ft_history *found_runs, struct ft_error *err)
 {
   struct search_table *t = calloc(1, sizeof *t);
   ft_equation *q = &found->evaluator.equation;
@@ -271,8 +275,8 @@ int ft_equation_search(const ft_model *model, bool (*go_on)(void *data), void *d
     return ft_error_errno(err, "%s", model->app);
   t->go_on = go_on;
   t->data = data;
-  fill_search_table(model, t);
-  init_result(model, t, found);
+  fill_search_table(model, history, t);
+  init_result(model, history, t, found, found_runs);
   if (t->rows < FOLDS || !t->variables) {
     ft_error_set(err, "%s: no runs or no numeric features to search an equation in", model->app);
     goto out;
@@ -280,11 +284,11 @@ int ft_equation_search(const ft_model *model, bool (*go_on)(void *data), void *d
   for (size_t fold = 0; fold < FOLDS; fold++) {
     if (search_without_fold(model, t, fold, q, err) < 0)
       goto out;
-    predict_fold(model, t, fold, q, found);
+    predict_fold(history, t, fold, q, found_runs);
   }
   if (search_without_fold(model, t, FOLDS, q, err) < 0)
     goto out;
-  q->error = out_of_sample_error(t, found);
+  q->error = out_of_sample_error(t, found_runs);
   q->runs = (uint32_t)t->rows;
   q->runs_ever = model->runs;
   q->fitted = model->updated;
@@ -312,33 +316,34 @@ static bool has_same_columns(const ft_model *a, const ft_model *b, const ft_equa
   return true;
 }
 
-static const ft_run *find_run_by_key(const ft_model *model, uint64_t key)
+static const ft_run *find_run_by_key(const struct ft_history *history, uint64_t key)
 {
-  for (size_t i = 0; i < model->history_count; i++)
-    if (model->history[i].key == key)
-      return &model->history[i];
+  for (size_t i = 0; i < history->count; i++)
+    if (history->run[i].key == key)
+      return &history->run[i];
   return NULL;
 }
 
-bool ft_equation_search_adopt(ft_model *model, const ft_model *found)
+bool ft_equation_search_adopt(ft_model *model, struct ft_history *history, const ft_model *found,
+                              const struct ft_history *found_runs)
 {
   const ft_equation *q = &found->evaluator.equation;
   struct ft_law law;
   struct ft_refit *work;
   size_t left = 0;
 
-  for (size_t i = 0; i < model->history_count; i++)
-    left += find_run_by_key(found, model->history[i].key) != NULL;
+  for (size_t i = 0; i < history->count; i++)
+    left += find_run_by_key(found_runs, history->run[i].key) != NULL;
   if (!found->evaluator.has_equation || strcmp(model->app, found->app) != 0 ||
-      model->uid != found->uid || model->rule != found->rule || 2 * left < found->history_count ||
+      model->uid != found->uid || model->rule != found->rule || 2 * left < found_runs->count ||
       !left || (q->code.size && (!ft_equation_open(q, &law) || !has_same_columns(model, found, q))))
     return false;
   work = ft_refit_new();
   if (!work)
     return false;
-  for (size_t i = 0; i < model->history_count; i++) {
-    ft_run *run = &model->history[i];
-    const ft_run *predicted_run = find_run_by_key(found, run->key);
+  for (size_t i = 0; i < history->count; i++) {
+    ft_run *run = &history->run[i];
+    const ft_run *predicted_run = find_run_by_key(found_runs, run->key);
     /* for runs after the search the equation's prediction is out of sample too */
     double predicted = predicted_run ? (double)predicted_run->equation_log : 0;
 
@@ -348,8 +353,8 @@ bool ft_equation_search_adopt(ft_model *model, const ft_model *found)
   }
   model->evaluator.equation = *q;
   model->evaluator.has_equation = true;
-  ft_refit_model(model, work);
-  ft_facts_fill(model, ft_need_host);
+  ft_refit_model(model, history, work);
+  ft_facts_fill(model, history, ft_need_host);
   free(work);
   return true;
 }

@@ -15,7 +15,7 @@ enum {
   FACTS = COUNT(((ft_evaluator *)NULL)->fact_bytes),
   FACT_COLUMNS = COUNT(((ft_evaluator *)NULL)->fact_columns),
   COLUMNS = COUNT(((ft_model *)NULL)->columns),
-  RUNS = COUNT(((ft_model *)NULL)->history),
+  RUNS = FT_HISTORY_RUNS,
   NEWEST = FACTS / 2 /* newest runs, selected whatever their peak */
 };
 
@@ -25,22 +25,23 @@ enum { FITTED_RUNS = 20 };
 /* ---- selection of runs ---- */
 
 /* The run with the largest limit that killed one, and the first later run that completed with more,
- * as indices in the history; history_count: none. */
+ * as indices in the history; history->count: none. */
 struct largest_kill {
   size_t killed, completed;
 };
 
-static struct largest_kill find_largest_kill(const ft_model *model, const struct ft_need *need)
+static struct largest_kill find_largest_kill(const struct ft_history *history,
+                                             const struct ft_need *need)
 {
-  struct largest_kill k = { model->history_count, model->history_count };
+  struct largest_kill k = { history->count, history->count };
   double limit = 0;
 
-  for (size_t i = 0; i < model->history_count; i++) {
+  for (size_t i = 0; i < history->count; i++) {
     if (need[i].killed_by == FT_KILLED_BY_LIMIT && need[i].bytes >= limit) {
-      k = (struct largest_kill){ i, model->history_count };
+      k = (struct largest_kill){ i, history->count };
       limit = need[i].bytes;
     } else if (limit > 0 && !need[i].censored && need[i].bytes > limit &&
-               k.completed == model->history_count) {
+               k.completed == history->count) {
       k.completed = i;
     }
   }
@@ -52,16 +53,17 @@ static struct largest_kill find_largest_kill(const ft_model *model, const struct
  * of find_largest_kill come before these: a limit that killed a run would be set again if it were
  * forgotten, and doubled if only it were known.
  */
-static void choose_fact_runs(const ft_model *model, const struct ft_need *need, bool *chosen)
+static void choose_fact_runs(const struct ft_history *history, const struct ft_need *need,
+                             bool *chosen)
 {
-  size_t count = model->history_count, newest = count < FACTS ? count : NEWEST;
-  struct largest_kill kill = find_largest_kill(model, need);
+  size_t count = history->count, newest = count < FACTS ? count : NEWEST;
+  struct largest_kill kill = find_largest_kill(history, need);
   size_t largest[FACTS], found = 0; /* older runs by descending rank */
   double rank[FACTS];
 
   for (size_t i = 0; i < count; i++) {
     bool kept = i == kill.killed || i == kill.completed;
-    double own = kept ? INFINITY : (double)model->history[i].residual;
+    double own = kept ? INFINITY : (double)history->run[i].residual;
     size_t at;
 
     chosen[i] = i + newest >= count;
@@ -135,14 +137,14 @@ struct pairs {
   unsigned different_agreed, different_differed;
 };
 
-static struct pairs count_pairs(const ft_model *model, const struct ft_need *need,
-                                const bool *chosen, size_t column)
+static struct pairs count_pairs(const ft_model *model, const struct ft_history *history,
+                                const struct ft_need *need, const bool *chosen, size_t column)
 {
   struct pairs p = { 0 };
 
-  for (size_t i = 0; i < model->history_count; i++)
+  for (size_t i = 0; i < history->count; i++)
     for (size_t k = 0; k < i; k++) {
-      const ft_run *a = &model->history[i], *b = &model->history[k];
+      const ft_run *a = &history->run[i], *b = &history->run[k];
       enum comparison needs = compare_needs(&need[i], &need[k]);
       bool similar, agreed = needs == AGREED;
 
@@ -168,7 +170,8 @@ static void add_fact_column(ft_evaluator *e, size_t column)
  * without pairs of similar values it may explain it. A category may explain the memory until
  * comparable runs of different categories have needed similar memory.
  */
-static void add_columns_by_pairs(ft_model *model, const struct ft_need *need, const bool *chosen)
+static void add_columns_by_pairs(ft_model *model, const struct ft_history *history,
+                                 const struct ft_need *need, const bool *chosen)
 {
   ft_evaluator *e = &model->evaluator;
   size_t undecided[COLUMNS], undecided_count = 0;
@@ -179,7 +182,7 @@ static void add_columns_by_pairs(ft_model *model, const struct ft_need *need, co
 
     if (model->columns[j].categorical)
       continue;
-    p = count_pairs(model, need, chosen, j);
+    p = count_pairs(model, history, need, chosen, j);
     if (p.different_differed && p.similar_agreed && !p.similar_differed)
       add_fact_column(e, j);
     else if (!p.similar_agreed && !p.similar_differed && !p.different_agreed)
@@ -191,7 +194,7 @@ static void add_columns_by_pairs(ft_model *model, const struct ft_need *need, co
 
     if (!model->columns[j].categorical || ft_point_prediction_uses(e, j))
       continue;
-    p = count_pairs(model, need, chosen, j);
+    p = count_pairs(model, history, need, chosen, j);
     if (!p.different_agreed || p.different_differed)
       add_fact_column(e, j);
   }
@@ -201,11 +204,12 @@ static void add_columns_by_pairs(ft_model *model, const struct ft_need *need, co
 
 /* Returns whether all chosen runs needed similar memory, so that no column has to explain a
  * difference. */
-static bool have_all_agreed(const ft_model *model, const struct ft_need *need, const bool *chosen)
+static bool have_all_agreed(const struct ft_history *history, const struct ft_need *need,
+                            const bool *chosen)
 {
   double min = INFINITY, max = 0;
 
-  for (size_t i = 0; i < model->history_count; i++) {
+  for (size_t i = 0; i < history->count; i++) {
     if (!chosen[i])
       continue;
     if (!need[i].censored)
@@ -215,44 +219,45 @@ static bool have_all_agreed(const ft_model *model, const struct ft_need *need, c
   return max <= FT_FACTS_FACTOR * min;
 }
 
-/* Returns whether two runs have different values in COLUMN. */
-static bool differ_in(const ft_model *model, size_t column)
+/* Returns whether two runs of HISTORY have different values in COLUMN. */
+static bool differ_in(const struct ft_history *history, size_t column)
 {
-  for (size_t i = 1; i < model->history_count; i++)
-    if (ft_refit_feature(&model->history[i], column) != ft_refit_feature(model->history, column))
+  for (size_t i = 1; i < history->count; i++)
+    if (ft_refit_feature(&history->run[i], column) != ft_refit_feature(history->run, column))
       return true;
   return false;
 }
 
-static void choose_fact_columns(ft_model *model, const struct ft_need *need, const bool *chosen)
+static void choose_fact_columns(ft_model *model, const struct ft_history *history,
+                                const struct ft_need *need, const bool *chosen)
 {
   ft_evaluator *e = &model->evaluator;
-  bool agreed = have_all_agreed(model, need, chosen);
+  bool agreed = have_all_agreed(history, need, chosen);
   size_t tasks = ft_tasks_column(model->columns, model->columns_count);
 
   e->fact_columns_count = 0;
   for (size_t j = 0; j < model->columns_count && !agreed; j++)
-    if (ft_point_prediction_uses(e, j) || (e->per_task && j == tasks && differ_in(model, j)))
+    if (ft_point_prediction_uses(e, j) || (e->per_task && j == tasks && differ_in(history, j)))
       add_fact_column(e, j);
   e->facts_explained = e->fact_columns_count;
   if (model->completed < FITTED_RUNS)
-    add_columns_by_pairs(model, need, chosen);
+    add_columns_by_pairs(model, history, need, chosen);
 }
 
-void ft_facts_fill(ft_model *model, ft_need_of *need_of)
+void ft_facts_fill(ft_model *model, const struct ft_history *history, ft_need_of *need_of)
 {
   ft_evaluator *e = &model->evaluator;
   struct ft_need need[RUNS];
   bool chosen[RUNS];
   size_t count = 0;
 
-  for (size_t i = 0; i < model->history_count; i++)
-    need[i] = need_of(&model->history[i]);
-  choose_fact_runs(model, need, chosen);
-  choose_fact_columns(model, need, chosen);
+  for (size_t i = 0; i < history->count; i++)
+    need[i] = need_of(&history->run[i]);
+  choose_fact_runs(history, need, chosen);
+  choose_fact_columns(model, history, need, chosen);
   e->fact_x_count = 0;
-  for (size_t i = 0; i < model->history_count; i++) {
-    const ft_run *run = &model->history[i];
+  for (size_t i = 0; i < history->count; i++) {
+    const ft_run *run = &history->run[i];
 
     if (!chosen[i])
       continue;

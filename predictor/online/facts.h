@@ -8,11 +8,11 @@
 #include "predictor/record/record.h"
 
 /*
- * Sets the facts of MODEL's evaluator from what NEED_OF says of its history, and the columns that
+ * Sets the facts of MODEL's evaluator from what NEED_OF says of HISTORY, and the columns that
  * may explain the memory: those used by the point prediction, and categories not yet shown to be
  * irrelevant. The evaluator's terms and the history's residuals must be set. Pure; takes some 10
  * microseconds.
  */
-void ft_facts_fill(ft_model *model, ft_need_of *need_of);
+void ft_facts_fill(ft_model *model, const struct ft_history *history, ft_need_of *need_of);
 
 #endif

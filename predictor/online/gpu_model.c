@@ -71,12 +71,12 @@ static bool has_filled_gpu(const ft_run *run)
 
 /* Returns the largest GPU memory in bytes that a completed run filled, if every completed run
  * filled its GPU; else 0. */
-static double filled_bytes(const ft_model *model)
+static double filled_bytes(const struct ft_history *history)
 {
   double held = 0;
 
-  for (size_t i = 0; i < model->history_count; i++) {
-    const ft_run *run = &model->history[i];
+  for (size_t i = 0; i < history->count; i++) {
+    const ft_run *run = &history->run[i];
 
     if (run->censored)
       continue;
@@ -87,20 +87,45 @@ static double filled_bytes(const ft_model *model)
   return held;
 }
 
-int ft_gpu_model_convert(ft_model *model, double *held_bytes, struct ft_error *err)
+static size_t count_gpu_runs(const struct ft_history *history)
 {
-  struct ft_refit *work = ft_refit_new();
   size_t count = 0;
 
-  if (!work)
-    return ft_error_errno(err, "%s: GPU memory", model->app);
-  for (size_t i = 0; i < model->history_count; i++)
-    if (model->history[i].gpu_bytes > 0)
-      model->history[count++] = model->history[i];
-  model->history_count = (pb_size_t)count;
-  ft_refit_history(model, ft_need_gpu, work);
-  ft_facts_fill(model, ft_need_gpu);
-  *held_bytes = filled_bytes(model);
-  free(work);
-  return (int)model->history_count;
+  for (size_t i = 0; i < history->count; i++)
+    count += history->run[i].gpu_bytes > 0;
+  return count;
+}
+
+static void copy_gpu_runs(const struct ft_history *history, struct ft_history *measured)
+{
+  measured->count = 0;
+  for (size_t i = 0; i < history->count; i++)
+    if (history->run[i].gpu_bytes > 0)
+      measured->run[measured->count++] = history->run[i];
+}
+
+int ft_gpu_model_fit(const ft_model *model, const struct ft_history *history, ft_model *gpu,
+                     struct ft_error *err)
+{
+  struct ft_history *measured;
+  struct ft_refit *refit;
+  int runs = -1;
+
+  if (!count_gpu_runs(history))
+    return 0;
+  measured = malloc(sizeof *measured);
+  refit = ft_refit_new();
+  if (measured && refit) {
+    copy_gpu_runs(history, measured);
+    *gpu = *model;
+    ft_refit_history(gpu, measured, ft_need_gpu, refit);
+    ft_facts_fill(gpu, measured, ft_need_gpu);
+    gpu->held_bytes = filled_bytes(measured);
+    runs = (int)measured->count;
+  } else {
+    ft_error_errno(err, "%s: GPU memory", model->app);
+  }
+  free(refit);
+  free(measured);
+  return runs;
 }

@@ -184,15 +184,16 @@ static bool is_informative(const ft_run *later, double limit_change)
   return !later->censored || (!later->killed_by && limit_change < -CHANGED);
 }
 
-/* Adds the changes from earlier runs to run AT of MODEL. */
-static void add_changes(const ft_model *model, size_t at, struct changes *sums)
+/* Adds the changes from earlier runs to run AT of HISTORY. */
+static void add_changes(const ft_model *model, const struct ft_history *history, size_t at,
+                        struct changes *sums)
 {
-  const ft_run *later = &model->history[at];
+  const ft_run *later = &history->run[at];
   double limit = log_limit(model, later->key);
   bool nearest = true;
 
   for (size_t i = at; !isnan(limit) && i-- > 0;) {
-    const ft_run *earlier = &model->history[i];
+    const ft_run *earlier = &history->run[i];
     double l, p;
 
     if (!have_equal_estimates(model, earlier, later))
@@ -249,20 +250,21 @@ static ft_limit_effect conclude(const ft_model *model, const struct changes *sum
   return fabs(slope) <= NO_EFFECT_SLOPE ? FT_LIMIT_WITHOUT_EFFECT : FT_LIMIT_EFFECT_UNKNOWN;
 }
 
-/* Returns the last completed run of MODEL; NULL: none. */
-static const ft_run *find_last_completed(const ft_model *model)
+/* Returns the last completed run of HISTORY; NULL: none. */
+static const ft_run *find_last_completed(const struct ft_history *history)
 {
-  for (size_t i = model->history_count; i-- > 0;)
-    if (!model->history[i].censored)
-      return &model->history[i];
+  for (size_t i = history->count; i-- > 0;)
+    if (!history->run[i].censored)
+      return &history->run[i];
   return NULL;
 }
 
 /* Sets the limit of the last completed run: exactly if it is the run of O with KEY, because a
  * rounded one would change with each submission that it is set for. */
-static void set_completed_limit(ft_model *model, uint64_t key, const ft_observation *o)
+static void set_completed_limit(ft_model *model, const struct ft_history *history, uint64_t key,
+                                const ft_observation *o)
 {
-  const ft_run *last = find_last_completed(model);
+  const ft_run *last = find_last_completed(history);
   float *limit = &model->evaluator.completed_limit_bytes;
 
   if (last && last->key == key && o->has_limit_bytes)
@@ -271,7 +273,8 @@ static void set_completed_limit(ft_model *model, uint64_t key, const ft_observat
     *limit = (float)exp(log_limit(model, last->key));
 }
 
-void ft_limit_effect_update(ft_model *model, uint64_t key, const ft_observation *o)
+void ft_limit_effect_update(ft_model *model, const struct ft_history *history, uint64_t key,
+                            const ft_observation *o)
 {
   struct changes sums = { 0 };
 
@@ -279,8 +282,8 @@ void ft_limit_effect_update(ft_model *model, uint64_t key, const ft_observation 
     sums.columns[c].smallest = INFINITY;
   if (o->has_limit_bytes)
     store_limit(model, key, o->limit_bytes);
-  set_completed_limit(model, key, o);
-  for (size_t i = 0; i < model->history_count; i++)
-    add_changes(model, i, &sums);
+  set_completed_limit(model, history, key, o);
+  for (size_t i = 0; i < history->count; i++)
+    add_changes(model, history, i, &sums);
   model->evaluator.limit_effect = conclude(model, &sums);
 }

@@ -7,10 +7,10 @@
 #ifndef FT_ONLINE_LIMIT_EFFECT_H
 #define FT_ONLINE_LIMIT_EFFECT_H
 
-#include "predictor/record/record.h"
+#include "predictor/record/run_columns.h"
 
 /*
- * Stores the limit of OBSERVATION, whose run in MODEL's history has KEY, and sets limit_effect and
+ * Stores the limit of OBSERVATION, whose run in HISTORY has KEY, and sets limit_effect and
  * completed_limit_bytes of MODEL's evaluator. Each run whose limit is stored is compared with the
  * last earlier one at another limit and of the same values in every column that the estimate uses:
  * foretell itself gives more memory to a run with a larger input. Nor does an app follow its limit
@@ -18,6 +18,7 @@
  * input. Runs before and after one that was killed are not compared, because its limit was raised
  * for its need. The evaluator's terms and fact columns must be set. Pure.
  */
-void ft_limit_effect_update(ft_model *model, uint64_t key, const ft_observation *observation);
+void ft_limit_effect_update(ft_model *model, const struct ft_history *history, uint64_t key,
+                            const ft_observation *observation);
 
 #endif

@@ -3,7 +3,7 @@
 #ifndef FT_ONLINE_NEED_H
 #define FT_ONLINE_NEED_H
 
-#include "predictor/record/record.h"
+#include "predictor/record/run_columns.h"
 
 struct ft_need {
   double bytes;         /* 0: not measured */

@@ -28,13 +28,12 @@
 #define COUNT(array) (sizeof(array) / sizeof *(array))
 
 /* Limits of a model (foretell.options). */
-enum {
-  MAX_RUNS = COUNT(((ft_model *)NULL)->history),
-  MAX_COLUMNS = COUNT(((ft_model *)NULL)->columns)
-};
+enum { MAX_RUNS = FT_HISTORY_RUNS, MAX_COLUMNS = COUNT(((ft_model *)NULL)->columns) };
 
-void ft_online_init(ft_model *model, const char *app, uint32_t uid, ft_rule rule)
+void ft_online_init(ft_model *model, struct ft_history *history, const char *app, uint32_t uid,
+                    ft_rule rule)
 {
+  history->count = 0;
   *model = (ft_model){ .schema = FT_SCHEMA, .uid = uid, .rule = rule };
   (void)ft_string_copy(app, model->app, sizeof model->app);
   (void)ft_string_copy(PACKAGE_VERSION, model->version, sizeof model->version);
@@ -111,24 +110,24 @@ static void collect_features(const ft_model *model, const ft_observation *o,
 
 /* ---- columns ---- */
 
-static bool has_value(const void *model, size_t column, float value)
+static bool has_value(const void *data, size_t column, float value)
 {
-  const ft_model *m = model;
+  const struct ft_history *history = data;
   size_t i = 0;
 
-  while (i < m->history_count &&
-         !ft_column_has_value(m->history[i].x, m->history[i].x_count, column, value))
+  while (i < history->count &&
+         !ft_column_has_value(history->run[i].x, history->run[i].x_count, column, value))
     i++;
-  return i < m->history_count;
+  return i < history->count;
 }
 
-/* Sets the tasks of runs that are older than the column of tasks. */
-static void complete_tasks(ft_model *model)
+/* Sets the tasks of runs of HISTORY that are older than MODEL's column of tasks. */
+static void complete_tasks(const ft_model *model, struct ft_history *history)
 {
   size_t column = ft_tasks_column(model->columns, model->columns_count);
 
-  for (size_t i = 0; i < model->history_count && column < model->columns_count; i++) {
-    ft_run *run = &model->history[i];
+  for (size_t i = 0; i < history->count && column < model->columns_count; i++) {
+    struct ft_run *run = &history->run[i];
 
     while (run->x_count <= column)
       run->x[run->x_count++] = NAN;
@@ -138,27 +137,29 @@ static void complete_tasks(ft_model *model)
 }
 
 /* Adds columns and levels of the features in IN. Returns whether the meaning of any changed. */
-static bool add_columns_of_features(ft_model *model, const struct run_features *in)
+static bool add_columns_of_features(ft_model *model, struct ft_history *history,
+                                    const struct run_features *in)
 {
   ft_equation *q = &model->evaluator.equation;
-  struct ft_column_table table = { model->columns, &model->columns_count, q, model, has_value };
+  struct ft_column_table table = { model->columns, &model->columns_count, q, history, has_value };
   bool had_equation = q->code.size, changed = ft_columns_add(&table, in->features, in->count);
 
-  for (size_t i = 0; had_equation && !q->code.size && i < model->history_count; i++)
-    model->history[i].equation_log = 0;
-  complete_tasks(model);
+  for (size_t i = 0; had_equation && !q->code.size && i < history->count; i++)
+    history->run[i].equation_log = 0;
+  complete_tasks(model, history);
   return changed;
 }
 
 /* ---- history ---- */
 
-/* Returns whether the run of O with KEY was submitted before an earlier run of MODEL was killed by
- * its own limit, so that the two limits are no attempts one after the other. */
-static bool was_submitted_before_kill(const ft_model *model, const ft_observation *o, uint64_t key)
+/* Returns whether the run of O with KEY was submitted before an earlier run of HISTORY was killed
+ * by its own limit, so that the two limits are no attempts one after the other. */
+static bool was_submitted_before_kill(const struct ft_history *history, const ft_observation *o,
+                                      uint64_t key)
 {
-  for (size_t i = 0; i < model->history_count; i++)
-    if (ft_need_host(&model->history[i]).killed_by == FT_KILLED_BY_LIMIT &&
-        model->history[i].key != key && model->history[i].time > ft_observation_submitted(o))
+  for (size_t i = 0; i < history->count; i++)
+    if (ft_need_host(&history->run[i]).killed_by == FT_KILLED_BY_LIMIT &&
+        history->run[i].key != key && history->run[i].time > ft_observation_submitted(o))
       return true;
   return false;
 }
@@ -177,8 +178,8 @@ uint64_t ft_online_key(uint32_t uid, const ft_observation *o)
 
 /* Returns a run of the history for O, with the peak BYTES, or CENSORED its bound, and without
  * feature values. */
-static ft_run make_history_run(const ft_model *model, const ft_observation *o, double bytes,
-                               bool censored)
+static ft_run make_history_run(const ft_model *model, const struct ft_history *history,
+                               const ft_observation *o, double bytes, bool censored)
 {
   ft_run run = { .key = ft_online_key(model->uid, o),
                  .time = finite_or_zero(o->end_time),
@@ -201,7 +202,7 @@ static ft_run make_history_run(const ft_model *model, const ft_observation *o, d
   run.gpu_limit_bytes = (float)ft_gpu_model_limit(o);
   run.sampled =
       o->peak_is_bound && !run.killed_by && (!run.censored || o->outcome == FT_OUTCOME_COMPLETED);
-  if (run.killed_by == FT_KILLED_BY_LIMIT && was_submitted_before_kill(model, o, run.key))
+  if (run.killed_by == FT_KILLED_BY_LIMIT && was_submitted_before_kill(history, o, run.key))
     run.killed_by = FT_KILLED_BY_LIMIT_TOGETHER;
   return run;
 }
@@ -260,44 +261,44 @@ static void adjust_run_counts(ft_model *model, const ft_run *run, int delta)
     model->runs += (uint32_t)delta;
 }
 
-/* Makes room for RUN in the pooled MODEL. Returns false if RUN stays out. */
-static bool make_room_in_pool(ft_model *model, const ft_run *run)
+/* Makes room for RUN in the HISTORY of a pooled model. Returns false if RUN stays out. */
+static bool make_room_in_pool(struct ft_history *history, const ft_run *run)
 {
   struct ft_pool_run runs[MAX_RUNS];
   size_t at;
 
-  for (size_t i = 0; i < model->history_count; i++)
-    runs[i] = (struct ft_pool_run){ model->history[i].key, model->history[i].time };
-  at = ft_pool_leaving(runs, model->history_count, (struct ft_pool_run){ run->key, run->time });
-  if (at < model->history_count)
-    ft_refit_remove_run(model, at);
+  for (size_t i = 0; i < history->count; i++)
+    runs[i] = (struct ft_pool_run){ history->run[i].key, history->run[i].time };
+  at = ft_pool_leaving(runs, history->count, (struct ft_pool_run){ run->key, run->time });
+  if (at < history->count)
+    ft_refit_remove_run(history, at);
   return at != SIZE_MAX;
 }
 
 /* Inserts RUN into the history in order of time; a full history loses its oldest run. Returns 1 if
  * RUN is now the newest, 0 if not; -1 if the history refuses it: full of newer runs, or pooled and
  * full of this user's. */
-static int insert_history_run(ft_model *model, const ft_run *run)
+static int insert_history_run(const ft_model *model, struct ft_history *history, const ft_run *run)
 {
   size_t at;
 
-  if (model->uid == FT_STATE_POOLED && !make_room_in_pool(model, run))
+  if (model->uid == FT_STATE_POOLED && !make_room_in_pool(history, run))
     return -1;
-  if (model->history_count == MAX_RUNS) {
-    if (run->time < model->history[0].time)
+  if (history->count == MAX_RUNS) {
+    if (run->time < history->run[0].time)
       return -1;
-    ft_refit_remove_run(model, 0);
+    ft_refit_remove_run(history, 0);
   }
-  for (at = model->history_count; at > 0 && model->history[at - 1].time > run->time; at--)
+  for (at = history->count; at > 0 && history->run[at - 1].time > run->time; at--)
     ;
-  memmove(&model->history[at + 1], &model->history[at],
-          (model->history_count - at) * sizeof *model->history);
-  model->history[at] = *run;
-  model->history_count++;
-  return at + 1 == model->history_count;
+  memmove(&history->run[at + 1], &history->run[at], (history->count - at) * sizeof *history->run);
+  history->run[at] = *run;
+  history->count++;
+  return at + 1 == history->count;
 }
 
-int ft_online_update(ft_model *model, const ft_observation *observation, struct ft_error *err)
+int ft_online_update(ft_model *model, struct ft_history *history, const ft_observation *observation,
+                     struct ft_error *err)
 {
   struct ft_refit *work;
   bool known = false, incremental, censored;
@@ -313,20 +314,20 @@ int ft_online_update(ft_model *model, const ft_observation *observation, struct 
   work = ft_refit_new();
   if (!work)
     return ft_error_errno(err, "%s: update", model->app);
-  run = make_history_run(model, observation, bytes, censored);
-  for (size_t i = 0; i < model->history_count; i++)
-    known = known || model->history[i].key == run.key;
+  run = make_history_run(model, history, observation, bytes, censored);
+  for (size_t i = 0; i < history->count; i++)
+    known = known || history->run[i].key == run.key;
   collect_features(model, observation, &features);
   predict_run(model, observation, &features, known, &run);
   predict_by_equation(model, &features, &run);
-  for (size_t i = 0; i < model->history_count; i++) {
-    if (model->history[i].key != run.key)
+  for (size_t i = 0; i < history->count; i++) {
+    if (history->run[i].key != run.key)
       continue;
     /* keep the predictions that were made before the first record of this run */
-    run.predicted_log = model->history[i].predicted_log;
-    run.equation_log = model->history[i].equation_log;
-    adjust_run_counts(model, &model->history[i], -1);
-    ft_refit_remove_run(model, i);
+    run.predicted_log = history->run[i].predicted_log;
+    run.equation_log = history->run[i].equation_log;
+    adjust_run_counts(model, &history->run[i], -1);
+    ft_refit_remove_run(history, i);
     break;
   }
   if (!known)
@@ -335,26 +336,26 @@ int ft_online_update(ft_model *model, const ft_observation *observation, struct 
     ft_interval_calibration_count_cohort(model, observation);
   learn_variant(model, &observation->submission);
   collect_features(model, observation, &features);
-  incremental = !add_columns_of_features(model, &features) && !known;
+  incremental = !add_columns_of_features(model, history, &features) && !known;
   run.x_count = model->columns_count;
   ft_columns_fill(model->columns, model->columns_count, features.features, features.count, run.x);
-  inserted = insert_history_run(model, &run);
+  inserted = insert_history_run(model, history, &run);
   if (inserted >= 0)
     adjust_run_counts(model, &run, 1);
   incremental &= inserted > 0;
   model->updated = fmax(model->updated, run.time);
-  if (!incremental || !ft_refit_incremental(model, work))
-    ft_refit_since_change(model, work);
-  ft_facts_fill(model, ft_need_host);
-  ft_limit_effect_update(model, run.key, observation);
+  if (!incremental || !ft_refit_incremental(model, history, work))
+    ft_refit_since_change(model, history, work);
+  ft_facts_fill(model, history, ft_need_host);
+  ft_limit_effect_update(model, history, run.key, observation);
   free(work);
   return 1;
 }
 
-void ft_online_clamp_times(ft_model *model, double latest)
+void ft_online_clamp_times(ft_model *model, struct ft_history *history, double latest)
 {
-  for (size_t i = 0; i < model->history_count; i++)
-    model->history[i].time = fmin(model->history[i].time, latest);
+  for (size_t i = 0; i < history->count; i++)
+    history->run[i].time = fmin(history->run[i].time, latest);
   model->updated = fmin(model->updated, latest);
   model->evaluator.cohort_ended = fmin(model->evaluator.cohort_ended, latest);
 }

@@ -71,60 +71,72 @@ struct comparison {
   size_t count;
 };
 
+/* Runs and the model of them. */
+struct fitted_runs {
+  ft_model model;
+  struct ft_history history;
+};
+
 struct pool_work {
   struct ft_refit *refit;
-  ft_model all, others; /* all runs; the runs of all users but one */
+  struct fitted_runs all, others; /* all runs; the runs of all users but one */
+  struct fitted_runs shared;
   struct comparison comparison;
 };
 
 /* Returns whether the run AT is the first of its user. */
-static bool is_first_of_user(const ft_model *model, size_t at)
+static bool is_first_of_user(const struct ft_history *history, size_t at)
 {
   for (size_t i = 0; i < at; i++)
-    if (ft_pool_same_user(model->history[i].key, model->history[at].key))
+    if (ft_pool_same_user(history->run[i].key, history->run[at].key))
       return false;
   return true;
 }
 
-static size_t count_pool_users(const ft_model *model)
+static size_t count_pool_users(const struct ft_history *history)
 {
   size_t users = 0;
 
-  for (size_t i = 0; i < model->history_count; i++)
-    users += is_first_of_user(model, i);
+  for (size_t i = 0; i < history->count; i++)
+    users += is_first_of_user(history, i);
   return users;
 }
 
-/* Counts MODEL's runs, all completed, and fits it. */
-static void fit_pooled_model(ft_model *model, struct ft_refit *refit)
+/* Counts the runs of P, all completed, and fits its model. */
+static void fit_pooled_model(struct fitted_runs *p, struct ft_refit *refit)
 {
+  ft_model *model = &p->model;
   const ft_evaluator empty = { .failure_price = model->evaluator.failure_price };
 
-  model->runs = model->completed = (uint32_t)model->history_count;
+  model->runs = model->completed = (uint32_t)p->history.count;
   model->censored = 0;
   model->evaluator = empty;
-  ft_refit_model(model, refit);
+  ft_refit_model(model, &p->history, refit);
 }
 
 /* Sets OUT to ALL without the runs of KEY's user. */
-static void exclude_user(const ft_model *all, uint64_t key, ft_model *out)
+static void exclude_user(const struct fitted_runs *all, uint64_t key, struct fitted_runs *out)
 {
-  *out = *all;
-  out->history_count = 0;
-  for (size_t i = 0; i < all->history_count; i++)
-    if (!ft_pool_same_user(all->history[i].key, key))
-      out->history[out->history_count++] = all->history[i];
+  const struct ft_history *from = &all->history;
+  struct ft_history *to = &out->history;
+
+  out->model = all->model;
+  to->count = 0;
+  for (size_t i = 0; i < from->count; i++)
+    if (!ft_pool_same_user(from->run[i].key, key))
+      to->run[to->count++] = from->run[i];
 }
 
 /* Returns whether X lies in the range of OTHERS' values of column J, or for a category is one of
  * them. Sets *HAVE if OTHERS have any value of J. */
-static bool is_in_range_of(const ft_model *others, size_t j, float x, bool *have)
+static bool is_in_range_of(const struct fitted_runs *others, size_t j, float x, bool *have)
 {
+  const struct ft_history *history = &others->history;
   double low = INFINITY, high = -INFINITY, slack;
   bool same = false;
 
-  for (size_t i = 0; i < others->history_count; i++) {
-    const ft_run *run = &others->history[i];
+  for (size_t i = 0; i < history->count; i++) {
+    const ft_run *run = &history->run[i];
 
     if (j >= run->x_count || isnan(run->x[j]))
       continue;
@@ -134,15 +146,15 @@ static bool is_in_range_of(const ft_model *others, size_t j, float x, bool *have
   }
   *have = low <= high;
   slack = RANGE_SLACK * fmax(fabs(low), fabs(high));
-  return same ||
-         (!others->columns[j].categorical && (double)x >= low - slack && (double)x <= high + slack);
+  return same || (!others->model.columns[j].categorical && (double)x >= low - slack &&
+                  (double)x <= high + slack);
 }
 
 /* Removes RUN's values of columns in which OTHERS have none. Returns false if one of the remaining
  * values is outside the range of OTHERS' values. */
-static bool restrict_to_others(const ft_model *others, ft_run *run)
+static bool restrict_to_others(const struct fitted_runs *others, ft_run *run)
 {
-  for (size_t j = 0; j < others->columns_count && j < run->x_count; j++) {
+  for (size_t j = 0; j < others->model.columns_count && j < run->x_count; j++) {
     bool have, inside;
 
     if (isnan(run->x[j]))
@@ -179,7 +191,8 @@ static size_t run_to_features(const ft_model *model, const ft_run *run, ft_featu
 
 /* Copies the runs of KEY's user that the other users' runs can predict to ACCEPTED, and fills W's
  * comparison with them. */
-static void compare_user(const ft_model *all, uint64_t key, struct pool_work *w, ft_run *accepted)
+static void compare_user(const struct fitted_runs *all, uint64_t key, struct pool_work *w,
+                         ft_run *accepted)
 {
   ft_feature features[COLUMNS];
   struct comparison *b = &w->comparison;
@@ -188,12 +201,15 @@ static void compare_user(const ft_model *all, uint64_t key, struct pool_work *w,
   exclude_user(all, key, &w->others);
   fit_pooled_model(&w->others, w->refit);
   b->count = 0;
-  for (size_t i = 0; i < all->history_count && b->count < FT_POOL_RUNS; i++) {
-    ft_run run = all->history[i];
+  for (size_t i = 0; i < all->history.count && b->count < FT_POOL_RUNS; i++) {
+    ft_run run = all->history.run[i];
+    size_t count;
 
     e = &b->others[b->count];
-    if (!ft_pool_same_user(run.key, key) || !restrict_to_others(&w->others, &run) ||
-        ft_estimate_memory(&w->others, features, run_to_features(all, &run, features), e, NULL) < 0)
+    if (!ft_pool_same_user(run.key, key) || !restrict_to_others(&w->others, &run))
+      continue;
+    count = run_to_features(&all->model, &run, features);
+    if (ft_estimate_memory(&w->others.model, features, count, e, NULL) < 0)
       continue;
     accepted[b->count] = run;
     b->run[b->count++] = log(run.bytes) - log(ft_estimate_quantile(e, 0.5));
@@ -246,60 +262,65 @@ static int compare_run_times(const void *a, const void *b)
 
 /* Replaces times so that the users alternate: many new runs of one user must not look like a recent
  * change of the app. */
-static void interleave_users(ft_model *model)
+static void interleave_users(struct ft_history *history)
 {
-  for (size_t i = 0; i < model->history_count; i++) {
-    model->history[i].time = 0;
-    for (size_t k = i + 1; k < model->history_count; k++)
-      model->history[i].time -= ft_pool_same_user(model->history[i].key, model->history[k].key);
+  for (size_t i = 0; i < history->count; i++) {
+    history->run[i].time = 0;
+    for (size_t k = i + 1; k < history->count; k++)
+      history->run[i].time -= ft_pool_same_user(history->run[i].key, history->run[k].key);
   }
-  qsort(model->history, model->history_count, sizeof *model->history, compare_run_times);
+  qsort(history->run, history->count, sizeof *history->run, compare_run_times);
 }
 
-/* Sets ALL to the completed runs of POOLED without data about scripts, which belong to single
- * users. */
-static void copy_public_runs(const ft_model *pooled, ft_model *all)
+/* Sets ALL to the completed runs of HISTORY, of POOLED, without data about scripts, which belong to
+ * single users. */
+static void copy_public_runs(const ft_model *pooled, const struct ft_history *history,
+                             struct fitted_runs *all)
 {
-  *all = *pooled;
-  all->variant_hashes_count = 0;
-  all->variant_ids.size = 0;
-  all->history_count = 0;
-  for (size_t i = 0; i < pooled->history_count; i++) {
-    ft_run *run = &all->history[all->history_count];
+  all->model = *pooled;
+  all->model.variant_hashes_count = 0;
+  all->model.variant_ids.size = 0;
+  all->history.count = 0;
+  for (size_t i = 0; i < history->count; i++) {
+    ft_run *run = &all->history.run[all->history.count];
 
-    if (pooled->history[i].censored)
+    if (history->run[i].censored)
       continue;
-    *run = pooled->history[i];
+    *run = history->run[i];
     run->predicted_log = run->equation_log = run->residual = 0;
     for (size_t j = 0; j < pooled->columns_count && j < run->x_count; j++)
       if (strcmp(pooled->columns[j].name, FT_VARIANT_FEATURE) == 0)
         run->x[j] = NAN;
-    all->history_count++;
+    all->history.count++;
   }
-  interleave_users(all);
+  interleave_users(&all->history);
 }
 
 /* Sets SHARED to the runs of all users in ALL that the other users' runs can predict. With LIMIT
  * limits them to this prediction, else omits users whose median run is outside its RUN_TAIL. */
-static void check_all_users(const ft_model *all, bool limit, struct pool_work *w, ft_model *shared)
+static void check_all_users(const struct fitted_runs *all, bool limit, struct pool_work *w,
+                            struct fitted_runs *shared)
 {
-  *shared = *all;
-  shared->history_count = 0;
-  for (size_t i = 0; i < all->history_count; i++) {
-    ft_run *accepted = &shared->history[shared->history_count];
+  struct ft_history *to = &shared->history;
 
-    if (!is_first_of_user(all, i))
+  shared->model = all->model;
+  to->count = 0;
+  for (size_t i = 0; i < all->history.count; i++) {
+    ft_run *accepted = &to->run[to->count];
+
+    if (!is_first_of_user(&all->history, i))
       continue;
-    compare_user(all, all->history[i].key, w, accepted);
+    compare_user(all, all->history.run[i].key, w, accepted);
     if (limit)
       limit_runs(&w->comparison, accepted);
     if (limit || distance_outside(&w->comparison, RUN_TAIL) == 0)
-      shared->history_count += (pb_size_t)w->comparison.count;
+      to->count += w->comparison.count;
   }
-  qsort(shared->history, shared->history_count, sizeof *shared->history, compare_run_times);
+  qsort(to->run, to->count, sizeof *to->run, compare_run_times);
 }
 
-int ft_pool_shared_model(const ft_model *pooled, ft_model *shared, struct ft_error *err)
+int ft_pool_shared_model(const ft_model *pooled, const struct ft_history *history, ft_model *shared,
+                         struct ft_error *err)
 {
   struct pool_work *w = malloc(sizeof *w);
   struct ft_refit *refit = ft_refit_new();
@@ -310,19 +331,20 @@ int ft_pool_shared_model(const ft_model *pooled, ft_model *shared, struct ft_err
     goto out;
   }
   w->refit = refit;
-  copy_public_runs(pooled, &w->all);
-  if (count_pool_users(&w->all) < FT_POOL_USERS)
+  copy_public_runs(pooled, history, &w->all);
+  if (count_pool_users(&w->all.history) < FT_POOL_USERS)
     goto out;
   /* omit outlying users first, because they would distort the limits of the others */
-  check_all_users(&w->all, false, w, shared);
-  w->all = *shared;
-  if (count_pool_users(shared) < FT_POOL_USERS)
+  check_all_users(&w->all, false, w, &w->shared);
+  w->all = w->shared;
+  if (count_pool_users(&w->all.history) < FT_POOL_USERS)
     goto out;
-  check_all_users(&w->all, true, w, shared);
-  if (count_pool_users(shared) < FT_POOL_USERS)
+  check_all_users(&w->all, true, w, &w->shared);
+  if (count_pool_users(&w->shared.history) < FT_POOL_USERS)
     goto out;
-  fit_pooled_model(shared, w->refit);
-  ft_facts_fill(shared, ft_need_host);
+  fit_pooled_model(&w->shared, w->refit);
+  ft_facts_fill(&w->shared.model, &w->shared.history, ft_need_host);
+  *shared = w->shared.model;
   status = 1;
 out:
   free(refit);

@@ -8,7 +8,7 @@
 #define FT_ONLINE_POOL_H
 
 #include "predictor/core/error.h"
-#include "predictor/record/record.h"
+#include "predictor/record/run_columns.h"
 
 enum {
   FT_POOL_RUNS = 10, /* maximum runs of each user, the newest. Chosen by judgement. */
@@ -37,16 +37,17 @@ struct ft_pool_run {
 size_t ft_pool_leaving(const struct ft_pool_run *runs, size_t count, struct ft_pool_run run);
 
 /*
- * Fills SHARED with the model of POOLED's completed runs that all users may read. Each user's runs
- * are compared with a prediction from the other users' runs. A run with feature values that no
- * other user's runs have is omitted, and so is a user whose median run lies outside the predicted 5
- * % and 95 % quantiles. The peaks of each remaining user are multiplied by one factor so that their
- * median lies between the predicted quartiles; each is then limited to the predicted 5 % and 95 %
- * quantiles. Data about scripts of single users is omitted. Takes up to 2 ms per user. Returns 1; 0
- * with fewer than FT_POOL_USERS users left, SHARED is then undefined; -1 out of memory and fills
- * ERR.
+ * Fills SHARED with the model of the completed runs of POOLED's HISTORY that all users may read.
+ * Each user's runs are compared with a prediction from the other users' runs. A run with feature
+ * values that no other user's runs have is omitted, and so is a user whose median run lies outside
+ * the predicted 5 % and 95 % quantiles. The peaks of each remaining user are multiplied by one
+ * factor so that their median lies between the predicted quartiles; each is then limited to the
+ * predicted 5 % and 95 % quantiles. Data about scripts of single users is omitted. Takes up to 2 ms
+ * per user. Returns 1; 0 with fewer than FT_POOL_USERS users left, SHARED is then undefined; -1 out
+ * of memory and fills ERR.
  */
-int ft_pool_shared_model(const ft_model *pooled, ft_model *shared, struct ft_error *err);
+int ft_pool_shared_model(const ft_model *pooled, const struct ft_history *history, ft_model *shared,
+                         struct ft_error *err);
 
 /* Returns whether the pooled PERFORMANCE has runs of at least FT_POOL_USERS users. */
 bool ft_pool_has_users(const ft_performance *performance);

@@ -50,82 +50,84 @@ static void read_tasks(const ft_model *model, struct ft_series *s)
     s->run[i].units = fmax((double)s->run[i].x[s->unit_column], 1);
 }
 
-static void read_history(const ft_model *model, ft_need_of *need_of, struct ft_series *s)
+static void read_history(const ft_model *model, const struct ft_history *history,
+                         ft_need_of *need_of, struct ft_series *s)
 {
   ft_series_read_columns(model->columns, model->columns_count, s);
   ft_series_read_evaluator(&model->evaluator, s);
   s->completed = model->completed;
-  s->runs = model->history_count;
+  s->runs = history->count;
   for (size_t i = 0; i < s->runs; i++)
-    read_run(&model->history[i], need_of, &s->run[i]);
+    read_run(&history->run[i], need_of, &s->run[i]);
   if (need_of == ft_need_host)
     read_tasks(model, s);
 }
 
-/* Sets MODEL's fit to that of S, which has the same runs. */
-static void write_series(const struct ft_series *s, ft_model *model)
+/* Sets MODEL's fit to that of S, which has the runs of HISTORY. */
+static void write_series(const struct ft_series *s, ft_model *model, struct ft_history *history)
 {
   ft_series_write_evaluator(s, &model->evaluator);
   model->has_evaluator = true;
   for (size_t i = 0; i < s->runs; i++)
-    model->history[i].residual = s->run[i].residual;
+    history->run[i].residual = s->run[i].residual;
 }
 
-void ft_refit_model(ft_model *model, struct ft_refit *r)
+void ft_refit_model(ft_model *model, struct ft_history *history, struct ft_refit *r)
 {
-  read_history(model, ft_need_host, &r->series);
+  read_history(model, history, ft_need_host, &r->series);
   ft_series_fit(&r->series, work_of(r));
-  write_series(&r->series, model);
+  write_series(&r->series, model, history);
 }
 
-bool ft_refit_incremental(ft_model *model, struct ft_refit *r)
+bool ft_refit_incremental(ft_model *model, struct ft_history *history, struct ft_refit *r)
 {
-  read_history(model, ft_need_host, &r->series);
+  read_history(model, history, ft_need_host, &r->series);
   if (!ft_series_add_newest(&r->series, work_of(r)))
     return false;
-  write_series(&r->series, model);
+  write_series(&r->series, model, history);
   return true;
 }
 
-/* Removes the COUNT oldest runs from MODEL's history, counts the others again and clears the
- * evaluator. */
-static void drop_oldest_runs(ft_model *model, size_t count)
+/* Removes the COUNT oldest runs from HISTORY, counts the others again and clears MODEL's evaluator.
+ */
+static void drop_oldest_runs(ft_model *model, struct ft_history *history, size_t count)
 {
   ft_evaluator *e = &model->evaluator;
 
-  model->history_count -= (pb_size_t)count;
-  memmove(model->history, model->history + count, model->history_count * sizeof *model->history);
-  model->runs = model->history_count;
+  history->count -= count;
+  memmove(history->run, history->run + count, history->count * sizeof *history->run);
+  model->runs = (uint32_t)history->count;
   model->completed = 0;
-  for (size_t i = 0; i < model->history_count; i++) {
-    model->completed += !model->history[i].censored;
-    model->history[i].equation_log = 0;
+  for (size_t i = 0; i < history->count; i++) {
+    model->completed += !history->run[i].censored;
+    history->run[i].equation_log = 0;
   }
   model->censored = model->runs - model->completed;
   *e = (ft_evaluator){ .failure_price = e->failure_price, .failure_time = e->failure_time };
 }
 
-/* Fits R's series, which has MODEL's runs, after those before a change point have left both. */
-static void fit_since_change(ft_model *model, struct ft_refit *r)
+/* Fits R's series, which has HISTORY's runs, after those before a change point have left both. */
+static void fit_since_change(ft_model *model, struct ft_history *history, struct ft_refit *r)
 {
   size_t before = ft_series_fit_since_change(&r->series, work_of(r));
 
   if (before)
-    drop_oldest_runs(model, before);
-  write_series(&r->series, model);
+    drop_oldest_runs(model, history, before);
+  write_series(&r->series, model, history);
   ft_failure_cost_estimate_time(&r->series, &model->evaluator);
 }
 
-void ft_refit_since_change(ft_model *model, struct ft_refit *r)
+void ft_refit_since_change(ft_model *model, struct ft_history *history, struct ft_refit *r)
 {
-  read_history(model, ft_need_host, &r->series);
-  fit_since_change(model, r);
+  read_history(model, history, ft_need_host, &r->series);
+  fit_since_change(model, history, r);
 }
 
-void ft_refit_history(ft_model *model, ft_need_of *need_of, struct ft_refit *r)
+void ft_refit_history(ft_model *model, struct ft_history *history, ft_need_of *need_of,
+                      struct ft_refit *r)
 {
-  read_history(model, need_of, &r->series);
+  read_history(model, history, need_of, &r->series);
   ft_series_drop_oldest(&r->series, 0);
-  drop_oldest_runs(model, 0);
-  fit_since_change(model, r);
+  drop_oldest_runs(model, history, 0);
+  fit_since_change(model, history, r);
 }

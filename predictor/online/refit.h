@@ -14,27 +14,27 @@ struct ft_refit;
 /* Returns working memory for refits, released with free; NULL out of memory. */
 struct ft_refit *ft_refit_new(void);
 
-/* Fits MODEL's evaluator to its history, which is in order of time (learn/series/fit.h). The facts
- * are to be filled again (online/facts.h). */
-void ft_refit_model(ft_model *model, struct ft_refit *work);
+/* Fits MODEL's evaluator to HISTORY, which is in order of time (learn/series/fit.h). The facts are
+ * to be filled again (online/facts.h). */
+void ft_refit_model(ft_model *model, struct ft_history *history, struct ft_refit *work);
 
 /* The same, after runs before a change point (learn/series/change_point.h) have left the history.
  */
-void ft_refit_since_change(ft_model *model, struct ft_refit *work);
+void ft_refit_since_change(ft_model *model, struct ft_history *history, struct ft_refit *work);
 
 /* The same for what NEED_OF says of the runs, after MODEL has forgotten all but its history. */
-void ft_refit_history(ft_model *model, ft_need_of *need_of, struct ft_refit *work);
+void ft_refit_history(ft_model *model, struct ft_history *history, ft_need_of *need_of,
+                      struct ft_refit *work);
 
-/* Adds the newest run of MODEL's history to the evaluator without a fit. Returns false if a fit is
+/* Adds the newest run of HISTORY to MODEL's evaluator without a fit. Returns false if a fit is
  * needed (ft_series_add_newest). */
-bool ft_refit_incremental(ft_model *model, struct ft_refit *work);
+bool ft_refit_incremental(ft_model *model, struct ft_history *history, struct ft_refit *work);
 
-/* Removes run AT from MODEL's history. */
-static inline void ft_refit_remove_run(ft_model *model, size_t at)
+/* Removes run AT from HISTORY. */
+static inline void ft_refit_remove_run(struct ft_history *history, size_t at)
 {
-  model->history_count--;
-  memmove(&model->history[at], &model->history[at + 1],
-          (model->history_count - at) * sizeof *model->history);
+  history->count--;
+  memmove(&history->run[at], &history->run[at + 1], (history->count - at) * sizeof *history->run);
 }
 
 /* Returns the value of COLUMN in RUN; NAN without one. */

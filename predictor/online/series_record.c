@@ -7,10 +7,11 @@
 #include "predictor/core/text.h"
 #include "predictor/estimate/point_prediction.h"
 #include "predictor/online/series_record.h"
+#include "predictor/record/run_columns.h"
 
 #define COUNT(array) (sizeof(array) / sizeof *(array))
 
-_Static_assert(COUNT(((ft_model *)NULL)->history) == FT_SERIES_RUNS, "foretell.options");
+_Static_assert((int)FT_HISTORY_RUNS == (int)FT_SERIES_RUNS, "run_columns.h");
 _Static_assert(COUNT(((ft_model *)NULL)->columns) == FT_SERIES_COLUMNS, "foretell.options");
 _Static_assert(COUNT(((ft_column *)NULL)->categories) == FT_POINT_LEVELS, "foretell.options");
 _Static_assert(COUNT(((ft_evaluator *)NULL)->residuals) == FT_SERIES_RUNS, "foretell.options");

@@ -13,14 +13,14 @@ enum { PAGE_RUNS = 256 };
 
 void ft_rebuild_init(struct ft_rebuild *rebuild, uint32_t uid, const char *app, ft_rule rule)
 {
-  ft_online_init(&rebuild->model, app, uid, rule);
+  ft_online_init(&rebuild->model, &rebuild->history, app, uid, rule);
   ft_performance_init(&rebuild->performance, app, uid);
   rebuild->cursor = (struct ft_store_cursor){ .time = -INFINITY };
 }
 
 int ft_rebuild_learn(struct ft_rebuild *rebuild, const ft_observation *o, struct ft_error *err)
 {
-  if (ft_online_update(&rebuild->model, o, err) < 0)
+  if (ft_online_update(&rebuild->model, &rebuild->history, o, err) < 0)
     return -1;
   return ft_performance_update(&rebuild->performance, o, err) < 0 ? -1 : 0;
 }

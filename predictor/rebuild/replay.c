@@ -33,9 +33,10 @@ struct replay {
   struct ft_replay_score *scores;
   struct ft_past_runs past;
   ft_model *model;
-  ft_observation *observation; /* working memory */
-  uint32_t observed;           /* observations made so far; serves the model as the time */
-  size_t *order, *ends;        /* runs by submission and by end */
+  struct ft_history *history;
+  ft_observation *observation;    /* working memory */
+  uint32_t observed;              /* observations made so far; serves the model as the time */
+  size_t *order, *ends;           /* runs by submission and by end */
   struct prediction *predictions; /* by run */
 };
 
@@ -89,7 +90,7 @@ static int observe_run(struct replay *p, const struct ft_replay_run *run, struct
   o->submission.decision.p05_bytes = prediction->low;
   o->submission.decision.p95_bytes = prediction->high;
   o->submission.decision.runs = prediction->runs;
-  return ft_online_update(p->model, o, err) < 0 ? -1 : 0;
+  return ft_online_update(p->model, p->history, o, err) < 0 ? -1 : 0;
 }
 
 /* Updates all methods by RUN. Returns 0; -1 on error and fills ERR. */
@@ -196,7 +197,7 @@ static void replay_one_run(struct replay *p, const struct ft_replay_run *run)
 static void reset_methods(struct replay *p)
 {
   ft_past_runs_clear(&p->past);
-  ft_online_init(p->model, "replay", 0, FT_RULE_RSS);
+  ft_online_init(p->model, p->history, "replay", 0, FT_RULE_RSS);
   ft_failure_cost_set(p->model, p->options->price);
   p->model->evaluator.failure_time = p->options->failure_time_fraction;
   p->observed = 0;
@@ -311,11 +312,12 @@ int ft_replay_process(const struct ft_replay_run *runs, size_t count,
   if (!ft_replay_includes(options, count))
     return 0;
   p.model = malloc(sizeof *p.model);
+  p.history = malloc(sizeof *p.history);
   p.observation = malloc(sizeof *p.observation);
   p.order = reallocarray(NULL, count, sizeof *p.order);
   p.ends = reallocarray(NULL, count, sizeof *p.ends);
   p.predictions = calloc(count, sizeof *p.predictions);
-  if (!p.model || !p.observation || !p.order || !p.ends || !p.predictions)
+  if (!p.model || !p.history || !p.observation || !p.order || !p.ends || !p.predictions)
     status = ft_error_set(err, "out of memory");
   else if (!options->published)
     status = replay_arrivals(&p, count, err);
@@ -323,6 +325,7 @@ int ft_replay_process(const struct ft_replay_run *runs, size_t count,
     status = replay_published(&p, count, options->seed + s, err);
   ft_past_runs_free(&p.past);
   free(p.model);
+  free(p.history);
   free(p.observation);
   free(p.order);
   free(p.ends);

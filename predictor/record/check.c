@@ -298,19 +298,26 @@ static int check_model(const ft_model *m, struct ft_error *err)
   for (size_t i = 0; i < m->columns_count; i++)
     if (!printable(m->columns[i].name))
       return bad(err, "columns");
-  for (size_t i = 0; i < m->history_count; i++) {
-    const ft_run *r = &m->history[i];
+  if (!(m->held_bytes >= 0 && isfinite(m->held_bytes)))
+    return bad(err, "held_bytes");
+  return check_evaluator(&m->evaluator, m->columns_count, err);
+}
+
+int ft_record_check_history(const struct ft_history *history, const ft_model *m,
+                            struct ft_error *err)
+{
+  for (size_t i = 0; i < history->count; i++) {
+    const ft_run *r = &history->run[i];
 
     if (!isfinite(r->time) || !(r->bytes >= 0 && r->bytes <= MAX_PEAK_BYTES) ||
         !isfinite(r->predicted_log) || !isfinite(r->runtime_seconds) ||
         !isfinite(r->equation_log) || !isfinite(r->residual) || !isfinite(r->gpu_bytes) ||
         !isfinite(r->network_bytes) || !isfinite(r->gpu_limit_bytes) ||
-        r->killed_by > _ft_killer_MAX)
-      return bad(err, "history");
-    if (!are_values(r->x, r->x_count, m->columns, m->columns_count))
+        r->killed_by > _ft_killer_MAX || r->censored > 1 || r->sampled > 1 ||
+        !are_values(r->x, r->x_count, m->columns, m->columns_count))
       return bad(err, "history");
   }
-  return check_evaluator(&m->evaluator, m->columns_count, err);
+  return 0;
 }
 
 static int check_platform_runs(const ft_platform_runs *p, struct ft_error *err)

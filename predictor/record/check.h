@@ -4,6 +4,7 @@
 #define FT_RECORD_CHECK_H
 
 #include "predictor/record/record.h"
+#include "predictor/record/run_columns.h"
 
 /*
  * Checks MESSAGE, a decoded struct of type RECORD: enums have values of the schema, numbers are
@@ -11,5 +12,9 @@
  * the name of the field.
  */
 int ft_record_check(enum ft_record record, const void *message, struct ft_error *err);
+
+/* The same for the HISTORY of MODEL, which is checked. */
+int ft_record_check_history(const struct ft_history *history, const ft_model *model,
+                            struct ft_error *err);
 
 #endif

@@ -14,6 +14,7 @@
 #include "predictor/core/io.h"
 #include "predictor/core/utf8.h"
 #include "predictor/record/check.h"
+#include "predictor/record/file_header.h"
 #include "predictor/record/model_decode.h"
 #include "predictor/record/record.h"
 
@@ -181,31 +182,19 @@ int ft_record_decode(enum ft_record record, const void *data, size_t length, voi
   return 0;
 }
 
-static void put32(unsigned char *out, uint32_t value)
+void ft_file_start(enum ft_record record, uint32_t schema, unsigned char *out)
 {
-  for (int i = 0; i < 4; i++)
-    out[i] = (unsigned char)(value >> 8 * i);
+  memcpy(out, magic, sizeof magic);
+  ft_put32(out + sizeof magic, ((uint32_t)record + 1) | schema << 16);
 }
 
-static uint32_t get32(const unsigned char *in)
-{
-  return (uint32_t)in[0] | (uint32_t)in[1] << 8 | (uint32_t)in[2] << 16 | (uint32_t)in[3] << 24;
-}
-
-/* Returns the header word of type and schema, 16 bits each. */
-static uint32_t type_and_schema(enum ft_record record)
-{
-  return ((uint32_t)record + 1) | FT_SCHEMA << 16;
-}
-
-/* Returns the length of the head of the encoded model or performance DATA, which is the offset of
- * the history; LENGTH for other records, which have no tail. nanopb encodes fields in the order of
+/* Returns the length of the head of the encoded performance DATA, which is the offset of the
+ * history; LENGTH for other records, which have no tail. nanopb encodes fields in the order of
  * their tags, and the history has the last tag. */
 static size_t head_length(enum ft_record record, const char *data, size_t length)
 {
-  uint32_t history = record == FT_RECORD_MODEL         ? ft_model_history_tag
-                     : record == FT_RECORD_PERFORMANCE ? ft_performance_history_tag
-                                                       : UINT32_MAX;
+  uint32_t history =
+      record == FT_RECORD_PERFORMANCE ? (uint32_t)ft_performance_history_tag : UINT32_MAX;
   pb_istream_t stream = pb_istream_from_buffer((const pb_byte_t *)data, length);
   pb_wire_type_t type;
   uint32_t tag;
@@ -242,12 +231,11 @@ static int encode_file(enum ft_record record, const void *message, bool whole, s
   head = head_length(record, body, length);
   if (!whole)
     length = head;
-  memcpy(header, magic, sizeof magic);
-  put32(header + 8, type_and_schema(record));
-  put32(header + 12, (uint32_t)head);
-  put32(header + 16, ft_checksum(body, head));
-  put32(header + 20, (uint32_t)(length - head));
-  put32(header + 24, ft_checksum(body + head, length - head));
+  ft_file_start(record, FT_SCHEMA, header);
+  ft_put32(header + 12, (uint32_t)head);
+  ft_put32(header + 16, ft_checksum(body, head));
+  ft_put32(header + 20, (uint32_t)(length - head));
+  ft_put32(header + 24, ft_checksum(body + head, length - head));
   memcpy(buf->data + start, header, sizeof header);
   buf->length = start + HEADER_SIZE + length;
   return 0;
@@ -325,12 +313,12 @@ static int decode_body(const unsigned char *header, const unsigned char *body,
                        enum ft_record record, const char *name, bool whole, void *message,
                        struct ft_error *err)
 {
-  uint32_t head = get32(header + 12), tail = get32(header + 20);
+  uint32_t head = ft_get32(header + 12), tail = ft_get32(header + 20);
   struct ft_error why;
 
-  if (ft_checksum(body, head) != get32(header + 16))
+  if (ft_checksum(body, head) != ft_get32(header + 16))
     return reject_file(err, name, "byte 16: checksum of the head does not match");
-  if (whole && ft_checksum(body + head, tail) != get32(header + 24))
+  if (whole && ft_checksum(body + head, tail) != ft_get32(header + 24))
     return reject_file(err, name, "byte 24: checksum of the tail does not match");
   if (ft_record_decode(record, body, whole ? (size_t)head + tail : head, message, &why) < 0)
     return ft_error_set(err, "%s: %s", name, why.text);
@@ -343,7 +331,7 @@ static int read_long_body(int fd, const unsigned char *header, size_t available,
                           enum ft_record record, const char *name, bool whole, void *message,
                           struct ft_error *err)
 {
-  uint32_t head = get32(header + 12), tail = get32(header + 20);
+  uint32_t head = ft_get32(header + 12), tail = ft_get32(header + 20);
   size_t length = whole ? (size_t)head + tail : head;
   unsigned char *body;
   ssize_t got;
@@ -367,22 +355,21 @@ static int read_long_body(int fd, const unsigned char *header, size_t available,
   return status;
 }
 
-/* Checks the first GOT bytes of a header at offset AT of the file NAME. */
-static int check_file_header(const unsigned char *header, size_t got, enum ft_record record,
-                             const char *name, size_t at, struct ft_error *err)
+int ft_file_start_check(const unsigned char *header, size_t got, size_t size, enum ft_record record,
+                        uint32_t newest, const char *name, size_t at, struct ft_error *err)
 {
-  if (got < HEADER_SIZE || memcmp(header, magic, sizeof magic) != 0) {
+  if (got < size || memcmp(header, magic, sizeof magic) != 0) {
     errno = EBADMSG;
     return ft_error_set(err, "%s: byte %zu: expected the magic of a foretell record", name, at);
   }
-  if ((get32(header + 8) & 0xffff) != (uint32_t)record + 1) {
+  if ((ft_get32(header + 8) & 0xffff) != (uint32_t)record + 1) {
     errno = EBADMSG;
     return ft_error_set(err, "%s: byte %zu: unexpected type of record", name, at + 8);
   }
-  if (get32(header + 8) >> 16 > FT_SCHEMA) {
+  if (ft_get32(header + 8) >> 16 > newest) {
     errno = EPROTONOSUPPORT;
-    return ft_error_set(err, "%s: byte %zu: schema %u; this version of foretell reads 1 to %d",
-                        name, at + 10, (unsigned)(get32(header + 8) >> 16), FT_SCHEMA);
+    return ft_error_set(err, "%s: byte %zu: schema %u; this version of foretell reads 1 to %u",
+                        name, at + 10, (unsigned)(ft_get32(header + 8) >> 16), (unsigned)newest);
   }
   return 0;
 }
@@ -395,7 +382,7 @@ int ft_record_read_open(enum ft_record record, int fd, const char *name, bool wh
 
   if (got < 0)
     return ft_error_errno(err, "%s", name);
-  if (check_file_header(start, (size_t)got, record, name, 0, err) < 0)
+  if (ft_file_start_check(start, (size_t)got, HEADER_SIZE, record, FT_SCHEMA, name, 0, err) < 0)
     return -1;
   return read_long_body(fd, start, (size_t)got - HEADER_SIZE, record, name, whole, message, err);
 }
@@ -442,10 +429,10 @@ int ft_record_list_next(enum ft_record record, const struct ft_buf *list, const 
   if (!left)
     return 0;
   header = (const unsigned char *)list->data + *at;
-  if (check_file_header(header, left, record, name, *at, err) < 0)
+  if (ft_file_start_check(header, left, HEADER_SIZE, record, FT_SCHEMA, name, *at, err) < 0)
     return -1;
-  head = get32(header + 12);
-  tail = get32(header + 20);
+  head = ft_get32(header + 12);
+  tail = ft_get32(header + 20);
   left -= HEADER_SIZE;
   if (head > left || tail > left - head) {
     errno = EBADMSG;

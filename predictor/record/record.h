@@ -66,7 +66,7 @@ int ft_record_decode(enum ft_record record, const void *data, size_t length, voi
  * Replaces the file NAME under DIRFD with MESSAGE and permissions MODE (ft_io_write_file). The file
  * is a header of 28 bytes, then the encoding. Header, little-endian: magic "foretell", type and
  * schema, then length and ft_checksum of the head and of the tail. The tail is the history of a
- * model or performance, which only learning reads. Returns 0; -1 on error and fills ERR.
+ * performance, which only learning reads. Returns 0; -1 on error and fills ERR.
  */
 int ft_record_write(enum ft_record record, const void *message, int dirfd, const char *name,
                     mode_t mode, struct ft_error *err);

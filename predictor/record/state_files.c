@@ -8,6 +8,7 @@
 #include <unistd.h>
 
 #include "predictor/core/hash.h"
+#include "predictor/core/io.h"
 #include "predictor/core/text.h"
 #include "predictor/record/state_fetch.h"
 #include "predictor/record/state_files.h"
@@ -220,109 +221,136 @@ static const struct file_kind {
                         offsetof(ft_similar_apps, similarity_key),
                         "file of another similarity key" };
 
-/* Reads the file PATH from the learner, if it has denied the calling user UID. Returns 0; -1 with
- * errno and ERR. */
-static int read_from_learner(bool whole, const struct file_kind *kind, int state_fd, uint32_t uid,
-                             const char *path, void *message, struct ft_error *err)
-{
-  int fd, status, saved;
+/* What is read of a file. */
+struct parts {
+  bool whole; /* with its tail; not of a model file */
+  void *message;
+  uint32_t quantity;          /* of a model file */
+  struct ft_history *history; /* of a model file; NULL: not read */
+};
 
-  if (uid != geteuid())
-    return -1;
-  fd = ft_state_fetch(state_fd, strrchr(path, '/') + 1, err);
-  if (fd < 0)
-    return -1;
-  status = ft_record_read_open(kind->record, fd, path, whole, message, err);
-  saved = errno;
-  close(fd);
-  errno = saved;
-  return status;
+static int read_open_file(const struct parts *parts, const struct file_kind *kind, int fd,
+                          const char *path, struct ft_error *err)
+{
+  return kind->record == FT_RECORD_MODEL
+             ? ft_model_file_read_open(fd, path, parts->quantity, parts->message, parts->history,
+                                       err)
+             : ft_record_read_open(kind->record, fd, path, parts->whole, parts->message, err);
 }
 
-/* Reads the file of SUBJECT in DIRECTORY, which belongs to UID, into MESSAGE, with its tail if
- * WHOLE. A file of another subject counts as missing (ENOENT). */
-static int read_from_directory(bool whole, const struct file_kind *kind, int state_fd,
-                               const char *directory, uint32_t uid, const char *subject,
-                               void *message, struct ft_error *err)
+/* Opens the file PATH; fetches it from the learner, if it has denied the calling user UID. Returns
+ * the descriptor; -1 with errno and ERR. */
+static int open_or_fetch(int state_fd, uint32_t uid, const char *path, struct ft_error *err)
+{
+  int fd = ft_io_open_regular(state_fd, path, err);
+
+  if (fd >= 0 || errno != EACCES || uid != geteuid())
+    return fd;
+  return ft_state_fetch(state_fd, strrchr(path, '/') + 1, err);
+}
+
+/* Reads PARTS of the file of SUBJECT in DIRECTORY, which belongs to UID. A file of another subject
+ * counts as missing (ENOENT). */
+static int read_from_directory(const struct parts *parts, const struct file_kind *kind,
+                               int state_fd, const char *directory, uint32_t uid,
+                               const char *subject, struct ft_error *err)
 {
   char name[FT_STATE_NAME_SIZE], path[FT_STATE_NAME_SIZE + 64];
-  int status;
+  int fd, status, saved;
 
   kind->file(subject, name);
   (void)snprintf(path, sizeof path, "%s/%s", directory, name);
-  status = whole ? ft_record_read(kind->record, state_fd, path, message, err)
-                 : ft_record_read_head(kind->record, state_fd, path, message, err);
-  if (status < 0 &&
-      (errno != EACCES || read_from_learner(whole, kind, state_fd, uid, path, message, err) < 0))
+  fd = open_or_fetch(state_fd, uid, path, err);
+  if (fd < 0)
     return -1;
-  if (strcmp((const char *)message + kind->subject, subject) != 0) {
+  status = read_open_file(parts, kind, fd, path, err);
+  saved = errno;
+  close(fd);
+  errno = saved;
+  if (status < 0)
+    return -1;
+  if (strcmp((const char *)parts->message + kind->subject, subject) != 0) {
     errno = ENOENT;
     return ft_error_set(err, "%s: %s", path, kind->other_subject);
   }
   return 0;
 }
 
-static int read_user_file(bool whole, const struct file_kind *kind, int state_fd, uint32_t uid,
-                          const char *subject, void *message, struct ft_error *err)
+static int read_user_file(const struct parts *parts, const struct file_kind *kind, int state_fd,
+                          uint32_t uid, const char *subject, struct ft_error *err)
 {
   char directory[48];
 
   (void)snprintf(directory, sizeof directory, FT_STATE_MODELS "/%" PRIu32, uid);
-  return read_from_directory(whole, kind, state_fd, directory, uid, subject, message, err);
+  return read_from_directory(parts, kind, state_fd, directory, uid, subject, err);
 }
 
-static int read_user_or_site_file(bool whole, const struct file_kind *kind, int state_fd,
-                                  uint32_t uid, const char *subject, void *message,
+static int read_site_file(const struct parts *parts, const struct file_kind *kind, int state_fd,
+                          const char *subject, struct ft_error *err)
+{
+  return read_from_directory(parts, kind, state_fd, FT_STATE_SHARED, FT_STATE_POOLED, subject, err);
+}
+
+static int read_user_or_site_file(const struct parts *parts, const struct file_kind *kind,
+                                  int state_fd, uint32_t uid, const char *subject,
                                   struct ft_error *err)
 {
-  if (read_user_file(whole, kind, state_fd, uid, subject, message, err) == 0)
+  if (read_user_file(parts, kind, state_fd, uid, subject, err) == 0)
     return 0;
-  if (errno != ENOENT)
-    return -1;
-  return read_from_directory(whole, kind, state_fd, FT_STATE_SHARED, FT_STATE_POOLED, subject,
-                             message, err);
+  return errno == ENOENT ? read_site_file(parts, kind, state_fd, subject, err) : -1;
 }
 
 int ft_state_read_similar_apps(int state_fd, uint32_t uid, const char *similarity_key,
                                ft_similar_apps *similar, struct ft_error *err)
 {
-  return read_user_file(true, &similar_apps_file, state_fd, uid, similarity_key, similar, err);
+  const struct parts parts = { .whole = true, .message = similar };
+
+  return read_user_file(&parts, &similar_apps_file, state_fd, uid, similarity_key, err);
 }
 
-int ft_state_read_model(int state_fd, uint32_t uid, const char *app, ft_model *model,
-                        struct ft_error *err)
+int ft_state_read_model(int state_fd, uint32_t uid, const char *app, uint32_t quantity,
+                        ft_model *model, struct ft_history *history, struct ft_error *err)
 {
-  return read_user_or_site_file(true, &model_file, state_fd, uid, app, model, err);
+  const struct parts parts = { .message = model, .quantity = quantity, .history = history };
+
+  return read_user_or_site_file(&parts, &model_file, state_fd, uid, app, err);
 }
 
 int ft_state_read_own_model(int state_fd, uint32_t uid, const char *app, ft_model *model,
-                            struct ft_error *err)
+                            struct ft_history *history, struct ft_error *err)
 {
-  return read_user_file(true, &model_file, state_fd, uid, app, model, err);
+  const struct parts parts = { .message = model, .history = history };
+
+  return read_user_file(&parts, &model_file, state_fd, uid, app, err);
 }
 
 int ft_state_read_shared(int state_fd, const char *app, ft_model *model, struct ft_error *err)
 {
-  return read_from_directory(false, &model_file, state_fd, FT_STATE_SHARED, FT_STATE_POOLED, app,
-                             model, err);
+  const struct parts parts = { .message = model };
+
+  return read_site_file(&parts, &model_file, state_fd, app, err);
 }
 
 int ft_state_read_evaluator(int state_fd, uint32_t uid, const char *app, ft_model *model,
                             struct ft_error *err)
 {
-  return read_user_or_site_file(false, &model_file, state_fd, uid, app, model, err);
+  return ft_state_read_model(state_fd, uid, app, 0, model, NULL, err);
 }
 
 int ft_state_read_own_performance(int state_fd, uint32_t uid, const char *app,
                                   ft_performance *performance, struct ft_error *err)
 {
-  return read_user_file(true, &performance_file, state_fd, uid, app, performance, err);
+  const struct parts parts = { .whole = true, .message = performance };
+
+  return read_user_file(&parts, &performance_file, state_fd, uid, app, err);
 }
 
 int ft_state_read_performance(int state_fd, uint32_t uid, const char *app,
                               ft_performance *performance, struct ft_error *err)
 {
-  return read_user_or_site_file(false, &performance_file, state_fd, uid, app, performance, err);
+  const struct parts parts = { .message = performance };
+
+  return read_user_or_site_file(&parts, &performance_file, state_fd, uid, app, err);
 }
 
 int ft_state_read_platforms(int state_fd, ft_platforms *platforms, struct ft_error *err)

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /*
- * Names and reads the files of the state directory. A user's own file that its file system lets only
- * the learner read, because it has no ACLs, is fetched from the learner (state_fetch.h).
+ * Names and reads the files of the state directory. A user's own file that its file system lets
+ * only the learner read, because it has no ACLs, is fetched from the learner (state_fetch.h).
  *
  *   site                      the site file: cluster and policy
  *   apps                      declared apps of the site
@@ -18,9 +18,8 @@
  *   prior.apps                its data with a hash of each app: only for the learner
  *   gpus                      anonymous measured memory of networks on the cluster's GPUs
  *   mig.conf                  MIG profiles of the site (estimate/gpu/mig.h); optional
- *   .searched.NUMBER          an equation that foretell rebuild --slurm hands to the learner; removed as
- *                             the temporary files of ft_io_write_file are, if neither does it
- *   store.db                  observations
+ *   .searched.NUMBER          an equation that foretell rebuild --slurm hands to the learner;
+ * removed as the temporary files of ft_io_write_file are, if neither does it store.db observations
  *   learner.lock              locked (fcntl) while a learner uses the directory
  *   agent.lock                the same of an agent, for live/ and spool/
  *   agent.number              random bits of the agent's number, which it sends to the learner
@@ -31,7 +30,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "predictor/record/record.h"
+#include "predictor/record/model_file.h"
 
 #define FT_STATE_SITE "site"
 #define FT_STATE_APPS "apps"
@@ -80,20 +79,21 @@ void ft_state_imported_app(const char *user, uint32_t uid, const char *job_name,
 /* Writes the file name of a partition, as ft_state_model_name without the suffix. */
 void ft_state_partition_name(const char *partition, char out[FT_STATE_NAME_SIZE]);
 
-/* Reads the model of APP of user UID from the state directory STATE_FD: the user's own, else the
- * site's. A file of another app counts as missing. Returns 0; -1 on error, sets errno (ENOENT: no
- * model) and fills ERR. */
-int ft_state_read_model(int state_fd, uint32_t uid, const char *app, ft_model *model,
-                        struct ft_error *err);
+/* Reads the section of QUANTITY of the model of APP of user UID and, unless HISTORY is NULL, its
+ * runs from the state directory STATE_FD: the user's own, else the site's, which has no runs. A
+ * file of another app counts as missing. Returns 0; -1 on error, sets errno (ENOENT: no model, or
+ * none of QUANTITY) and fills ERR. */
+int ft_state_read_model(int state_fd, uint32_t uid, const char *app, uint32_t quantity,
+                        ft_model *model, struct ft_history *history, struct ft_error *err);
 
-/* The same for the user's own models only. */
+/* The same of host memory, for the user's own models only. */
 int ft_state_read_own_model(int state_fd, uint32_t uid, const char *app, ft_model *model,
-                            struct ft_error *err);
+                            struct ft_history *history, struct ft_error *err);
 
 /* The same for the site's models only, without history. */
 int ft_state_read_shared(int state_fd, const char *app, ft_model *model, struct ft_error *err);
 
-/* As ft_state_read_model, without the history, which estimates do not use. */
+/* As ft_state_read_model, of host memory and without runs, which estimates do not use. */
 int ft_state_read_evaluator(int state_fd, uint32_t uid, const char *app, ft_model *model,
                             struct ft_error *err);
 

@@ -30,6 +30,8 @@
 #include "predictor/record/state_files.h"
 #include "tests/unit/simulate.h"
 
+static struct ft_history history;
+
 enum {
   REAL = 50,       /* models that are read; the others are hard links */
   ROUNDS = 40,     /* readings of each */
@@ -69,12 +71,13 @@ static double cpu_now(void)
 /* Returns the size of MODEL's file in bytes. */
 static size_t file_size(const ft_model *model)
 {
+  const struct ft_model_section section = { 0, model };
   struct ft_error err;
   struct ft_buf out;
   size_t size;
 
   ft_buf_init(&out, FT_LIMIT_RECORD);
-  if (ft_record_encode(FT_RECORD_MODEL, model, &out, &err) < 0)
+  if (ft_model_file_encode(&section, 1, &history, &out, &err) < 0)
     fail(err.text);
   size = out.length;
   ft_buf_free(&out);
@@ -104,7 +107,7 @@ static void time_updates(ft_model *model)
   struct ft_random random;
 
   ft_random_seed(&random, 1);
-  ft_online_init(model, "app", getuid(), FT_RULE_RSS);
+  ft_online_init(model, &history, "app", getuid(), FT_RULE_RSS);
   for (unsigned run = 0; run < LEARNED; run++) {
     ft_observation o = { .schema = 1,
                          .job_id = run + 1,
@@ -124,11 +127,12 @@ static void time_updates(ft_model *model)
                                &estimate, &bytes, NULL);
     query_cost[at] = 1e6 * (cpu_now() - start);
     start = cpu_now();
-    (void)ft_online_update(model, &o, NULL);
+    (void)ft_online_update(model, &history, &o, NULL);
     cost[at] = 1e6 * (cpu_now() - start);
     if (run + 1 == 100 || run + 1 == 1000 || run + 1 == LEARNED)
       printf("after %5u runs, %d columns: the model file has %zu bytes, of the memory %zu KiB\n",
-             run + 1, (int)model->columns_count, file_size(model), sizeof *model / 1024);
+             run + 1, (int)model->columns_count, file_size(model),
+             (sizeof *model + sizeof history) / 1024);
   }
   print_cost("update at 10,000 runs", cost, LEARNED / 2, 50, 17.5e3);
   print_cost("prediction and allocation", query_cost, LEARNED / 2, 20, 1.09e6);
@@ -176,6 +180,7 @@ static void name_app(ft_model *model, unsigned n)
 /* Adds models FROM to COUNT. The first REAL are files, the others hard links that are not read. */
 static void add_models(int folder_fd, ft_model *model, unsigned from, unsigned count)
 {
+  const struct ft_model_section section = { 0, model };
   char name[FT_STATE_NAME_SIZE], first[sizeof name] = "";
   struct ft_error err;
 
@@ -183,7 +188,7 @@ static void add_models(int folder_fd, ft_model *model, unsigned from, unsigned c
     name_app(model, n);
     ft_state_model_name(model->app, name);
     if (n < REAL || n % LINKS == 0 || !first[0]) {
-      if (ft_record_write(FT_RECORD_MODEL, model, folder_fd, name, 0600, &err) < 0)
+      if (ft_model_file_write(&section, 1, &history, folder_fd, name, 0600, &err) < 0)
         fail(err.text);
       (void)memcpy(first, name, sizeof name);
     } else if (linkat(folder_fd, first, folder_fd, name, 0) < 0) {

@@ -34,7 +34,7 @@
 #include "predictor/core/io.h"
 #include "predictor/core/random.h"
 #include "predictor/core/text.h"
-#include "predictor/record/record.h"
+#include "predictor/record/model_file.h"
 
 /* Range of a run's time in seconds, chosen by judgement. */
 #define SHORTEST_SECONDS 0.02
@@ -344,6 +344,7 @@ static int read_record(const char *path, const struct stat *st, int type, struct
     ft_gpus gpus;
     ft_platforms platforms;
   } message;
+  static struct ft_history history;
   size_t length = strlen(path), rest;
   struct ft_error err;
 
@@ -354,7 +355,9 @@ static int read_record(const char *path, const struct stat *st, int type, struct
     if (length <= rest || strcmp(path + length - rest, kinds[i].end) != 0 ||
         strstr(path, "relative.model"))
       continue;
-    if (ft_record_read(kinds[i].record, AT_FDCWD, path, &message, &err) < 0) {
+    if ((kinds[i].record == FT_RECORD_MODEL
+             ? ft_model_file_read(AT_FDCWD, path, 0, &message.model, &history, &err)
+             : ft_record_read(kinds[i].record, AT_FDCWD, path, &message, &err)) < 0) {
       printf("damaged %s\n", err.text);
       damaged = true;
     } else if (kinds[i].record == FT_RECORD_MODEL) {

@@ -19,9 +19,12 @@
 #include "predictor/core/random.h"
 #include "predictor/core/text.h"
 #include "predictor/core/units.h"
+#include "predictor/estimate/quantity.h"
 #include "predictor/online/online.h"
 #include "predictor/record/state_files.h"
 #include "predictor/site/conf.h"
+
+static struct ft_history history;
 
 #define RUNS "42"
 
@@ -75,28 +78,35 @@ static int fill_model(ft_model *model, const char *app, uint32_t uid, int runs)
   struct ft_random random;
 
   ft_random_seed(&random, 7);
-  ft_online_init(model, app, uid, FT_RULE_CGROUP);
+  ft_online_init(model, &history, app, uid, FT_RULE_CGROUP);
   for (int i = 0; i < runs; i++) {
     make_run(&run, i, &random);
-    if (ft_online_update(model, &run, &err) < 0)
+    if (ft_online_update(model, &history, &run, &err) < 0)
       return -1;
   }
   return 0;
 }
 
-/* Creates FOLDER below FD and writes the record NAME into it. Returns 0; -1 on error and fills err.
- */
-static int write_below(enum ft_record record, const void *message, int fd, const char *folder,
-                       const char *name)
+/* Creates FOLDER below FD and opens it. Returns -1 on error and fills err. */
+static int open_below(int fd, const char *folder)
 {
-  int below, status;
+  int below;
 
   (void)mkdirat(fd, folder, 0755);
   below = openat(fd, folder, O_RDONLY | O_DIRECTORY);
-  if (below < 0)
-    return ft_error_errno(&err, "%s", folder);
-  status = ft_record_write(record, message, below, name, 0644, &err);
-  close(below);
+  return below < 0 ? ft_error_errno(&err, "%s", folder) : below;
+}
+
+/* Writes the MODEL of history as NAME in FOLDER below FD. Returns 0; -1 on error and fills err. */
+static int write_model(const ft_model *model, int fd, const char *folder, const char *name)
+{
+  const struct ft_model_section section = { FT_QUANTITY_MEMORY, model };
+  int below = open_below(fd, folder), status = -1;
+
+  if (below >= 0) {
+    status = ft_model_file_write(&section, 1, &history, below, name, 0644, &err);
+    close(below);
+  }
   return status;
 }
 
@@ -134,11 +144,13 @@ static int write_site(int fd)
   ft_state_partition_name("main", name);
   if (ft_record_write(FT_RECORD_SITE, &site, fd, FT_STATE_SITE, 0644, &err) < 0)
     return -1;
-  if (write_below(FT_RECORD_PARTITION, &partition, fd, FT_STATE_PARTITIONS, name) < 0)
+  folder = open_below(fd, FT_STATE_PARTITIONS);
+  if (folder < 0)
     return -1;
-  folder = openat(fd, FT_STATE_PARTITIONS, O_RDONLY | O_DIRECTORY);
-  status = ft_record_write_list(FT_RECORD_PARTITION, &partition, sizeof partition, 1, folder,
-                                FT_STATE_PARTITION_LIST, 0644, &err);
+  status = ft_record_write(FT_RECORD_PARTITION, &partition, folder, name, 0644, &err);
+  if (status == 0)
+    status = ft_record_write_list(FT_RECORD_PARTITION, &partition, sizeof partition, 1, folder,
+                                  FT_STATE_PARTITION_LIST, 0644, &err);
   close(folder);
   return status;
 }
@@ -168,7 +180,7 @@ int main(int argc, char **argv)
   ft_state_model_name(app, name);
   (void)snprintf(folder, sizeof folder, FT_STATE_MODELS "/%lu", (unsigned long)uid);
   status = fill_model(&model, app, (uint32_t)uid, (int)runs) < 0 || write_site(fd) < 0 ||
-           write_below(FT_RECORD_MODEL, &model, fd, folder, name) < 0;
+           write_model(&model, fd, folder, name) < 0;
   close(fd);
   return status ? fail() : 0;
 }

@@ -17,6 +17,8 @@
 #include "tests/fuzz/limit.h"
 #include "tests/fuzz/message.h"
 
+static struct ft_history history;
+
 const size_t fuzz_limit = FT_LIMIT_RECORD + 1;
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
@@ -58,7 +60,8 @@ static void ask_model(const ft_model *model)
 static void try_model(ft_model *model)
 {
   ask_model(model);
-  if (ft_online_update(model, &run, NULL) > 0)
+  history.count = 0;
+  if (ft_online_update(model, &history, &run, NULL) > 0)
     ask_model(model);
 }
 

@@ -33,6 +33,7 @@
 #define LEAKS_END() (void)0
 #endif
 
+static struct ft_history history;
 static struct ft_file_queries files;
 static ft_submission out;
 static ft_job_array job_array;
@@ -78,12 +79,12 @@ static void lists_are_counted_and_spread(void **state)
 
 static void describe(const char *script, const char *array)
 {
-  static const ft_declared_app apps[] = { { .name = "declared",
-                                            .command = "align *",
-                                            .arguments_count = 2,
-                                            .arguments = { { .name = "--n" },
-                                                           { .name = "--kind",
-                                                             .categorical = true } } } };
+  static const ft_declared_app apps[] = {
+    { .name = "declared",
+      .command = "align *",
+      .arguments_count = 2,
+      .arguments = { { .name = "--n" }, { .name = "--kind", .categorical = true } } }
+  };
   struct ft_description what = { .user = "ada",
                                  .job_name = "job.sh",
                                  .directory = "/data",
@@ -122,10 +123,20 @@ static void arithmetic_of_the_index_is_that_of_a_shell(void **state)
                 { "am4", 3 },
                 { "9223372036854775807", INT64_MAX },
                 { "((((((((((((((((a))))))))))))))))", 7 } };
-  static const char *const malformed[] = {
-    "", "a a", "ax", "(a", "a)", "ad0", "am(a-7)", "9223372036854775808", "9223372036854775807+a",
-    "9223372036854775807xa", "ad(-1)", "(((((((((((((((((a)))))))))))))))))", "b", "a*2"
-  };
+  static const char *const malformed[] = { "",
+                                           "a a",
+                                           "ax",
+                                           "(a",
+                                           "a)",
+                                           "ad0",
+                                           "am(a-7)",
+                                           "9223372036854775808",
+                                           "9223372036854775807+a",
+                                           "9223372036854775807xa",
+                                           "ad(-1)",
+                                           "(((((((((((((((((a)))))))))))))))))",
+                                           "b",
+                                           "a*2" };
   int64_t value;
 
   (void)state;
@@ -353,9 +364,9 @@ static void lookups_by_index_in_files_and_lists_are_read(void **state)
   write_zeros(fd, "in_1.txt", 100);
   write_zeros(fd, "in_2.txt", 200);
   for (size_t i = 0; i < COUNT_OF(tables); i++)
-    assert_int_equal(ft_io_write_file(fd, tables[i].name, tables[i].text, strlen(tables[i].text),
-                                      0600, &err),
-                     0);
+    assert_int_equal(
+        ft_io_write_file(fd, tables[i].name, tables[i].text, strlen(tables[i].text), 0600, &err),
+        0);
   for (size_t i = 0; i < COUNT_OF(cases); i++) {
     describe(cases[i].script, "1-3");
     ft_describe_files(&files, folder, "1-3", ft_io_monotonic() + 10, &out, &job_array);
@@ -543,8 +554,11 @@ static void each_feature_from_a_tasks_files_is_recorded(void **state)
   };
   static const char script[] =
       "align reads_$SLURM_ARRAY_TASK_ID.fq ref_${SLURM_ARRAY_TASK_ID}.txt\n";
-  struct ft_description what = { .array = "1-2", .script = script,
-                                 .script_length = sizeof script - 1, .apps = &app, .app_count = 1 };
+  struct ft_description what = { .array = "1-2",
+                                 .script = script,
+                                 .script_length = sizeof script - 1,
+                                 .apps = &app,
+                                 .app_count = 1 };
   static const char *const names[] = { "reads_1.fq", "ref_1.txt", "reads_2.fq", "ref_2.txt" };
   static const char *const texts[] = { "ACGT\n", "genomes 7\nx\n", "ACGTACGT\n", "genomes = 9\n" };
   char folder[SCRATCH_SIZE];
@@ -620,9 +634,8 @@ static ft_model by_index(void)
   (void)ft_string_copy("regression", e->method, sizeof e->method);
   e->intercept = 105 * 0x1p20;
   e->terms_count = 1;
-  e->terms[0] = (ft_term){
-    .mean = 5.5, .scale = 2.5, .coefficient = 50 * 0x1p20, .low = 1, .high = 10
-  };
+  e->terms[0] =
+      (ft_term){ .mean = 5.5, .scale = 2.5, .coefficient = 50 * 0x1p20, .low = 1, .high = 10 };
   e->max_bytes = 200 * 0x1p20;
   e->residuals_count = 40;
   for (int i = 0; i < 40; i++)
@@ -635,8 +648,8 @@ static void the_request_of_an_array_fits_its_largest_task(void **state)
   static const ft_partition partition = { .name = "main",
                                           .def_mem_bytes = UINT64_C(50) << 20,
                                           .nodes_count = 1,
-                                          .nodes = { { .cpus = 8,
-                                                       .mem_bytes = UINT64_C(8) << 30 } } };
+                                          .nodes = {
+                                              { .cpus = 8, .mem_bytes = UINT64_C(8) << 30 } } };
   static struct ft_array_estimates elements;
   static struct ft_task_list selected = { .array = &job_array };
   struct ft_facts facts = { .runs = 0 };
@@ -720,7 +733,7 @@ static void learn(int runs)
 {
   memset(&known, 0, sizeof known);
   known.policy = ft_policy_defaults;
-  ft_online_init(&known.evidence.own.model, "x", 1000, FT_RULE_RSS);
+  ft_online_init(&known.evidence.own.model, &history, "x", 1000, FT_RULE_RSS);
   for (int i = 0; i < runs; i++) {
     double n = 1 + i * 37 % 1000;
     ft_observation o = { .schema = FT_SCHEMA,
@@ -734,7 +747,7 @@ static void learn(int runs)
                          .rss_bytes = (uint64_t)((20 * n + i % 5) * 0x1p20) };
 
     assert_true(ft_feature_number(o.submission.features, &o.submission.features_count, 24, "n", n));
-    assert_true(ft_online_update(&known.evidence.own.model, &o, &err) >= 0);
+    assert_true(ft_online_update(&known.evidence.own.model, &history, &o, &err) >= 0);
   }
 }
 

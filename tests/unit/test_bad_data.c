@@ -9,7 +9,10 @@
 #include "predictor/online/failure_cost.h"
 #include "predictor/online/online.h"
 #include "predictor/online/performance.h"
+#include "predictor/record/model_file.h"
 #include "tests/unit/simulate.h"
+
+static struct ft_history history;
 
 enum { ABROAD = 1000000 /* seconds that a wrong clock is ahead */ };
 
@@ -22,7 +25,7 @@ static int start(void **state)
   (void)state;
   jobs = 0;
   price = 1;
-  ft_online_init(&model, "app", 0, FT_RULE_RSS);
+  ft_online_init(&model, &history, "app", 0, FT_RULE_RSS);
   return 0;
 }
 
@@ -47,7 +50,7 @@ static void learn(const ft_observation *o)
 {
   struct ft_error err = { "" };
 
-  if (ft_online_update(&model, o, &err) < 0)
+  if (ft_online_update(&model, &history, o, &err) < 0)
     fail_msg("%s", err.text);
 }
 
@@ -86,6 +89,7 @@ static void about(double value, double expected, double factor, const char *what
 static void a_report_received_three_times_counts_once(void **state)
 {
   static ft_model once;
+  size_t once_count = 0;
 
   (void)state;
   for (int times = 1; times <= 3; times += 2) {
@@ -101,12 +105,14 @@ static void a_report_received_three_times_counts_once(void **state)
       for (int t = 0; t < times; t++)
         learn(&o);
     }
-    if (times == 1)
+    if (times == 1) {
       once = model;
+      once_count = history.count;
+    }
   }
   assert_int_equal(model.runs, once.runs);
   assert_int_equal(model.completed, once.completed);
-  assert_int_equal(model.history_count, once.history_count);
+  assert_int_equal(history.count, once_count);
   assert_near(model.evaluator.loss_updates, once.evaluator.loss_updates, 1e-9);
   for (double batch = 1; batch <= 64; batch *= 2) {
     double thrice = amount(batch);
@@ -161,7 +167,7 @@ static void learning_continues_after_a_clock_was_ahead(void **state)
     ft_observation o = run_of(-1, i, 6 * GIB);
 
     learn(&o);
-    ft_online_clamp_times(&model, i);
+    ft_online_clamp_times(&model, &history, i);
   }
   assert_true(model.updated <= 40);
   about(amount(-1), 6 * GIB, 1.2, "after the clock was put right");
@@ -177,7 +183,7 @@ static void a_clock_that_is_behind_has_little_influence(void **state)
 
     learn(&o);
   }
-  assert_int_equal(model.history_count, 200);
+  assert_int_equal(history.count, 200);
   about(amount(-1), 4.2 * GIB, 1.1, "beside runs of 1970");
 }
 
@@ -344,11 +350,12 @@ static void the_model_of_an_app_is_bounded(void **state)
     }
     learn(&o);
   }
-  assert_int_equal(model.history_count, 200);
+  assert_int_equal(history.count, 200);
   ft_buf_init(&buf, FT_LIMIT_RECORD);
-  assert_int_equal(ft_record_encode(FT_RECORD_MODEL, &model, &buf, &err), 0);
+  assert_int_equal(
+      ft_model_file_encode(&(struct ft_model_section){ 0, &model }, 1, &history, &buf, &err), 0);
   print_message("# 2,000 runs of any features: %zu bytes in a file\n", buf.length);
-  assert_true(buf.length < sizeof model);
+  assert_true(buf.length < sizeof model + sizeof history);
   ft_buf_free(&buf);
 }
 

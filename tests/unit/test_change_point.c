@@ -8,6 +8,8 @@
 #include "predictor/online/online.h"
 #include "tests/unit/simulate.h"
 
+static struct ft_history history;
+
 enum { BEFORE = 120 };
 
 static ft_model model;
@@ -17,7 +19,7 @@ static int start(void **state)
 {
   (void)state;
   ft_random_seed(&random_, 11);
-  ft_online_init(&model, "app", 0, FT_RULE_RSS);
+  ft_online_init(&model, &history, "app", 0, FT_RULE_RSS);
   return 0;
 }
 
@@ -43,7 +45,7 @@ static void learn_run(const char *arch, double batch, double bytes, bool killed)
     category(&o, "arch", arch);
   if (batch > 0)
     feature(&o, "batch", batch);
-  if (ft_online_update(&model, &o, &err) < 0)
+  if (ft_online_update(&model, &history, &o, &err) < 0)
     fail_msg("%s", err.text);
 }
 
@@ -79,7 +81,7 @@ static void five_runs_with_higher_peaks_are_a_change(void **state)
   /* the estimate counts only the new runs */
   assert_true(model.runs <= 10);
   assert_int_equal(model.completed, model.runs);
-  assert_int_equal(model.history_count, model.runs);
+  assert_int_equal(history.count, model.runs);
 }
 
 static void lower_peaks_take_longer_to_be_a_change(void **state)
@@ -152,7 +154,7 @@ static void noise_is_no_change(void **state)
       struct ft_error err = { "" };
 
       o.rss_bytes = (uint64_t)kinds[k](&random_, i, &o);
-      assert_int_equal(ft_online_update(&model, &o, &err), 1);
+      assert_int_equal(ft_online_update(&model, &history, &o, &err), 1);
     }
     assert_int_equal(model.runs, 400);
   }

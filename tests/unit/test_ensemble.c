@@ -104,6 +104,7 @@ static void peaks_added_together_equal_those_added_one_by_one(void **state)
 
 struct app {
   ft_model model;
+  struct ft_history history;
   ft_observation o;
   uint32_t job;
 };
@@ -113,7 +114,7 @@ static struct app *new_app(void)
   struct app *app = calloc(1, sizeof *app);
 
   assert_non_null(app);
-  ft_online_init(&app->model, "app", 0, FT_RULE_RSS);
+  ft_online_init(&app->model, &app->history, "app", 0, FT_RULE_RSS);
   return app;
 }
 
@@ -135,7 +136,7 @@ static void learn_run(struct app *app, double input, double bytes, double second
   if (input >= 0)
     assert_true(ft_feature_number(app->o.submission.features, &app->o.submission.features_count, 24,
                                   "input", input));
-  if (ft_online_update(&app->model, &app->o, &err) < 0)
+  if (ft_online_update(&app->model, &app->history, &app->o, &err) < 0)
     fail_msg("%s", err.text);
 }
 

@@ -12,6 +12,8 @@
 #include "predictor/online/online.h"
 #include "tests/unit/simulate.h"
 
+static struct ft_history history, again_runs, found_runs;
+
 static ft_model model, found, again;
 
 /* Peak of a 3D network: batch times the cube of the edge, which no sum of features represents. */
@@ -33,14 +35,14 @@ static void teach(ft_model *m, struct ft_random *random, unsigned from, unsigned
     category(&o, "optimizer", ft_random_below(random, 2) ? "adam" : "sgd");
     o.rss_bytes = (uint64_t)(factor * (4e8 + 812 * edge * edge * edge * batch) *
                              (1 + 0.02 * ft_random_normal(random)));
-    assert_int_equal(ft_online_update(m, &o, NULL), 1);
+    assert_int_equal(ft_online_update(m, &history, &o, NULL), 1);
   }
 }
 
 static void make_history(unsigned runs, struct ft_random *random)
 {
   ft_random_seed(random, 5);
-  ft_online_init(&model, "unet3d", 1000, FT_RULE_RSS);
+  ft_online_init(&model, &history, "unet3d", 1000, FT_RULE_RSS);
   teach(&model, random, 0, runs, 1);
 }
 
@@ -56,15 +58,15 @@ static void an_equation_is_found_and_used(void **state)
   make_history(60, &random);
   feature(&o, "edge", 128);
   feature(&o, "batch", 16);
-  assert_true(ft_equation_search_due(&model));
+  assert_true(ft_equation_search_due(&model, &history));
   assert_int_equal(
       ft_estimate_memory(&model, o.submission.features, o.submission.features_count, &before, &err),
       0);
-  assert_int_equal(ft_equation_search(&model, NULL, NULL, &found, &err), 0);
+  assert_int_equal(ft_equation_search(&model, &history, NULL, NULL, &found, &found_runs, &err), 0);
   assert_true(found.evaluator.equation.error < 0.03);
   assert_int_equal(found.evaluator.equation.runs, 60);
-  assert_true(ft_equation_search_adopt(&model, &found));
-  assert_false(ft_equation_search_due(&model));
+  assert_true(ft_equation_search_adopt(&model, &history, &found, &found_runs));
+  assert_false(ft_equation_search_due(&model, &history));
   assert_true(model.evaluator.by_equation);
   assert_int_equal(
       ft_estimate_memory(&model, o.submission.features, o.submission.features_count, &after, &err),
@@ -91,8 +93,8 @@ static void an_equation_keeps_the_facts(void **state)
   make_history(60, &random);
   model.evaluator.limit_effect = FT_LIMIT_FOLLOWED;
   model.evaluator.completed_limit_bytes = 0x1p30F;
-  assert_int_equal(ft_equation_search(&model, NULL, NULL, &found, &err), 0);
-  assert_true(ft_equation_search_adopt(&model, &found));
+  assert_int_equal(ft_equation_search(&model, &history, NULL, NULL, &found, &found_runs, &err), 0);
+  assert_true(ft_equation_search_adopt(&model, &history, &found, &found_runs));
   assert_true(e->fact_bytes_count > 0 && e->fact_columns_count > 0);
   assert_int_equal(e->limit_effect, FT_LIMIT_FOLLOWED);
   assert_true(e->completed_limit_bytes == 0x1p30F);
@@ -113,7 +115,7 @@ static void a_minimum_of_threads_and_blocks_is_found(void **state)
 
   (void)state;
   ft_random_seed(&random, 5);
-  ft_online_init(&model, "xz", 1000, FT_RULE_RSS);
+  ft_online_init(&model, &history, "xz", 1000, FT_RULE_RSS);
   for (unsigned i = 0; i < 60; i++) {
     ft_observation o = { .schema = FT_SCHEMA,
                          .job_id = i + 1,
@@ -125,14 +127,14 @@ static void a_minimum_of_threads_and_blocks_is_found(void **state)
 
     feature(&o, "blocks", blocks);
     feature(&o, "threads", threads);
-    o.rss_bytes = (uint64_t)((2e7 + 7e7 * fmin(blocks, threads)) *
-                             (1 + 0.01 * ft_random_normal(&random)));
-    assert_int_equal(ft_online_update(&model, &o, NULL), 1);
+    o.rss_bytes =
+        (uint64_t)((2e7 + 7e7 * fmin(blocks, threads)) * (1 + 0.01 * ft_random_normal(&random)));
+    assert_int_equal(ft_online_update(&model, &history, &o, NULL), 1);
   }
-  assert_true(ft_equation_search_due(&model));
-  assert_int_equal(ft_equation_search(&model, NULL, NULL, &found, &err), 0);
+  assert_true(ft_equation_search_due(&model, &history));
+  assert_int_equal(ft_equation_search(&model, &history, NULL, NULL, &found, &found_runs, &err), 0);
   assert_true(found.evaluator.equation.error < 0.02);
-  assert_true(ft_equation_search_adopt(&model, &found));
+  assert_true(ft_equation_search_adopt(&model, &history, &found, &found_runs));
   assert_true(model.evaluator.by_equation);
 }
 
@@ -144,8 +146,8 @@ static void no_equation_goes_below_the_latest_censored_peak(void **state)
 
   (void)state;
   make_history(60, &random);
-  assert_int_equal(ft_equation_search(&model, NULL, NULL, &found, &err), 0);
-  assert_true(ft_equation_search_adopt(&model, &found));
+  assert_int_equal(ft_equation_search(&model, &history, NULL, NULL, &found, &found_runs, &err), 0);
+  assert_true(ft_equation_search_adopt(&model, &history, &found, &found_runs));
   for (unsigned turn = 0; turn < 1000; turn++) {
     ft_observation o = { .schema = FT_SCHEMA,
                          .job_id = 1000,
@@ -165,7 +167,8 @@ static void no_equation_goes_below_the_latest_censored_peak(void **state)
     o.rss_bytes = (uint64_t)((4e8 + 812 * edge * edge * edge * batch) *
                              (0.5 + 4 * ft_random_double(&random)));
     again = model;
-    assert_int_equal(ft_online_update(&again, &o, NULL), 1);
+    again_runs = history;
+    assert_int_equal(ft_online_update(&again, &again_runs, &o, NULL), 1);
     if (ft_allocate_memory(&again, o.submission.features, o.submission.features_count, 0, price,
                            &estimate, &bytes, &err) < 0)
       fail_msg("%s", err.text);
@@ -184,8 +187,8 @@ static void the_same_runs_give_the_same_equation(void **state)
 
   (void)state;
   make_history(30, &random);
-  assert_int_equal(ft_equation_search(&model, NULL, NULL, &found, &err), 0);
-  assert_int_equal(ft_equation_search(&model, NULL, NULL, &again, &err), 0);
+  assert_int_equal(ft_equation_search(&model, &history, NULL, NULL, &found, &found_runs, &err), 0);
+  assert_int_equal(ft_equation_search(&model, &history, NULL, NULL, &again, &again_runs, &err), 0);
   assert_memory_equal(&found, &again, sizeof found);
 }
 
@@ -196,15 +199,15 @@ static void runs_during_the_search_are_kept_and_scored(void **state)
 
   (void)state;
   make_history(40, &random);
-  assert_int_equal(ft_equation_search(&model, NULL, NULL, &found, &err), 0);
+  assert_int_equal(ft_equation_search(&model, &history, NULL, NULL, &found, &found_runs, &err), 0);
   teach(&model, &random, 40, 50, 1);
-  assert_true(ft_equation_search_adopt(&model, &found));
-  assert_int_equal(model.history_count, 50);
+  assert_true(ft_equation_search_adopt(&model, &history, &found, &found_runs));
+  assert_int_equal(history.count, 50);
   for (size_t i = 0; i < 50; i++)
-    assert_near((double)model.history[i].equation_log, log(model.history[i].bytes), 0.02);
+    assert_near((double)history.run[i].equation_log, log(history.run[i].bytes), 0.02);
   /* the next run is scored before the model learns it */
   teach(&model, &random, 50, 51, 1);
-  assert_true(model.history[50].equation_log > 0);
+  assert_true(history.run[50].equation_log > 0);
 }
 
 static void an_equation_of_another_model_is_discarded(void **state)
@@ -214,25 +217,30 @@ static void an_equation_of_another_model_is_discarded(void **state)
 
   (void)state;
   make_history(40, &random);
-  assert_int_equal(ft_equation_search(&model, NULL, NULL, &found, &err), 0);
+  assert_int_equal(ft_equation_search(&model, &history, NULL, NULL, &found, &found_runs, &err), 0);
   again = model;
+  again_runs = history;
   strcpy(again.app, "other");
-  assert_false(ft_equation_search_adopt(&again, &found));
+  assert_false(ft_equation_search_adopt(&again, &again_runs, &found, &found_runs));
   again = model;
+  again_runs = history;
   again.rule = FT_RULE_PSS;
-  assert_false(ft_equation_search_adopt(&again, &found));
+  assert_false(ft_equation_search_adopt(&again, &again_runs, &found, &found_runs));
   again = model;
+  again_runs = history;
   for (size_t i = 0; i < 25; i++)
-    again.history[i].key++;
-  assert_false(ft_equation_search_adopt(&again, &found));
+    again_runs.run[i].key++;
+  assert_false(ft_equation_search_adopt(&again, &again_runs, &found, &found_runs));
   again = model;
+  again_runs = history;
   strcpy(again.columns[0].name, "depth");
   strcpy(again.columns[1].name, "width");
-  assert_false(ft_equation_search_adopt(&again, &found));
+  assert_false(ft_equation_search_adopt(&again, &again_runs, &found, &found_runs));
   again = model;
-  again.history_count = 0;
-  assert_false(ft_equation_search_adopt(&again, &found));
-  assert_true(ft_equation_search_adopt(&model, &found));
+  again_runs = history;
+  again_runs.count = 0;
+  assert_false(ft_equation_search_adopt(&again, &again_runs, &found, &found_runs));
+  assert_true(ft_equation_search_adopt(&model, &history, &found, &found_runs));
 }
 
 static bool three(void *data)
@@ -248,26 +256,27 @@ static void a_search_starts_when_it_may_help(void **state)
 
   (void)state;
   make_history(19, &random);
-  assert_false(ft_equation_search_due(&model));
+  assert_false(ft_equation_search_due(&model, &history));
   teach(&model, &random, 19, 20, 1);
-  assert_true(ft_equation_search_due(&model));
-  assert_int_equal(ft_equation_search(&model, three, &asked, &found, &err), -1);
+  assert_true(ft_equation_search_due(&model, &history));
+  assert_int_equal(ft_equation_search(&model, &history, three, &asked, &found, &found_runs, &err),
+                   -1);
   assert_int_equal(asked, 3);
-  assert_int_equal(ft_equation_search(&model, NULL, NULL, &found, &err), 0);
-  assert_true(ft_equation_search_adopt(&model, &found));
+  assert_int_equal(ft_equation_search(&model, &history, NULL, NULL, &found, &found_runs, &err), 0);
+  assert_true(ft_equation_search_adopt(&model, &history, &found, &found_runs));
   teach(&model, &random, 20, 29, 1);
-  assert_false(ft_equation_search_due(&model));
+  assert_false(ft_equation_search_due(&model, &history));
   teach(&model, &random, 29, 30, 1);
-  assert_true(ft_equation_search_due(&model));
+  assert_true(ft_equation_search_due(&model, &history));
   /* its predictions are wrong: sooner */
-  assert_int_equal(ft_equation_search(&model, NULL, NULL, &found, &err), 0);
-  assert_true(ft_equation_search_adopt(&model, &found));
+  assert_int_equal(ft_equation_search(&model, &history, NULL, NULL, &found, &found_runs, &err), 0);
+  assert_true(ft_equation_search_adopt(&model, &history, &found, &found_runs));
   /* in alternation; a change of all runs would be another app */
   for (unsigned i = 30; i < 37; i++)
     teach(&model, &random, i, i + 1, i % 3 ? 3 : 1);
-  assert_false(ft_equation_search_due(&model));
+  assert_false(ft_equation_search_due(&model, &history));
   teach(&model, &random, 37, 38, 3);
-  assert_true(ft_equation_search_due(&model));
+  assert_true(ft_equation_search_due(&model, &history));
 }
 
 static void an_app_without_numbers_has_none(void **state)
@@ -277,7 +286,7 @@ static void an_app_without_numbers_has_none(void **state)
 
   (void)state;
   ft_random_seed(&random, 1);
-  ft_online_init(&model, "constant", 1000, FT_RULE_RSS);
+  ft_online_init(&model, &history, "constant", 1000, FT_RULE_RSS);
   for (unsigned i = 0; i < 40; i++) {
     ft_observation o = { .schema = FT_SCHEMA,
                          .job_id = i + 1,
@@ -288,11 +297,11 @@ static void an_app_without_numbers_has_none(void **state)
     feature(&o, "nodes", 1);
     category(&o, "arch", i % 2 ? "a" : "b");
     o.rss_bytes = (uint64_t)(GIB * exp(0.1 * ft_random_normal(&random)));
-    assert_int_equal(ft_online_update(&model, &o, NULL), 1);
+    assert_int_equal(ft_online_update(&model, &history, &o, NULL), 1);
   }
-  assert_false(ft_equation_search_due(&model));
+  assert_false(ft_equation_search_due(&model, &history));
   make_history(0, &random);
-  assert_int_equal(ft_equation_search(&model, NULL, NULL, &found, &err), -1);
+  assert_int_equal(ft_equation_search(&model, &history, NULL, NULL, &found, &found_runs, &err), -1);
 }
 
 int main(void)

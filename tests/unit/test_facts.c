@@ -9,6 +9,8 @@
 #include "predictor/estimate/array_estimates.h"
 #include "predictor/online/online.h"
 
+static struct ft_history history;
+
 #define MB (double)FT_MIB
 
 static ft_model model;
@@ -20,7 +22,7 @@ static double submitted; /* time of submission; 0: that of the run's end */
 static int start(void **state)
 {
   (void)state;
-  ft_online_init(&model, "solve", 1000, FT_RULE_CGROUP);
+  ft_online_init(&model, &history, "solve", 1000, FT_RULE_CGROUP);
   asked = (ft_submission){ .schema = FT_SCHEMA };
   runs = 0;
   submitted = 0;
@@ -48,7 +50,7 @@ static void learn(ft_observation *o)
   o->rule = FT_RULE_CGROUP;
   o->submission = asked;
   o->has_charge_less_cache_bytes = true;
-  if (ft_online_update(&model, o, &err) < 0)
+  if (ft_online_update(&model, &history, o, &err) < 0)
     fail_msg("%s", err.text);
 }
 

@@ -9,6 +9,8 @@
 #include "predictor/online/online.h"
 #include "tests/unit/unit.h"
 
+static struct ft_history history;
+
 static ft_model model;
 
 static void learn(double mib, double seconds, bool killed)
@@ -24,12 +26,12 @@ static void learn(double mib, double seconds, bool killed)
                        .rss_bytes = (uint64_t)(mib * 0x1p20) };
 
   job++;
-  assert_int_equal(ft_online_update(&model, &o, NULL), 1);
+  assert_int_equal(ft_online_update(&model, &history, &o, NULL), 1);
 }
 
 static void make_model(unsigned completed)
 {
-  ft_online_init(&model, "app", 1000, FT_RULE_RSS);
+  ft_online_init(&model, &history, "app", 1000, FT_RULE_RSS);
   for (unsigned i = 0; i < completed; i++)
     learn(100 + i % 10, 1000, false);
 }
@@ -66,7 +68,7 @@ static void the_time_to_failure_is_learned_from_failed_runs(void **state)
 static void a_failed_run_is_compared_with_runs_of_similar_peak(void **state)
 {
   (void)state;
-  ft_online_init(&model, "app", 1000, FT_RULE_RSS);
+  ft_online_init(&model, &history, "app", 1000, FT_RULE_RSS);
   for (unsigned i = 0; i < 12; i++)
     learn(i < 9 ? 100 : 800, i < 9 ? 10 : 1000, false);
   for (unsigned i = 0; i < 3; i++)

@@ -22,6 +22,7 @@ static const ft_partition partition = {
 /* An app's runs, and the decision about its next submission. */
 struct story {
   ft_model model;
+  struct ft_history history;
   struct ft_candidate known;
   ft_policy policy;
   ft_network said;
@@ -35,7 +36,7 @@ static int make_story(void **state)
   ft_mig_add_nvidia(&table);
   if (!s)
     return -1;
-  ft_online_init(&s->model, "unet", 1000, FT_RULE_RSS);
+  ft_online_init(&s->model, &s->history, "unet", 1000, FT_RULE_RSS);
   s->policy = ft_policy_defaults;
   s->policy.mode = FT_MODE_SET;
   s->policy.reject_probability = 0.5;
@@ -74,7 +75,7 @@ static void learn(struct story *s, ft_observation o)
   o.job_id = ++s->jobs;
   o.start_time = 1e9 + 1000.0 * s->jobs;
   o.end_time = o.start_time + 60;
-  assert_int_equal(ft_online_update(&s->model, &o, &err), 1);
+  assert_int_equal(ft_online_update(&s->model, &s->history, &o, &err), 1);
 }
 
 static void learn_run(struct story *s, double mib_used, const char *profile, ft_outcome outcome)
@@ -113,8 +114,8 @@ static void decide_slice_of_batch(struct story *s, const char *gres, ft_mode mod
   if (batch > 0)
     assert_true(
         ft_feature_number(submission.features, &submission.features_count, 24, "batch", batch));
-  s->known.model = s->model;
-  assert_true(ft_gpu_model_convert(&s->known.model, &q.held_bytes, &err) > 0);
+  assert_true(ft_gpu_model_fit(&s->model, &s->history, &s->known.model, &err) > 0);
+  q.held_bytes = s->known.model.held_bytes;
   (void)ft_candidate_evaluate(&s->known, &submission, &no_array, &s->policy);
   ft_mig_request_find(&q, &place);
   s->said = (ft_network){ .error = "" };
@@ -165,7 +166,8 @@ static void a_run_that_failed_with_its_gpu_nearly_full_ran_out(void **state)
     r.gpu_limit_bytes = (float)ft_gpu_model_limit(&o);
     if (fabs((double)r.gpu_limit_bytes / MIB - cases[i].limit) > 0.02 * cases[i].limit ||
         ft_need_ran_out_of_gpu(&r) != cases[i].out)
-      fail_msg("row %zu: %g MiB, %d", i, (double)r.gpu_limit_bytes / MIB, ft_need_ran_out_of_gpu(&r));
+      fail_msg("row %zu: %g MiB, %d", i, (double)r.gpu_limit_bytes / MIB,
+               ft_need_ran_out_of_gpu(&r));
   }
 }
 
@@ -173,12 +175,10 @@ static void runs_without_a_measured_gpu_are_ignored(void **state)
 {
   struct story *s = *state;
   ft_observation o = observed(0, "", FT_OUTCOME_COMPLETED);
-  double held;
 
   o.has_gpu_memory_bytes = false;
   learn(s, o);
-  assert_int_equal(ft_gpu_model_convert(&s->model, &held, NULL), 0);
-  assert_true(held == 0);
+  assert_int_equal(ft_gpu_model_fit(&s->model, &s->history, &s->known.model, NULL), 0);
 }
 
 /* ---- stories ---- */

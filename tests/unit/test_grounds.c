@@ -9,6 +9,8 @@
 #include "predictor/decide/grounds.h"
 #include "predictor/online/online.h"
 
+static struct ft_history history;
+
 enum { RUNS = 42 };
 
 static ft_site site = { .schema = FT_SCHEMA, .rule = FT_RULE_RSS, .memory_is_consumable = true };
@@ -24,7 +26,7 @@ static void learn(int runs, bool by_input)
 
   memset(&known, 0, sizeof known);
   known.policy = ft_policy_defaults;
-  ft_online_init(&known.evidence.own.model, "fold", 1000, FT_RULE_RSS);
+  ft_online_init(&known.evidence.own.model, &history, "fold", 1000, FT_RULE_RSS);
   for (int i = 0; i < runs; i++) {
     double input = (1 + i % 7) * (double)FT_GIB;
     ft_observation o = { .schema = FT_SCHEMA,
@@ -40,17 +42,15 @@ static void learn(int runs, bool by_input)
 
     assert_true(ft_feature_number(o.submission.features, &o.submission.features_count, 24,
                                   "input_bytes", input));
-    assert_true(ft_online_update(&known.evidence.own.model, &o, &err) >= 0);
+    assert_true(ft_online_update(&known.evidence.own.model, &history, &o, &err) >= 0);
   }
 }
 
 static void explain_evidence(ft_mode mode)
 {
-  struct ft_submission_query question = { .site = &site,
-                                          .submission = &submission,
-                                          .known = &known,
-                                          .mode = mode,
-                                          .dry_run = true };
+  struct ft_submission_query question = {
+    .site = &site, .submission = &submission, .known = &known, .mode = mode, .dry_run = true
+  };
 
   ft_submission_decide(&question, &decided);
   ft_grounds_find(&question, &decided, &grounds);

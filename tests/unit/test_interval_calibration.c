@@ -8,12 +8,14 @@
 #include "predictor/online/interval_calibration.h"
 #include "predictor/online/online.h"
 
+static struct ft_history history;
+
 static ft_model model;
 
 static int start(void **state)
 {
   (void)state;
-  ft_online_init(&model, "app", 1000, FT_RULE_RSS);
+  ft_online_init(&model, &history, "app", 1000, FT_RULE_RSS);
   return 0;
 }
 
@@ -36,7 +38,7 @@ static void learn(const ft_observation *o)
 {
   struct ft_error err = { "" };
 
-  if (ft_online_update(&model, o, &err) != 1)
+  if (ft_online_update(&model, &history, o, &err) != 1)
     fail_msg("not learned: %s", err.text);
 }
 
@@ -201,7 +203,7 @@ static void a_clock_that_was_ahead_does_not_end_all_cohorts(void **state)
 
   (void)state;
   learn(&o);
-  ft_online_clamp_times(&model, 100);
+  ft_online_clamp_times(&model, &history, 100);
   o = run_of(101, 102, 0x1p30);
   learn(&o);
   assert_int_equal(ft_memory_cohorts(&model), 2);

@@ -10,6 +10,7 @@
 #include "tests/unit/simulate.h"
 
 static ft_model model;
+static struct ft_history history;
 static unsigned turn;
 static unsigned wrong; /* of what was told in a test */
 
@@ -17,7 +18,7 @@ static int start(void **state)
 {
   (void)state;
   turn = wrong = 0;
-  ft_online_init(&model, "app", 1000, FT_RULE_RSS);
+  ft_online_init(&model, &history, "app", 1000, FT_RULE_RSS);
   return 0;
 }
 
@@ -30,7 +31,7 @@ static int finish(void **state)
 static void forget_runs(void)
 {
   turn = 0;
-  ft_online_init(&model, "app", 1000, FT_RULE_RSS);
+  ft_online_init(&model, &history, "app", 1000, FT_RULE_RSS);
 }
 
 /* A run of which `features` are set later. MIB: its peak. */
@@ -63,7 +64,7 @@ static void learn(const ft_observation *o)
 {
   struct ft_error err = { "" };
 
-  if (ft_online_update(&model, o, &err) != 1)
+  if (ft_online_update(&model, &history, o, &err) != 1)
     fail_msg("not learned: %s", err.text);
 }
 

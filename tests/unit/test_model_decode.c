@@ -60,9 +60,6 @@ static void fill(ft_model *m, size_t length, struct ft_random *random)
     for (size_t i = 0; i < e->baselines[v].needs_count; i++)
       e->baselines[v].needs[i] = number(random);
   }
-  m->history_count = 2;
-  m->history[1].x_count = 3;
-  m->history[1].x[2] = number(random);
 }
 
 /* Asserts that both decoders accept LENGTH bytes at DATA with equal results, or both reject them.

@@ -8,7 +8,10 @@
 #include "predictor/estimate/memory.h"
 #include "predictor/learn/regression/term_form.h"
 #include "predictor/online/online.h"
+#include "predictor/record/model_file.h"
 #include "tests/unit/simulate.h"
+
+static struct ft_history history, decoded;
 
 static bool memory_is_out;
 
@@ -37,7 +40,7 @@ static void learn(ft_observation *o)
 {
   struct ft_error err = { "" };
 
-  if (ft_online_update(&model, o, &err) != 1)
+  if (ft_online_update(&model, &history, o, &err) != 1)
     fail_msg("not learned: %s", err.text);
 }
 
@@ -76,7 +79,7 @@ static int start(void **state)
 {
   (void)state;
   memory_is_out = false;
-  ft_online_init(&model, "app", 1000, FT_RULE_RSS);
+  ft_online_init(&model, &history, "app", 1000, FT_RULE_RSS);
   return 0;
 }
 
@@ -93,7 +96,7 @@ static void play(const struct app *app, uint64_t seed, struct tally *t)
   struct ft_random random;
 
   ft_random_seed(&random, seed);
-  ft_online_init(&model, app->name, 1000, FT_RULE_RSS);
+  ft_online_init(&model, &history, app->name, 1000, FT_RULE_RSS);
   for (unsigned turn = 0; turn < 200; turn++) {
     ft_observation o = observation_of(turn, 1);
     double need = app->run(&random, turn, &o);
@@ -282,7 +285,7 @@ static void a_run_on_a_node_out_of_memory_is_ignored(void **state)
     o.killed_at_bytes = (uint64_t)(cases[i].killed_at * 0x1p20);
     o.has_largest_process_bytes = true;
     o.largest_process_bytes = (uint64_t)(cases[i].largest * 0x1p20);
-    if (ft_online_update(&model, &o, NULL) != cases[i].learned)
+    if (ft_online_update(&model, &history, &o, NULL) != cases[i].learned)
       fail_msg("case %zu", i);
     if (!cases[i].learned)
       assert_memory_equal(&model, &before, sizeof model);
@@ -591,9 +594,9 @@ static void a_later_record_replaces_an_earlier_one(void **state)
   assert_int_equal(model.runs, 7);
   assert_int_equal(model.completed, 7);
   assert_int_equal(model.censored, 0);
-  assert_int_equal(model.history_count, 7);
-  assert_true(model.history[6].predicted_log != 0);
-  assert_near(exp((double)model.history[6].predicted_log), GIB, 0.05);
+  assert_int_equal(history.count, 7);
+  assert_true(history.run[6].predicted_log != 0);
+  assert_near(exp((double)history.run[6].predicted_log), GIB, 0.05);
 }
 
 static void a_run_that_the_history_refuses_does_not_count(void **state)
@@ -601,13 +604,13 @@ static void a_run_that_the_history_refuses_does_not_count(void **state)
   uint32_t runs;
 
   (void)state;
-  for (unsigned turn = 1; turn <= COUNT_OF(model.history); turn++)
+  for (unsigned turn = 1; turn <= COUNT_OF(history.run); turn++)
     complete(turn, GIB);
   runs = model.runs;
   complete(0, GIB); /* older than all of a full history */
   assert_int_equal(model.runs, runs);
   assert_int_equal(model.completed, runs);
-  complete(COUNT_OF(model.history) + 1, GIB);
+  complete(COUNT_OF(history.run) + 1, GIB);
   assert_int_equal(model.runs, runs + 1);
 }
 
@@ -620,9 +623,9 @@ static void the_first_run_has_no_prediction(void **state)
   die(0, GIB, FT_OUTCOME_CANCELLED);
   assert_int_equal(ft_estimate_memory(&model, NULL, 0, &e, NULL), -1);
   complete(1, GIB);
-  assert_true(model.history[1].predicted_log == 0);
+  assert_true(history.run[1].predicted_log == 0);
   complete(2, GIB);
-  assert_true(model.history[2].predicted_log != 0);
+  assert_true(history.run[2].predicted_log != 0);
 }
 
 static void history_stays_bounded_and_in_order(void **state)
@@ -630,9 +633,9 @@ static void history_stays_bounded_and_in_order(void **state)
   (void)state;
   for (unsigned turn = 0; turn < 450; turn++)
     complete(turn % 2 ? turn : turn + 37, GIB + turn * 1e6);
-  assert_int_equal(model.history_count, 200);
+  assert_int_equal(history.count, 200);
   for (unsigned i = 1; i < 200; i++)
-    assert_true(model.history[i].time >= model.history[i - 1].time);
+    assert_true(history.run[i].time >= history.run[i - 1].time);
 }
 
 static void columns_and_categories_stay_bounded(void **state)
@@ -668,12 +671,12 @@ static void uninformative_observations_change_nothing(void **state)
   before = model;
   for (size_t i = 0; i < COUNT_OF(absurd); i++) {
     o = observation_of(9, absurd[i]);
-    assert_int_equal(ft_online_update(&model, &o, NULL), 0);
+    assert_int_equal(ft_online_update(&model, &history, &o, NULL), 0);
     assert_memory_equal(&model, &before, sizeof model);
   }
   o = observation_of(9, GIB);
   o.has_rss_bytes = false;
-  assert_int_equal(ft_online_update(&model, &o, NULL), 0);
+  assert_int_equal(ft_online_update(&model, &history, &o, NULL), 0);
 }
 
 static void out_of_memory_leaves_the_model_as_it_was(void **state)
@@ -686,7 +689,7 @@ static void out_of_memory_leaves_the_model_as_it_was(void **state)
   complete(0, GIB);
   before = model;
   memory_is_out = true;
-  assert_int_equal(ft_online_update(&model, &o, &err), -1);
+  assert_int_equal(ft_online_update(&model, &history, &o, &err), -1);
   assert_memory_equal(&model, &before, sizeof model);
   assert_true(err.text[0] != '\0');
   (void)estimate_for(&o); /* allocates no memory */
@@ -723,12 +726,14 @@ static void hostile_histories_give_sound_models(void **state)
         else
           category(&o, name, ft_random_below(&random, 2) ? "yes" : "no");
       }
-      (void)ft_online_update(&model, &o, NULL);
+      (void)ft_online_update(&model, &history, &o, NULL);
       if (turn % 20)
         continue;
       ft_buf_init(&buf, FT_LIMIT_RECORD);
-      assert_int_equal(ft_record_encode(FT_RECORD_MODEL, &model, &buf, &err), 0);
-      if (ft_record_decode(FT_RECORD_MODEL, buf.data, buf.length, &again, &err) < 0)
+      assert_int_equal(
+          ft_model_file_encode(&(struct ft_model_section){ 0, &model }, 1, &history, &buf, &err),
+          0);
+      if (ft_model_file_decode(buf.data, buf.length, "model", 0, &again, &decoded, &err) < 0)
         fail_msg("turn %u: %s", turn, err.text);
       ft_buf_free(&buf);
       if (model.has_evaluator && (model.completed || model.evaluator.has_bound_log))

@@ -14,6 +14,8 @@
 #include "predictor/online/pool.h"
 #include "predictor/record/state_files.h"
 
+static struct ft_history history;
+
 enum { FORGED = 104, EACH = 12 };
 
 static ft_model pooled, before, told;
@@ -39,7 +41,8 @@ static void learn_run(uint32_t uid, double batch, double bytes, const char *extr
   if (extra)
     (void)ft_feature_number(o.submission.features, &o.submission.features_count, 4, extra, batch);
   o.submission.script_hash = uid;
-  if (ft_online_update(&pooled, &o, &err) < 0 || ft_performance_update(&performance, &o, &err) < 0)
+  if (ft_online_update(&pooled, &history, &o, &err) < 0 ||
+      ft_performance_update(&performance, &o, &err) < 0)
     fail_msg("%s", err.text);
 }
 
@@ -51,7 +54,7 @@ static double required_bytes(double batch)
 /* Runs of USERS honest users in turn, which differ by up to 5 %. */
 static void fill_pool(unsigned users)
 {
-  ft_online_init(&pooled, "blast", FT_STATE_POOLED, FT_RULE_RSS);
+  ft_online_init(&pooled, &history, "blast", FT_STATE_POOLED, FT_RULE_RSS);
   ft_performance_init(&performance, "blast", FT_STATE_POOLED);
   next_job = 0;
   for (unsigned i = 0; i < EACH; i++)
@@ -65,7 +68,7 @@ static void fill_pool(unsigned users)
 static int share_model(ft_model *out)
 {
   struct ft_error err = { "" };
-  int status = ft_pool_shared_model(&pooled, out, &err);
+  int status = ft_pool_shared_model(&pooled, &history, out, &err);
 
   if (status < 0)
     fail_msg("%s", err.text);
@@ -144,7 +147,7 @@ static void pooled_estimates_need_several_users(void **state)
   for (unsigned i = 0; i < FORGED; i++)
     learn_run(2000, 8, required_bytes(8), NULL);
   assert_int_equal(share_model(&told), 0);
-  assert_int_equal(pooled.history_count, FT_POOL_RUNS);
+  assert_int_equal(history.count, FT_POOL_RUNS);
   assert_int_equal(performance.history_count, FT_POOL_RUNS);
 }
 
@@ -154,10 +157,10 @@ static void pooled_models_contain_no_single_run_or_script(void **state)
   fill_pool(3);
   assert_int_equal(share_model(&told), 1);
   assert_int_equal(told.variant_hashes_count, 0);
-  for (size_t i = 0; i < told.history_count; i++)
-    for (size_t j = 0; j < told.columns_count; j++)
-      if (strcmp(told.columns[j].name, "variant") == 0)
-        assert_true(isnan(told.history[i].x[j]));
+  for (size_t i = 0; i < told.evaluator.fact_columns_count; i++)
+    assert_string_not_equal(told.columns[told.evaluator.fact_columns[i]].name, "variant");
+  for (size_t i = 0; i < told.evaluator.terms_count; i++)
+    assert_string_not_equal(told.columns[told.evaluator.terms[i].column].name, "variant");
 }
 
 static void a_forged_kill_raises_no_estimate(void **state)
@@ -184,7 +187,7 @@ static void a_forged_kill_raises_no_estimate(void **state)
     struct ft_error err;
 
     (void)ft_feature_number(o.submission.features, &o.submission.features_count, 4, "batch", 32);
-    assert_true(ft_online_update(&pooled, &o, &err) >= 0);
+    assert_true(ft_online_update(&pooled, &history, &o, &err) >= 0);
   }
   assert_int_equal(share_model(&told), 1);
   assert_true(fabs(log(quantile_of(&told, 32, 0.95) / was)) < log(1.05));
@@ -205,15 +208,16 @@ static void a_run_of_another_command_counts_for_its_user_alone(void **state)
                        .rss_bytes = FT_GIB };
   struct ft_error err;
   ft_model own;
+  struct ft_history own_runs;
 
   (void)state;
-  ft_online_init(&own, "blast", 1001, FT_RULE_RSS);
+  ft_online_init(&own, &own_runs, "blast", 1001, FT_RULE_RSS);
   fill_pool(0);
-  assert_int_equal(ft_online_update(&pooled, &o, &err), 0);
+  assert_int_equal(ft_online_update(&pooled, &history, &o, &err), 0);
   assert_int_equal(ft_performance_update(&performance, &o, &err), 0);
-  assert_int_equal(ft_online_update(&own, &o, &err), 1);
+  assert_int_equal(ft_online_update(&own, &own_runs, &o, &err), 1);
   o.command_ran = true;
-  assert_int_equal(ft_online_update(&pooled, &o, &err), 1);
+  assert_int_equal(ft_online_update(&pooled, &history, &o, &err), 1);
   assert_int_equal(ft_performance_update(&performance, &o, &err), 1);
 }
 

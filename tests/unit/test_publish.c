@@ -16,7 +16,10 @@
 #include "learner/publish.h"
 #include "predictor/core/io.h"
 #include "predictor/online/pool.h"
+#include "predictor/estimate/quantity.h"
 #include "predictor/record/state_files.h"
+
+static struct ft_history history;
 
 static char folder[SCRATCH_SIZE];
 static int state_fd;
@@ -67,7 +70,9 @@ static bool readable_by(uid_t uid)
     if (setresgid(uid, uid, uid) < 0 || setresuid(uid, uid, uid) < 0)
       _exit(2);
     fd = open(folder, O_RDONLY | O_DIRECTORY);
-    _exit(fd >= 0 && model && ft_state_read_model(fd, 4711, "unet3d", model, &err) == 0 &&
+    _exit(fd >= 0 && model &&
+                  ft_state_read_model(fd, 4711, "unet3d", FT_QUANTITY_MEMORY, model, &history,
+                                      &err) == 0 &&
                   model->runs == 3
               ? 0
               : 1);
@@ -87,13 +92,13 @@ static void a_model_is_readable_only_by_its_user(void **state)
     free(model);
     skip();
   }
-  assert_int_equal(ft_publish_model(publisher, model, &err), 0);
+  assert_int_equal(ft_publish_model(publisher, model, &history, &err), 0);
   assert_true(readable_by(4711));
   assert_false(readable_by(4712));
   model->runs = 2;
-  assert_int_equal(ft_publish_model(publisher, model, &err), 0);
+  assert_int_equal(ft_publish_model(publisher, model, &history, &err), 0);
   model->runs = 3;
-  assert_int_equal(ft_publish_model(publisher, model, &err), 0);
+  assert_int_equal(ft_publish_model(publisher, model, &history, &err), 0);
   assert_true(readable_by(4711));
   assert_false(readable_by(4712));
   free(model);
@@ -108,29 +113,32 @@ static void a_pooled_model_is_readable_without_its_history(void **state)
 
   (void)state;
   assert_non_null(read);
-  model->history_count = 3;
+  history.count = 3;
   for (int i = 0; i < 3; i++) {
-    model->history[i].bytes = 1e9;
-    model->history[i].key = ft_pool_key(1, 1000);
+    history.run[i].bytes = 1e9;
+    history.run[i].key = ft_pool_key(1, 1000);
   }
-  assert_int_equal(ft_publish_model(publisher, model, &err), 0);
+  assert_int_equal(ft_publish_model(publisher, model, &history, &err), 0);
   assert_int_equal(ft_state_read_shared(state_fd, "unet3d", read, &err), -1);
   for (uint32_t i = 0; i < 3; i++)
-    model->history[i].key = ft_pool_key(1, 1000 + i);
-  assert_int_equal(ft_publish_model(publisher, model, &err), 0);
+    history.run[i].key = ft_pool_key(1, 1000 + i);
+  assert_int_equal(ft_publish_model(publisher, model, &history, &err), 0);
   assert_int_equal(fstatat(state_fd, "models/4294967295", &st, 0), 0);
   assert_int_equal(st.st_mode & 07777, 0700);
-  assert_int_equal(ft_state_read_own_model(state_fd, FT_STATE_POOLED, "unet3d", read, &err), 0);
-  assert_int_equal(read->history_count, 3);
+  assert_int_equal(
+      ft_state_read_own_model(state_fd, FT_STATE_POOLED, "unet3d", read, &history, &err), 0);
+  assert_int_equal(history.count, 3);
   /* of a user without a model of their own */
-  assert_int_equal(ft_state_read_model(state_fd, 1234, "unet3d", read, &err), 0);
-  assert_int_equal(read->history_count, 0);
+  assert_int_equal(
+      ft_state_read_model(state_fd, 1234, "unet3d", FT_QUANTITY_MEMORY, read, &history, &err), 0);
+  assert_int_equal(history.count, 0);
   assert_int_equal(read->runs, 3);
   ft_publish_remove_unshared(publisher, &one);
   assert_int_equal(ft_state_read_shared(state_fd, "unet3d", read, &err), 0);
   ft_publish_remove_unshared(publisher, &none);
   assert_int_equal(ft_state_read_shared(state_fd, "unet3d", read, &err), -1);
-  assert_int_equal(ft_state_read_own_model(state_fd, FT_STATE_POOLED, "unet3d", read, &err), -1);
+  assert_int_equal(
+      ft_state_read_own_model(state_fd, FT_STATE_POOLED, "unet3d", read, &history, &err), -1);
   free(model);
   free(read);
 }
@@ -190,7 +198,7 @@ static void its_user_cannot_change_it(void **state)
     free(model);
     skip();
   }
-  assert_int_equal(ft_publish_model(publisher, model, &err), 0);
+  assert_int_equal(ft_publish_model(publisher, model, &history, &err), 0);
   (void)snprintf(path, sizeof path, "%s/models/4711", folder);
   assert_int_equal(stat(path, &st), 0);
   assert_int_equal(st.st_uid, 0);
@@ -232,7 +240,7 @@ static void without_acls_only_the_learner_reads_the_files(void **state)
   assert_int_equal(mkdir(path, 0711), 0);
   assert_int_equal(chown(path, 4711, 4711), 0);
   no_acls = true;
-  assert_int_equal(ft_publish_model(publisher, model, &err), 0);
+  assert_int_equal(ft_publish_model(publisher, model, &history, &err), 0);
   no_acls = false;
   assert_int_equal(stat(path, &st), 0);
   assert_int_equal(st.st_uid, 0);
@@ -261,8 +269,8 @@ static int publish_as_learner(const ft_model *model)
     no_acls = true;
     if (setresgid(LEARNER, LEARNER, LEARNER) < 0 || setresuid(LEARNER, LEARNER, LEARNER) < 0)
       _exit(2);
-    _exit(ft_publish_model(publisher, model, &err) == 0 &&
-                  ft_publish_model(publisher, model, &err) == 0
+    _exit(ft_publish_model(publisher, model, &history, &err) == 0 &&
+                  ft_publish_model(publisher, model, &history, &err) == 0
               ? 0
               : 1);
   }
@@ -292,15 +300,17 @@ static void a_removed_directory_is_created_again(void **state)
   struct ft_error err;
 
   (void)state;
-  assert_int_equal(ft_publish_model(publisher, model, &err), 0);
+  assert_int_equal(ft_publish_model(publisher, model, &history, &err), 0);
   ft_state_model_name(model->app, name);
   (void)snprintf(path, sizeof path, "%s/models/%u/%s", folder, (unsigned)geteuid(), name);
   assert_int_equal(unlink(path), 0);
   *strrchr(path, '/') = '\0';
   assert_int_equal(rmdir(path), 0);
-  (void)ft_publish_model(publisher, model, &err);
-  assert_int_equal(ft_publish_model(publisher, model, &err), 0);
-  assert_int_equal(ft_state_read_model(state_fd, geteuid(), "unet3d", read, &err), 0);
+  (void)ft_publish_model(publisher, model, &history, &err);
+  assert_int_equal(ft_publish_model(publisher, model, &history, &err), 0);
+  assert_int_equal(
+      ft_state_read_model(state_fd, geteuid(), "unet3d", FT_QUANTITY_MEMORY, read, &history, &err),
+      0);
   free(model);
   free(read);
 }
@@ -426,17 +436,19 @@ static void half_written_files_are_removed_at_the_start(void **state)
 int main(void)
 {
 #define TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
-  const struct CMUnitTest tests[] = { TEST(a_model_is_readable_only_by_its_user),
-                                      TEST(a_pooled_model_is_readable_without_its_history),
-                                      TEST(run_times_are_published_beside_the_model),
-                                      TEST(its_user_cannot_change_it),
-                                      TEST(without_acls_only_the_learner_reads_the_files),
-                                      TEST(without_acls_a_learner_other_than_root_needs_no_capability),
-                                      TEST(a_removed_directory_is_created_again),
-                                      TEST(partitions_that_are_gone_are_removed),
-                                      TEST(all_partitions_are_in_one_file_too),
-                                      TEST(the_site_is_readable_by_all),
-                                      TEST(half_written_files_are_removed_at_the_start) };
+  const struct CMUnitTest tests[] = {
+    TEST(a_model_is_readable_only_by_its_user),
+    TEST(a_pooled_model_is_readable_without_its_history),
+    TEST(run_times_are_published_beside_the_model),
+    TEST(its_user_cannot_change_it),
+    TEST(without_acls_only_the_learner_reads_the_files),
+    TEST(without_acls_a_learner_other_than_root_needs_no_capability),
+    TEST(a_removed_directory_is_created_again),
+    TEST(partitions_that_are_gone_are_removed),
+    TEST(all_partitions_are_in_one_file_too),
+    TEST(the_site_is_readable_by_all),
+    TEST(half_written_files_are_removed_at_the_start)
+  };
 
   return cmocka_run_group_tests_name("publish", tests, NULL, NULL);
 }

@@ -16,8 +16,11 @@
 #include "predictor/core/hash.h"
 #include "predictor/history/expire.h"
 #include "predictor/history/stale_models.h"
+#include "predictor/estimate/quantity.h"
 #include "predictor/record/state_files.h"
 #include "tests/unit/fixture.h"
+
+static struct ft_history history;
 
 static char folder[SCRATCH_SIZE];
 static int state_fd;
@@ -79,7 +82,8 @@ static unsigned published(const char *app)
   unsigned runs = 0;
 
   assert_non_null(model);
-  if (ft_state_read_model(state_fd, (uint32_t)geteuid(), app, model, &err) == 0)
+  if (ft_state_read_model(state_fd, (uint32_t)geteuid(), app, FT_QUANTITY_MEMORY, model, &history,
+                          &err) == 0)
     runs = model->runs;
   free(model);
   return runs;
@@ -470,10 +474,11 @@ static void no_run_that_is_published_has_ended_in_the_future(void **state)
   put(2, "a", (double)time(NULL) + 1e6);
   (void)steps();
   now = (double)time(NULL);
-  assert_int_equal(ft_state_read_model(state_fd, uid, "a", model, &err), 0);
+  assert_int_equal(
+      ft_state_read_model(state_fd, uid, "a", FT_QUANTITY_MEMORY, model, &history, &err), 0);
   assert_int_equal(model->runs, 2);
-  assert_int_equal((int)model->history[0].time, 1);
-  assert_true(model->history[1].time <= now && model->updated <= now);
+  assert_int_equal((int)history.run[0].time, 1);
+  assert_true(history.run[1].time <= now && model->updated <= now);
   assert_int_equal(ft_state_read_own_performance(state_fd, uid, "a", performance, &err), 0);
   assert_int_equal(performance->history_count, 2);
   assert_true(performance->history[1].time <= now && performance->updated <= now);
@@ -494,7 +499,9 @@ static void a_new_accounting_rule_restarts_the_models(void **state)
   ft_rebuilder_set_rule(rebuilder, FT_RULE_CGROUP);
   (void)steps();
   for (const char *app = "a"; app; app = *app == 'a' ? "b" : NULL) {
-    assert_int_equal(ft_state_read_model(state_fd, (uint32_t)geteuid(), app, model, &err), 0);
+    assert_int_equal(ft_state_read_model(state_fd, (uint32_t)geteuid(), app, FT_QUANTITY_MEMORY,
+                                         model, &history, &err),
+                     0);
     assert_int_equal(model->rule, FT_RULE_CGROUP);
   }
   free(model);

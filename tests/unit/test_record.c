@@ -28,9 +28,6 @@ static ft_model *sample_model(void)
   m->evaluator.residuals_count = 2;
   m->evaluator.residuals[0] = -0.1;
   m->evaluator.residuals[1] = 0.1;
-  m->history_count = 2;
-  m->history[0].bytes = 1e9;
-  m->history[1].bytes = 2e9;
   return m;
 }
 
@@ -320,7 +317,7 @@ static void inconsistent_peaks_are_rejected(void **state)
   ft_buf_init(&buf, FT_LIMIT_RECORD);
   m->evaluator.baselines_count = 1;
   m->evaluator.baselines[0].needs_count = m->evaluator.baselines[0].runs.size = 2;
-  for (int i = 0; i < 12; i++) {
+  for (int i = 0; i < 9; i++) {
     m->evaluator.needs_count = m->evaluator.covariates_count = 2;
     m->evaluator.needs[1] = 1;
     m->evaluator.covariates_count -= i == 1;
@@ -329,16 +326,13 @@ static void inconsistent_peaks_are_rejected(void **state)
     m->evaluator.has_primary_column = i == 4;
     m->evaluator.primary_column = i == 4;
     m->evaluator.seconds_count = m->evaluator.ages.size = 2;
-    m->evaluator.ages.bytes[0] = i == 9;
+    m->evaluator.ages.bytes[0] = i == 6;
     m->evaluator.ages.bytes[1] = i == 5 ? 2 : 1;
-    m->evaluator.baselines[0].runs.bytes[1] = i != 10;
-    m->evaluator.failure_price = i == 11 ? 1.1e6 : 1e6;
+    m->evaluator.baselines[0].runs.bytes[1] = i != 7;
+    m->evaluator.failure_price = i == 8 ? 1.1e6 : 1e6;
     m->columns_count = 1;
     m->columns[0].categorical = true;
     m->columns[0].categories_count = 2;
-    m->history[0].x_count = 1;
-    m->history[0].x[0] = (float[]){ NAN, 1, 0, -1, 1, 1, 2, -2, 1, 1, 1, 1 }[i];
-    m->history[0].bytes = i == 8 ? 0x1.1p50 : 0x1p30;
     assert_int_equal(ft_record_encode(FT_RECORD_MODEL, m, &buf, &err), 0);
     assert_int_equal(ft_record_decode(FT_RECORD_MODEL, buf.data, buf.length, out, &err),
                      i ? -1 : 0);
@@ -351,28 +345,36 @@ static void inconsistent_peaks_are_rejected(void **state)
 static void damage_anywhere_is_detected(void **state)
 {
   char folder[SCRATCH_SIZE];
-  ft_model *in = sample_model(), *out = calloc(1, sizeof *out);
+  ft_performance *in = calloc(1, sizeof *in), *out = calloc(1, sizeof *out);
   struct ft_error err;
   struct ft_buf buf;
   int dirfd;
 
   (void)state;
+  assert_non_null(in);
+  assert_non_null(out);
+  in->schema = FT_SCHEMA;
+  strcpy(in->app, "unet3d");
+  in->platforms_count = 1;
+  strcpy(in->platforms[0].platform, "epyc");
+  in->history_count = 2;
+  in->history[0].seconds = in->history[1].seconds = 60;
   dirfd = scratch_open(folder);
   ft_buf_init(&buf, FT_LIMIT_RECORD);
-  assert_int_equal(ft_record_write(FT_RECORD_MODEL, in, dirfd, "m", 0644, &err), 0);
-  assert_int_equal(ft_record_read(FT_RECORD_MODEL, dirfd, "m", out, &err), 0);
+  assert_int_equal(ft_record_write(FT_RECORD_PERFORMANCE, in, dirfd, "m", 0644, &err), 0);
+  assert_int_equal(ft_record_read(FT_RECORD_PERFORMANCE, dirfd, "m", out, &err), 0);
   assert_string_equal(out->app, in->app);
   assert_int_equal(ft_record_read(FT_RECORD_SITE, dirfd, "m", out, &err), -1);
-  assert_int_equal(ft_record_read(FT_RECORD_MODEL, dirfd, "absent", out, &err), -1);
+  assert_int_equal(ft_record_read(FT_RECORD_PERFORMANCE, dirfd, "absent", out, &err), -1);
   assert_int_equal(errno, ENOENT);
   assert_int_equal(ft_io_read_file(dirfd, "m", &buf, &err), 0);
   for (size_t i = 0; i < buf.length; i++) {
     buf.data[i] ^= 0x55;
     assert_int_equal(ft_io_write_file(dirfd, "d", buf.data, buf.length, 0644, &err), 0);
     buf.data[i] ^= 0x55;
-    assert_int_equal(ft_record_read(FT_RECORD_MODEL, dirfd, "d", out, &err), -1);
+    assert_int_equal(ft_record_read(FT_RECORD_PERFORMANCE, dirfd, "d", out, &err), -1);
     assert_int_equal(ft_io_write_file(dirfd, "d", buf.data, i, 0644, &err), 0);
-    assert_int_equal(ft_record_read(FT_RECORD_MODEL, dirfd, "d", out, &err), -1);
+    assert_int_equal(ft_record_read(FT_RECORD_PERFORMANCE, dirfd, "d", out, &err), -1);
   }
   (void)scratch_close(folder, dirfd);
   ft_buf_free(&buf);
@@ -434,35 +436,6 @@ static void a_list_is_read_up_to_where_it_is_damaged(void **state)
   assert_int_equal(errno, ENOENT);
   ft_buf_free(&list);
   (void)scratch_close(folder, dirfd);
-}
-
-static void an_estimate_needs_no_history(void **state)
-{
-  char folder[SCRATCH_SIZE];
-  ft_model *in = sample_model(), *out = calloc(1, sizeof *out);
-  struct ft_error err;
-  struct ft_buf buf;
-  int dirfd;
-
-  (void)state;
-  dirfd = scratch_open(folder);
-  ft_buf_init(&buf, FT_LIMIT_RECORD);
-  assert_int_equal(ft_record_write(FT_RECORD_MODEL, in, dirfd, "m", 0644, &err), 0);
-  assert_int_equal(ft_record_read(FT_RECORD_MODEL, dirfd, "m", out, &err), 0);
-  assert_int_equal(out->history_count, 2);
-  assert_true(out->history[1].bytes == 2e9);
-  assert_int_equal(ft_record_read_head(FT_RECORD_MODEL, dirfd, "m", out, &err), 0);
-  assert_int_equal(out->history_count, 0);
-  assert_int_equal(out->evaluator.residuals_count, 2);
-  assert_int_equal(ft_io_read_file(dirfd, "m", &buf, &err), 0);
-  buf.data[buf.length - 1] ^= 1;
-  assert_int_equal(ft_io_write_file(dirfd, "m", buf.data, buf.length, 0644, &err), 0);
-  assert_int_equal(ft_record_read_head(FT_RECORD_MODEL, dirfd, "m", out, &err), 0);
-  assert_int_equal(ft_record_read(FT_RECORD_MODEL, dirfd, "m", out, &err), -1);
-  (void)scratch_close(folder, dirfd);
-  ft_buf_free(&buf);
-  free(in);
-  free(out);
 }
 
 static void model_names_are_safe_and_distinct(void **state)
@@ -580,32 +553,31 @@ static unsigned check_strings(enum ft_record record, const pb_msgdesc_t *fields,
  * of a message in the record. */
 static void every_string_of_a_record_has_a_limit(void **state)
 {
-  static const pb_msgdesc_t *const types[] = {
-    [FT_RECORD_SUBMISSION] = ft_submission_fields,
-    [FT_RECORD_JOB_ARRAY] = ft_job_array_fields,
-    [FT_RECORD_OBSERVATION] = ft_observation_fields,
-    [FT_RECORD_MODEL] = ft_model_fields,
-    [FT_RECORD_SITE] = ft_site_fields,
-    [FT_RECORD_PARTITION] = ft_partition_fields,
-    [FT_RECORD_APPS] = ft_apps_fields,
-    [FT_RECORD_ANNOUNCEMENT] = ft_announcement_fields,
-    [FT_RECORD_ANSWER] = ft_answer_fields,
-    [FT_RECORD_PERFORMANCE] = ft_performance_fields,
-    [FT_RECORD_PLATFORMS] = ft_platforms_fields,
-    [FT_RECORD_SIMILAR_APPS] = ft_similar_apps_fields,
-    [FT_RECORD_PRIOR] = ft_prior_fields,
-    [FT_RECORD_GPUS] = ft_gpus_fields,
-    [FT_RECORD_QUESTION] = ft_question_fields,
-    [FT_RECORD_REPLY] = ft_reply_fields,
-    [FT_RECORD_VERDICTS] = ft_verdicts_fields,
-    [FT_RECORD_JOBS_QUERY] = ft_jobs_query_fields,
-    [FT_RECORD_JOBS_REPLY] = ft_jobs_reply_fields,
-    [FT_RECORD_SETTINGS_QUERY] = ft_settings_query_fields,
-    [FT_RECORD_SETTINGS] = ft_settings_fields,
-    [FT_RECORD_RUNNING] = ft_running_fields,
-    [FT_RECORD_HOST_QUERY] = ft_host_query_fields,
-    [FT_RECORD_HOST] = ft_host_fields
-  };
+  static const pb_msgdesc_t *const types[] = { [FT_RECORD_SUBMISSION] = ft_submission_fields,
+                                               [FT_RECORD_JOB_ARRAY] = ft_job_array_fields,
+                                               [FT_RECORD_OBSERVATION] = ft_observation_fields,
+                                               [FT_RECORD_MODEL] = ft_model_fields,
+                                               [FT_RECORD_SITE] = ft_site_fields,
+                                               [FT_RECORD_PARTITION] = ft_partition_fields,
+                                               [FT_RECORD_APPS] = ft_apps_fields,
+                                               [FT_RECORD_ANNOUNCEMENT] = ft_announcement_fields,
+                                               [FT_RECORD_ANSWER] = ft_answer_fields,
+                                               [FT_RECORD_PERFORMANCE] = ft_performance_fields,
+                                               [FT_RECORD_PLATFORMS] = ft_platforms_fields,
+                                               [FT_RECORD_SIMILAR_APPS] = ft_similar_apps_fields,
+                                               [FT_RECORD_PRIOR] = ft_prior_fields,
+                                               [FT_RECORD_GPUS] = ft_gpus_fields,
+                                               [FT_RECORD_QUESTION] = ft_question_fields,
+                                               [FT_RECORD_REPLY] = ft_reply_fields,
+                                               [FT_RECORD_VERDICTS] = ft_verdicts_fields,
+                                               [FT_RECORD_JOBS_QUERY] = ft_jobs_query_fields,
+                                               [FT_RECORD_JOBS_REPLY] = ft_jobs_reply_fields,
+                                               [FT_RECORD_SETTINGS_QUERY] =
+                                                   ft_settings_query_fields,
+                                               [FT_RECORD_SETTINGS] = ft_settings_fields,
+                                               [FT_RECORD_RUNNING] = ft_running_fields,
+                                               [FT_RECORD_HOST_QUERY] = ft_host_query_fields,
+                                               [FT_RECORD_HOST] = ft_host_fields };
   static max_align_t message[(64 << 10) / sizeof(max_align_t)]; /* the largest struct of a record */
   unsigned strings = 0;
 
@@ -628,22 +600,28 @@ static void a_users_own_model_comes_before_the_sites(void **state)
   assert_int_equal(mkdirat(state_fd, "models", 0755), 0);
   assert_int_equal(mkdirat(state_fd, "models/site", 0755), 0);
   assert_int_equal(mkdirat(state_fd, "models/1000", 0755), 0);
-  assert_int_equal(ft_state_read_model(state_fd, 1000, "unet3d", out, &err), -1);
+  assert_int_equal(ft_state_read_model(state_fd, 1000, "unet3d", 0, out, NULL, &err), -1);
   assert_int_equal(errno, ENOENT);
   models = openat(state_fd, "models/site", O_RDONLY | O_DIRECTORY);
   in->runs = 9;
-  assert_int_equal(ft_record_write(FT_RECORD_MODEL, in, models, name, 0644, &err), 0);
+  assert_int_equal(
+      ft_model_file_write(&(struct ft_model_section){ 0, in }, 1, NULL, models, name, 0644, &err),
+      0);
   close(models);
-  assert_int_equal(ft_state_read_model(state_fd, 1000, "unet3d", out, &err), 0);
+  assert_int_equal(ft_state_read_model(state_fd, 1000, "unet3d", 0, out, NULL, &err), 0);
   assert_int_equal(out->runs, 9);
   models = openat(state_fd, "models/1000", O_RDONLY | O_DIRECTORY);
   in->runs = 2;
-  assert_int_equal(ft_record_write(FT_RECORD_MODEL, in, models, name, 0644, &err), 0);
-  assert_int_equal(ft_state_read_model(state_fd, 1000, "unet3d", out, &err), 0);
+  assert_int_equal(
+      ft_model_file_write(&(struct ft_model_section){ 0, in }, 1, NULL, models, name, 0644, &err),
+      0);
+  assert_int_equal(ft_state_read_model(state_fd, 1000, "unet3d", 0, out, NULL, &err), 0);
   assert_int_equal(out->runs, 2);
   strcpy(in->app, "another");
-  assert_int_equal(ft_record_write(FT_RECORD_MODEL, in, models, name, 0644, &err), 0);
-  assert_int_equal(ft_state_read_model(state_fd, 1000, "unet3d", out, &err), 0);
+  assert_int_equal(
+      ft_model_file_write(&(struct ft_model_section){ 0, in }, 1, NULL, models, name, 0644, &err),
+      0);
+  assert_int_equal(ft_state_read_model(state_fd, 1000, "unet3d", 0, out, NULL, &err), 0);
   assert_int_equal(out->runs, 9);
   close(models);
   (void)scratch_close(folder, state_fd);
@@ -667,7 +645,6 @@ int main(void)
     cmocka_unit_test(damage_anywhere_is_detected),
     cmocka_unit_test(a_failed_read_is_no_damage),
     cmocka_unit_test(a_list_is_read_up_to_where_it_is_damaged),
-    cmocka_unit_test(an_estimate_needs_no_history),
     cmocka_unit_test(model_names_are_safe_and_distinct),
     cmocka_unit_test(names_of_files_have_limits),
     cmocka_unit_test(every_string_of_a_record_has_a_limit),

@@ -11,6 +11,8 @@
 #include "predictor/record/state_files.h"
 #include "tests/unit/fixture.h"
 
+static struct ft_history history;
+
 static char folder[SCRATCH_SIZE];
 static int state_fd;
 static struct ft_publisher *publisher;
@@ -26,9 +28,10 @@ static double fake_clock(void)
   return now;
 }
 
-static void model_was_published(const ft_model *model, void *data)
+static void model_was_published(const ft_model *model, const struct ft_history *runs, void *data)
 {
   (void)model;
+  (void)runs;
   (void)data;
   publications++;
   now += publication_seconds;
@@ -115,7 +118,7 @@ static unsigned published_of(uint32_t uid, const char *app)
   unsigned runs = 0;
 
   assert_non_null(model);
-  if (ft_state_read_own_model(state_fd, uid, app, model, NULL) == 0)
+  if (ft_state_read_own_model(state_fd, uid, app, model, &history, NULL) == 0)
     runs = model->runs;
   free(model);
   return runs;

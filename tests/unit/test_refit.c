@@ -12,6 +12,8 @@
 #include "tests/unit/simulate.h"
 #include "tests/unit/unit.h"
 
+static struct ft_history history, refitted_runs;
+
 static ft_model model, refitted;
 
 enum {
@@ -35,12 +37,12 @@ static double run_step(struct ft_random *random, unsigned turn, ft_observation *
 static void check_peaks_match_history(const char *name, unsigned turn)
 {
   const ft_evaluator *e = &model.evaluator;
-  const ft_run *completed[sizeof model.history / sizeof *model.history];
+  const ft_run *completed[COUNT_OF(history.run)];
   size_t count = 0;
 
-  for (size_t i = 0; i < model.history_count; i++)
-    if (!model.history[i].censored)
-      completed[count++] = &model.history[i];
+  for (size_t i = 0; i < history.count; i++)
+    if (!history.run[i].censored)
+      completed[count++] = &history.run[i];
   if (e->needs_count != count || e->baselines[0].needs_count != count)
     fail_msg("%s, turn %u: %d needs of %zu runs", name, turn, (int)e->needs_count, count);
   for (size_t i = 0; i < count; i++) {
@@ -75,7 +77,7 @@ static void learn(const struct kind *kind, unsigned turn, struct ft_random *rand
     o.outcome = FT_OUTCOME_CANCELLED;
     o.rss_bytes /= 4;
   }
-  assert_int_equal(ft_online_update(&model, &o, NULL), 1);
+  assert_int_equal(ft_online_update(&model, &history, &o, NULL), 1);
 }
 
 static void incremental_updates_equal_a_complete_fit(void **state)
@@ -96,7 +98,7 @@ static void incremental_updates_equal_a_complete_fit(void **state)
     unsigned follows = 0, many = 0;
 
     ft_random_seed(&random, 3);
-    ft_online_init(&model, "app", 1000, FT_RULE_RSS);
+    ft_online_init(&model, &history, "app", 1000, FT_RULE_RSS);
     for (unsigned turn = 0; turn < TURNS; turn++) {
       struct ft_estimate here, there;
       ft_observation o = { 0 };
@@ -104,10 +106,11 @@ static void incremental_updates_equal_a_complete_fit(void **state)
       learn(&kinds[k], turn, &random);
       assert_int_equal(ft_record_check(FT_RECORD_MODEL, &model, NULL), 0);
       check_peaks_match_history(kinds[k].name, turn);
-      many += model.history_count >= MANY;
-      follows += model.history_count >= MANY && model.evaluator.fitted != model.completed;
+      many += history.count >= MANY;
+      follows += history.count >= MANY && model.evaluator.fitted != model.completed;
       refitted = model;
-      ft_refit_model(&refitted, work);
+      refitted_runs = history;
+      ft_refit_model(&refitted, &refitted_runs, work);
       (void)kinds[k].run(&random, turn, &o);
       assert_int_equal(ft_estimate_memory(&model, o.submission.features,
                                           o.submission.features_count, &here, NULL),

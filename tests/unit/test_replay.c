@@ -13,6 +13,8 @@
 #include "predictor/rebuild/replay.h"
 #include "predictor/rebuild/trace.h"
 
+static struct ft_history history;
+
 #define GB 1e9
 
 /* one workflow process with one run an hour */
@@ -212,7 +214,7 @@ static void learn_two_kinds(ft_model *model, unsigned turns)
   struct ft_error err;
 
   assert_non_null(o);
-  ft_online_init(model, "two-kinds", 0, FT_RULE_RSS);
+  ft_online_init(model, &history, "two-kinds", 0, FT_RULE_RSS);
   for (unsigned i = 1; i <= turns; i++) {
     bool wide = i % 2;
 
@@ -225,7 +227,7 @@ static void learn_two_kinds(ft_model *model, unsigned turns)
     o->rss_bytes = (uint64_t)(GB * (wide ? 0.5 + 0.1 * (i / 2 * 7 % 11) : 1));
     assert_true(ft_feature_number(o->submission.features, &o->submission.features_count, 24,
                                   "input_bytes", wide ? 100 : 10));
-    assert_int_equal(ft_online_update(model, o, &err), 1);
+    assert_int_equal(ft_online_update(model, &history, o, &err), 1);
   }
   free(o);
 }

@@ -17,6 +17,8 @@
 #include "predictor/online/online.h"
 #include "predictor/rebuild/rebuild.h"
 
+static struct ft_history history;
+
 static char folder[] = "/tmp/foretell-test-XXXXXX";
 static char path[64];
 static struct ft_store *store;
@@ -310,7 +312,7 @@ static void any_order_of_arrival_gives_one_run_and_one_model(void **state)
 
   (void)state;
   for (size_t i = 0; i < COUNT_OF(orders); i++) {
-    ft_online_init(&refined, "a", 1000, FT_RULE_RSS);
+    ft_online_init(&refined, &history, "a", 1000, FT_RULE_RSS);
     for (uint32_t job = 1; job <= 12; job++)
       for (size_t k = 0; k < 3; k++) {
         ft_observation o = make_record(job, orders[(i + job) % 6][k], 3);
@@ -319,7 +321,7 @@ static void any_order_of_arrival_gives_one_run_and_one_model(void **state)
         /* models learn a run once, when its last node has delivered */
         assert_int_equal(status, k < 2 ? 2 : 0);
         if (status == 0)
-          assert_int_equal(ft_online_update(&refined, &merged, &err), 1);
+          assert_int_equal(ft_online_update(&refined, &history, &merged, &err), 1);
       }
     assert_int_equal(visit(false, &run), 12);
     assert_int_equal(visit(true, NULL), 36);
@@ -453,15 +455,15 @@ static void a_late_node_replaces_the_run_in_the_model(void **state)
   struct ft_error err;
 
   (void)state;
-  ft_online_init(&model, "a", 1000, FT_RULE_RSS);
+  ft_online_init(&model, &history, "a", 1000, FT_RULE_RSS);
   /* without Slurm the number of nodes is unknown */
   for (unsigned node = 1; node <= 3; node++) {
     ft_observation o = make_record(1, node, 0);
 
     assert_int_equal(put(&o, &merged), 0);
-    assert_int_equal(ft_online_update(&model, &merged, &err), 1);
+    assert_int_equal(ft_online_update(&model, &history, &merged, &err), 1);
     assert_int_equal(model.runs, 1);
-    assert_near(model.history[0].bytes, 1e8 * node, 1e-12);
+    assert_near(history.run[0].bytes, 1e8 * node, 1e-12);
   }
 }
 
@@ -679,25 +681,27 @@ static void records_of_an_older_store_become_runs(void **state)
 
 int main(void)
 {
-  const struct CMUnitTest tests[] = { TEST(the_largest_node_gives_the_peak_and_totals_are_sums),
-                                      TEST(energy_of_packages_is_the_sum_and_its_share_the_jobs_part),
-                                      TEST(the_worst_known_outcome_is_the_runs),
-                                      TEST(a_suspended_run_has_no_longer_run_time),
-                                      TEST(totals_of_sacct_are_not_added_again),
-                                      TEST(any_order_of_arrival_gives_one_run_and_one_model),
-                                      TEST(a_node_that_delivers_again_changes_nothing),
-                                      TEST(a_record_costs_the_same_on_any_number_of_nodes),
-                                      TEST(a_restart_and_another_job_are_other_runs),
-                                      TEST(a_run_with_lost_nodes_is_learnt_after_a_minute),
-                                      TEST(a_late_node_replaces_the_run_in_the_model),
-                                      TEST(a_record_of_sacct_completes_and_never_waits),
-                                      TEST(a_record_that_gets_its_submit_time_leaves_no_run_behind),
-                                      TEST(a_record_without_a_submit_time_joins_its_run),
-                                      TEST(records_without_a_job_are_never_grouped),
-                                      TEST(the_summary_of_an_app_counts_runs),
-                                      TEST(runs_are_removed_with_all_their_nodes),
-                                      TEST(forgetting_counts_runs_and_announces_each_record),
-                                      TEST(records_of_an_older_store_become_runs) };
+  const struct CMUnitTest tests[] = {
+    TEST(the_largest_node_gives_the_peak_and_totals_are_sums),
+    TEST(energy_of_packages_is_the_sum_and_its_share_the_jobs_part),
+    TEST(the_worst_known_outcome_is_the_runs),
+    TEST(a_suspended_run_has_no_longer_run_time),
+    TEST(totals_of_sacct_are_not_added_again),
+    TEST(any_order_of_arrival_gives_one_run_and_one_model),
+    TEST(a_node_that_delivers_again_changes_nothing),
+    TEST(a_record_costs_the_same_on_any_number_of_nodes),
+    TEST(a_restart_and_another_job_are_other_runs),
+    TEST(a_run_with_lost_nodes_is_learnt_after_a_minute),
+    TEST(a_late_node_replaces_the_run_in_the_model),
+    TEST(a_record_of_sacct_completes_and_never_waits),
+    TEST(a_record_that_gets_its_submit_time_leaves_no_run_behind),
+    TEST(a_record_without_a_submit_time_joins_its_run),
+    TEST(records_without_a_job_are_never_grouped),
+    TEST(the_summary_of_an_app_counts_runs),
+    TEST(runs_are_removed_with_all_their_nodes),
+    TEST(forgetting_counts_runs_and_announces_each_record),
+    TEST(records_of_an_older_store_become_runs)
+  };
 
   return cmocka_run_group_tests_name("run_nodes", tests, NULL, NULL);
 }

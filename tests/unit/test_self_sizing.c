@@ -12,6 +12,8 @@
 #include "predictor/online/online.h"
 #include "predictor/request/describe.h"
 
+static struct ft_history history;
+
 #define MIB 0x1p20
 
 static void describe(const char *script, const ft_request *request, ft_submission *out)
@@ -166,7 +168,7 @@ static bool run(const struct program *p, unsigned turn, double limit_mib, struct
                        .submission = submission };
   struct ft_error err;
 
-  assert_true(ft_online_update(model, &o, &err) >= 0);
+  assert_true(ft_online_update(model, &history, &o, &err) >= 0);
   return !failed;
 }
 
@@ -192,7 +194,7 @@ static void fifty_submissions_neither_die_nor_ratchet(void **state)
       double most = 0;
 
       ft_random_seed(&random, 7);
-      ft_online_init(model, p->name, 1000, FT_RULE_CGROUP);
+      ft_online_init(model, &history, p->name, 1000, FT_RULE_CGROUP);
       for (unsigned turn = 0; turn < 50; turn++) {
         last = submit(p, jobs[k].own_mib, jobs[k].default_mib, jobs[k].mode);
         most = fmax(most, last);
@@ -222,7 +224,7 @@ static void a_kill_raises_the_limit_once(void **state)
 
   (void)state;
   ft_random_seed(&random, 7);
-  ft_online_init(model, p.name, 1000, FT_RULE_CGROUP);
+  ft_online_init(model, &history, p.name, 1000, FT_RULE_CGROUP);
   for (unsigned turn = 0; turn < 150; turn++) {
     now = submit(&p, 0, 1024, FT_MODE_SET);
     if (!run(&p, turn, now, &random))
@@ -245,7 +247,7 @@ static void runs_can_contradict_the_script(void **state)
 
   (void)state;
   ft_random_seed(&random, 7);
-  ft_online_init(model, p.name, 1000, FT_RULE_CGROUP);
+  ft_online_init(model, &history, p.name, 1000, FT_RULE_CGROUP);
   for (unsigned turn = 0; turn < 30; turn++)
     assert_true(run(&p, turn, submit(&p, turn % 2 ? 4096 : 8192, 1024, FT_MODE_CHECK), &random));
   assert_true(submit(&p, 8192, 1024, FT_MODE_TRIM) < 1000);
@@ -283,7 +285,7 @@ static void a_stated_amount_raises_nothing_beyond_what_sufficed(void **state)
     double mib;
 
     ft_random_seed(&random, 7);
-    ft_online_init(model, p.name, 1000, FT_RULE_CGROUP);
+    ft_online_init(model, &history, p.name, 1000, FT_RULE_CGROUP);
     for (unsigned turn = 0; turn < 20; turn++) {
       (void)submit(&p, 0, 8192, FT_MODE_OFF);
       assert_true(run(&p, turn, rows[i].ran_mib, &random));
@@ -303,7 +305,7 @@ static void a_limit_that_foretell_fits_to_the_input_is_not_followed(void **state
 
   (void)state;
   ft_random_seed(&random, 7);
-  ft_online_init(model, "input", 1000, FT_RULE_CGROUP);
+  ft_online_init(model, &history, "input", 1000, FT_RULE_CGROUP);
   for (unsigned turn = 0; turn < 60; turn++) {
     unsigned n = 1 + (unsigned)ft_random_below(&random, 8);
     struct program p = {
@@ -337,7 +339,7 @@ static void a_limit_that_the_user_fits_is_not_followed(void **state)
       struct ft_random random;
 
       ft_random_seed(&random, orders);
-      ft_online_init(model, "user", 1000, FT_RULE_CGROUP);
+      ft_online_init(model, &history, "user", 1000, FT_RULE_CGROUP);
       for (unsigned turn = 0; turn < 12; turn++) {
         bool more = turn < 5 ? orders >> turn & 1 : ft_random_below(&random, 2);
         struct program p = { .name = "user",

@@ -15,6 +15,8 @@
 #include "predictor/online/online.h"
 #include "predictor/record/state_files.h"
 
+static struct ft_history history;
+
 static char folder[SCRATCH_SIZE];
 static int state_fd = -1;
 static struct ft_publisher *publisher;
@@ -51,7 +53,7 @@ static void learn_runs(uint32_t uid, const char *app, const char *job_name, cons
   static uint32_t job = 1;
   struct ft_error err;
 
-  ft_online_init(&model, app, uid, FT_RULE_RSS);
+  ft_online_init(&model, &history, app, uid, FT_RULE_RSS);
   for (unsigned i = 0; i < runs; i++) {
     double batch = i % 32, bytes = (mib + 0.5 * batch) * 0x1p20 * (1 + 0.01 * (i % 3));
     ft_observation o = { .schema = FT_SCHEMA,
@@ -66,13 +68,13 @@ static void learn_runs(uint32_t uid, const char *app, const char *job_name, cons
     (void)ft_feature_number(o.submission.features, &o.submission.features_count, 4, "batch", batch);
     (void)ft_string_copy(job_name, o.submission.job_name, sizeof o.submission.job_name);
     (void)ft_string_copy(program, o.submission.program, sizeof o.submission.program);
-    assert_int_equal(ft_online_update(&model, &o, &err), 1);
-    assert_int_equal(ft_publish_model(publisher, &model, &err), 0);
+    assert_int_equal(ft_online_update(&model, &history, &o, &err), 1);
+    assert_int_equal(ft_publish_model(publisher, &model, &history, &err), 0);
     if (ft_similar_apps_index_due(&model, &o)) {
       char keys[FT_SIMILARITIES][80];
 
       ft_similar_apps_index_keys(&o, keys);
-      ft_similar_apps_index_update(publisher, state_fd, &model, keys);
+      ft_similar_apps_index_update(publisher, state_fd, &model, &history, keys);
     }
     ft_similar_apps_index_write(publisher, state_fd);
   }
@@ -401,8 +403,8 @@ static void similar_apps_do_not_hide_own_runs(void **state)
     ft_decision_input_set(&q, &evidence, "");
     decide(&q, &decision, &said);
     if (decision.action != cases[i].action ||
-        (decision.mem_bytes && (decision.mem_bytes < (uint64_t)253 << 20 ||
-                                decision.mem_bytes > (uint64_t)460 << 20)))
+        (decision.mem_bytes &&
+         (decision.mem_bytes < (uint64_t)253 << 20 || decision.mem_bytes > (uint64_t)460 << 20)))
       fail_msg("case %zu: %s %.0f MiB", i, said.line[0], (double)decision.mem_bytes / 0x1p20);
     assert_non_null(strstr(said.line[0], cases[i].mode == FT_MODE_SET
                                              ? "(1 run, and from 1 similar app of yours)"

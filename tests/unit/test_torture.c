@@ -24,6 +24,8 @@
 #include "predictor/request/describe.h"
 #include "predictor/site/conf.h"
 
+static struct ft_history history;
+
 void *__real_malloc(size_t size);
 void *__real_calloc(size_t count, size_t size);
 void *__real_realloc(void *old, size_t size);
@@ -88,12 +90,14 @@ static void torture(call *what)
 
 static int write_model(struct ft_error *err)
 {
-  return ft_record_write(FT_RECORD_MODEL, &model, folder_fd, "m", 0600, err);
+  const struct ft_model_section section = { 0, &model };
+
+  return ft_model_file_write(&section, 1, &history, folder_fd, "m", 0600, err);
 }
 
 static int read_model(struct ft_error *err)
 {
-  return ft_record_read(FT_RECORD_MODEL, folder_fd, "m", &copy, err);
+  return ft_model_file_read(folder_fd, "m", 0, &copy, &history, err);
 }
 
 static int submission_as_text(struct ft_error *err)
@@ -154,11 +158,11 @@ static int learn(struct ft_error *err)
   ft_model before;
   int status;
 
-  ft_online_init(&learning, "unet3d", 1000, FT_RULE_RSS);
+  ft_online_init(&learning, &history, "unet3d", 1000, FT_RULE_RSS);
   o.has_rss_bytes = true;
   o.rss_bytes = 1 << 30;
   before = learning;
-  status = ft_online_update(&learning, &o, err);
+  status = ft_online_update(&learning, &history, &o, err);
   if (status < 0)
     assert_memory_equal(&before, &learning, sizeof before);
   return status < 0 ? -1 : 0;
@@ -167,8 +171,11 @@ static int learn(struct ft_error *err)
 static int describe(struct ft_error *err)
 {
   static const char script[] = "#!/bin/sh\npython3 train.py --batch 32 --data=./in.bin\n";
-  const struct ft_description what = { .user = "alice", .job_name = "train", .directory = "/tmp",
-                                       .params = "batch=64", .script = script,
+  const struct ft_description what = { .user = "alice",
+                                       .job_name = "train",
+                                       .directory = "/tmp",
+                                       .params = "batch=64",
+                                       .script = script,
                                        .script_length = sizeof script - 1 };
   const ft_request request = { .nodes = 1 };
   static struct ft_file_queries files;

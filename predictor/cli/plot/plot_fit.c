@@ -17,11 +17,12 @@
 #include "predictor/core/sort.h"
 #include "predictor/core/text.h"
 #include "predictor/estimate/memory.h"
+#include "predictor/estimate/quantity.h"
 #include "predictor/history/json.h"
 #include "predictor/record/state_files.h"
 
 enum {
-  RUNS = sizeof((ft_model *)NULL)->history / sizeof(ft_run),
+  RUNS = FT_HISTORY_RUNS,
   COLUMNS = sizeof((ft_model *)NULL)->columns / sizeof(ft_column),
   CURVE = 96 /* points of a curve; chosen by judgement */
 };
@@ -32,10 +33,11 @@ struct fit {
   struct ft_config config;
   struct ft_user user;
   ft_model model;
+  struct ft_history history;
   struct points {
     double x[RUNS], y[RUNS];
     size_t count;
-  } full, faint, bounds; /* completed; earlier or of another category; censored */
+  } full, faint, bounds;           /* completed; earlier or of another category; censored */
   double low, high, y_low, y_high; /* ranges of x and of bytes over all points */
 };
 
@@ -67,14 +69,16 @@ static size_t is_shown(const struct fit *fit)
 }
 
 /* Returns the column's median or most frequent category over the runs; NAN without values. */
-static double usual_value(const ft_model *model, size_t column)
+static double usual_value(const struct fit *fit, size_t column)
 {
+  const struct ft_history *history = &fit->history;
+  const ft_model *model = &fit->model;
   double values[RUNS], best = NAN;
   size_t count = 0, longest = 0;
 
-  for (pb_size_t i = 0; i < model->history_count; i++)
-    if (!isnan(column_value(model, &model->history[i], column)))
-      values[count++] = column_value(model, &model->history[i], column);
+  for (size_t i = 0; i < history->count; i++)
+    if (!isnan(column_value(model, &history->run[i], column)))
+      values[count++] = column_value(model, &history->run[i], column);
   if (count == 0)
     return NAN;
   qsort(values, count, sizeof *values, ft_sort_compare);
@@ -92,11 +96,13 @@ static double usual_value(const ft_model *model, size_t column)
 }
 
 /* Returns true if RUN differs from the usual category in a column other than COLUMN. */
-static bool differs_in_category(const ft_model *model, const ft_run *run, size_t column)
+static bool differs_in_category(const struct fit *fit, const ft_run *run, size_t column)
 {
+  const ft_model *model = &fit->model;
+
   for (size_t i = 0; i < model->columns_count; i++)
     if (i != column && model->columns[i].categorical &&
-        fabs(column_value(model, run, i) - usual_value(model, i)) > 0.5)
+        fabs(column_value(model, run, i) - usual_value(fit, i)) > 0.5)
       return true;
   return false;
 }
@@ -123,8 +129,7 @@ static int evaluate_at(const struct fit *fit, size_t column, double value, struc
   pb_size_t count = 0;
 
   for (size_t i = 0; i < fit->model.columns_count; i++)
-    put_feature(&fit->model, i, i == column ? value : usual_value(&fit->model, i), features,
-                &count);
+    put_feature(&fit->model, i, i == column ? value : usual_value(fit, i), features, &count);
   return ft_estimate_memory(&fit->model, features, count, out, err);
 }
 
@@ -189,7 +194,7 @@ static int draw_against_prediction(struct fit *fit, struct ft_error *err)
   (void)snprintf(title, sizeof title, "%s: observed against predicted peak memory", model->app);
   (void)snprintf(subtitle, sizeof subtitle,
                  "%zu of the last %u runs, each predicted from the runs before it; %u runs in all",
-                 is_shown(fit), (unsigned)model->history_count, (unsigned)model->runs);
+                 is_shown(fit), (unsigned)fit->history.count, (unsigned)model->runs);
   describe_equation(fit, subtitle, sizeof subtitle);
   chart = ft_chart_open(fit->plot->png, true, title, subtitle, &x, &y, err);
   if (!chart)
@@ -279,10 +284,11 @@ static int make_curve(struct fit *fit, size_t column, const struct ft_axis *x, s
 }
 
 /* Returns true if a run differs from the usual value in COLUMN. */
-static bool column_varies(const ft_model *model, size_t column)
+static bool column_varies(const struct fit *fit, size_t column)
 {
-  for (pb_size_t i = 0; i < model->history_count; i++)
-    if (fabs(column_value(model, &model->history[i], column) - usual_value(model, column)) > 0)
+  for (size_t i = 0; i < fit->history.count; i++)
+    if (fabs(column_value(&fit->model, &fit->history.run[i], column) - usual_value(fit, column)) >
+        0)
       return true;
   return false;
 }
@@ -296,10 +302,10 @@ static void describe_usual(const struct fit *fit, size_t column, char *out, size
 
   (void)snprintf(out, size, "%zu of %u runs", is_shown(fit), (unsigned)model->runs);
   for (size_t i = 0; i < model->columns_count; i++) {
-    double value = usual_value(model, i);
+    double value = usual_value(fit, i);
 
     used = strlen(out);
-    if (i == column || !column_varies(model, i) || used + 2 > size)
+    if (i == column || !column_varies(fit, i) || used + 2 > size)
       continue;
     if (model->columns[i].categorical)
       (void)snprintf(out + used, size - used, "%s%s=%s", before, model->columns[i].name,
@@ -380,15 +386,15 @@ static int plot_fit(struct fit *fit, struct ft_error *err)
     return no_such_feature(fit, err);
   fit->low = fit->y_low = INFINITY;
   fit->high = fit->y_high = -INFINITY;
-  for (pb_size_t i = 0; i < model->history_count; i++) {
-    const ft_run *run = &model->history[i];
+  for (size_t i = 0; i < fit->history.count; i++) {
+    const ft_run *run = &fit->history.run[i];
 
     if (fit->plot->by)
       add_run_point(fit, run, column_value(model, run, column),
-                    differs_in_category(model, run, column));
+                    differs_in_category(fit, run, column));
     else
       add_run_point(fit, run, run->predicted_log != 0 ? exp((double)run->predicted_log) : NAN,
-                    2 * i < model->history_count);
+                    2 * i < fit->history.count);
   }
   if (fit->full.count + fit->faint.count == 0) {
     ft_error_set(err,
@@ -401,6 +407,13 @@ static int plot_fit(struct fit *fit, struct ft_error *err)
   return done < 0 ? FT_EXIT_SYSTEM : FT_EXIT_DONE;
 }
 
+/* Reads APP's model and runs. Returns as ft_state_read_model. */
+static int read_fit(struct fit *fit, int state_fd, const char *app, struct ft_error *err)
+{
+  return ft_state_read_model(state_fd, fit->user.uid, app, FT_QUANTITY_MEMORY, &fit->model,
+                             &fit->history, err);
+}
+
 /* Reads the model of the app, or of the one that its name means. Returns an exit status; fills ERR
  * unless it is 0. */
 static int read_plotted_model(struct fit *fit, int state_fd, struct ft_error *err)
@@ -409,12 +422,12 @@ static int read_plotted_model(struct fit *fit, int state_fd, struct ft_error *er
   const char *app = fit->plot->app;
   char meant[128], similar[FT_SUGGESTION];
 
-  if (ft_state_read_model(state_fd, fit->user.uid, app, &fit->model, err) == 0)
+  if (read_fit(fit, state_fd, app, err) == 0)
     return FT_EXIT_DONE;
   if (errno != ENOENT)
     return FT_EXIT_SYSTEM;
   if (ft_app_search_again("plot", fit->plot->state, &own, app, meant, similar) &&
-      ft_state_read_model(state_fd, fit->user.uid, meant, &fit->model, err) == 0)
+      read_fit(fit, state_fd, meant, err) == 0)
     return FT_EXIT_DONE;
   ft_error_set(err, "%s: user %s has no model of this app%s", app, fit->user.name, similar);
   return FT_EXIT_NO;

@@ -109,10 +109,10 @@ static double calibration_residual(const ft_run *run, const struct ft_gpu_device
   return log(measured / network);
 }
 
-/* Fills MIDDLE and DEVIATION with a robust mean of the calibration residuals of MODEL's history and
- * the mean's standard error. DEVICE is for runs on the GPUs with one of COUNT HASHES, OTHER_GPUS
- * for other runs. Returns the number of runs used. */
-static unsigned fit_app_factor(const ft_model *model, const struct ft_gpu_device *device,
+/* Fills MIDDLE and DEVIATION with a robust mean of the calibration residuals of HISTORY (NULL:
+ * none) and the mean's standard error. DEVICE is for runs on the GPUs with one of COUNT HASHES,
+ * OTHER_GPUS for other runs. Returns the number of runs used. */
+static unsigned fit_app_factor(const struct ft_history *history, const struct ft_gpu_device *device,
                                const struct ft_gpu_device *other_gpus, const uint32_t *hashes,
                                size_t count, double *middle, double *deviation)
 {
@@ -121,12 +121,12 @@ static unsigned fit_app_factor(const ft_model *model, const struct ft_gpu_device
 
   *middle = 0;
   *deviation = network_deviation;
-  for (int round = 0; model && round < ROUNDS; round++) {
+  for (int round = 0; history && round < ROUNDS; round++) {
     sum = 0;
     weights = prior;
     used = 0;
-    for (size_t i = 0; i < model->history_count; i++) {
-      const ft_run *run = &model->history[i];
+    for (size_t i = 0; i < history->count; i++) {
+      const ft_run *run = &history->run[i];
       const struct ft_gpu_device *d = is_gpu_listed(run->gpu, hashes, count) ? device : other_gpus;
       double r = calibration_residual(run, d), each, w;
 
@@ -145,14 +145,14 @@ static unsigned fit_app_factor(const ft_model *model, const struct ft_gpu_device
 }
 
 void ft_gpu_calibrate(struct ft_gpu_memory *memory, const struct ft_gpu *gpu,
-                      const struct ft_gpu_device *device, const ft_model *model,
+                      const struct ft_gpu_device *device, const struct ft_history *history,
                       const uint32_t *hashes, size_t count)
 {
   struct ft_gpu_device other_gpus = { .context_bytes = (double)memory->context_bytes, .slope = 1 };
   double min_device = memory->min_device_bytes - (double)memory->context_bytes;
   double min_feasible = memory->min_feasible_bytes - (double)memory->context_bytes;
   double middle, deviation, factor, more = 0;
-  unsigned used = fit_app_factor(model, device, &other_gpus, hashes, count, &middle, &deviation);
+  unsigned used = fit_app_factor(history, device, &other_gpus, hashes, count, &middle, &deviation);
 
   factor = device->slope * exp(middle);
   memory->context_bytes = llround(device->context_bytes);

@@ -18,7 +18,10 @@
 struct foretell {
   const struct weeks_stream *stream;
   const char *without; /* rule that is off; NULL: none */
-  ft_model **model; /* by app; NULL: no run has ended */
+  struct learnt {
+    ft_model model;
+    struct ft_history history;
+  } * *app; /* NULL: no run has ended */
 };
 
 static void *make_foretell(const struct weeks_stream *stream, const char *without)
@@ -29,8 +32,8 @@ static void *make_foretell(const struct weeks_stream *stream, const char *withou
     return NULL;
   *f = (struct foretell){ .stream = stream,
                           .without = without,
-                          .model = calloc(stream->apps + 1, sizeof(ft_model *)) };
-  if (f->model)
+                          .app = calloc(stream->apps + 1, sizeof(struct learnt *)) };
+  if (f->app)
     return f;
   free(f);
   return NULL;
@@ -41,8 +44,8 @@ static void free_foretell(void *state)
   struct foretell *f = state;
 
   for (size_t i = 0; i < f->stream->apps; i++)
-    free(f->model[i]);
-  free(f->model);
+    free(f->app[i]);
+  free(f->app);
   free(f);
 }
 
@@ -139,8 +142,9 @@ static int decide_foretell(void *state, const struct weeks_world *w, struct week
   for (uint32_t i = 0; s->array && i < s->tasks && tasks.count < FT_ARRAY_ESTIMATES; i++)
     if (!w->done[s->first_task + i])
       tasks.index[tasks.count++] = i;
-  decide_submission(&submission, site, own_mode ? FT_MODE_UNSET : a->mode, f->model[s->app], &tasks,
-                    f->without, &known, &decision);
+  decide_submission(&submission, site, own_mode ? FT_MODE_UNSET : a->mode,
+                    f->app[s->app] ? &f->app[s->app]->model : NULL, &tasks, f->without, &known,
+                    &decision);
   note_decision(s, &decision, a);
   /* Slurm would reject a job above the memory of every node. */
   if (a->given_bytes > site->node_bytes)
@@ -154,17 +158,18 @@ static int learn_foretell(void *state, const struct weeks_world *w, const struct
   struct foretell *f = state;
   const struct weeks_submission *s = &w->stream->submission[w->attempt[r->attempt].submission];
   const struct weeks_app *app = &w->stream->app[s->app];
-  ft_model **model = &f->model[s->app];
+  struct learnt **learnt = &f->app[s->app];
   static ft_observation observation;
 
-  if (!*model) {
-    *model = malloc(sizeof **model);
-    if (!*model)
+  if (!*learnt) {
+    *learnt = malloc(sizeof **learnt);
+    if (!*learnt)
       return ft_error_errno(err, "a model");
-    ft_online_init(*model, app->name, 1000 + app->user, FT_RULE_CGROUP);
+    ft_online_init(&(*learnt)->model, &(*learnt)->history, app->name, 1000 + app->user,
+                   FT_RULE_CGROUP);
   }
   weeks_make_observation(w, r, &observation);
-  return ft_online_update(*model, &observation, err) < 0 ? -1 : 0;
+  return ft_online_update(&(*learnt)->model, &(*learnt)->history, &observation, err) < 0 ? -1 : 0;
 }
 
 const struct weeks_policy weeks_foretell = { "foretell", make_foretell, decide_foretell,

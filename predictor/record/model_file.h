@@ -1,0 +1,57 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/*
+ * The model file of an app. It has one section for each quantity that the app's runs told of, an
+ * ft_model, and one with the runs themselves (run_columns.h), which only learning reads. A
+ * submission reads the head and the sections that it needs.
+ *
+ * Head, little-endian: magic "foretell", type and schema 2 (16 bits each), number of sections,
+ * ft_checksum of the table that follows. A row of the table has 12 bytes: number, length and
+ * ft_checksum of a section. The sections follow in the order of the table. The number of a section
+ * is that of its quantity (estimate/quantity.h), or FT_SECTION_HISTORY.
+ *
+ * Files of the previous release are read, too: schema 1, a record of ft_record_write with the
+ * quantity 0, host memory, and the runs as its tail.
+ */
+#ifndef FT_RECORD_MODEL_FILE_H
+#define FT_RECORD_MODEL_FILE_H
+
+#include "predictor/record/record.h"
+#include "predictor/record/run_columns.h"
+
+enum { FT_SECTION_HISTORY = 0xffff };
+
+/* A section to write. */
+struct ft_model_section {
+  uint32_t quantity;
+  const ft_model *model;
+};
+
+/* Appends a model file with COUNT SECTIONS, and HISTORY (NULL: none), to OUT. Returns 0; -1 over
+ * OUT's limit and fills ERR. */
+int ft_model_file_encode(const struct ft_model_section *sections, size_t count,
+                         const struct ft_history *history, struct ft_buf *out,
+                         struct ft_error *err);
+
+/* Replaces the file NAME under DIRFD with such a file and permissions MODE (ft_io_write_file).
+ * Returns 0; -1 on error and fills ERR. */
+int ft_model_file_write(const struct ft_model_section *sections, size_t count,
+                        const struct ft_history *history, int dirfd, const char *name, mode_t mode,
+                        struct ft_error *err);
+
+/*
+ * Reads the section of QUANTITY into MODEL and, unless HISTORY is NULL, the runs, from the open
+ * file FD, with bounded pread; NAME is for messages. A file without the runs has an empty history.
+ * Returns 0; -1 on error, sets errno (ENOENT: no such section) and fills ERR.
+ */
+int ft_model_file_read_open(int fd, const char *name, uint32_t quantity, ft_model *model,
+                            struct ft_history *history, struct ft_error *err);
+
+/* The same from the file NAME under DIRFD; never blocks on a FIFO or a device. */
+int ft_model_file_read(int dirfd, const char *name, uint32_t quantity, ft_model *model,
+                       struct ft_history *history, struct ft_error *err);
+
+/* The same from the LENGTH bytes DATA of a file. */
+int ft_model_file_decode(const void *data, size_t length, const char *name, uint32_t quantity,
+                         ft_model *model, struct ft_history *history, struct ft_error *err);
+
+#endif

@@ -1,0 +1,54 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* The runs that an app's models are fitted to, and their encoding: one column per number, so that a
+ * number more is a row of a table, and a file with it is read by programs that lack it. */
+#ifndef FT_RECORD_RUN_COLUMNS_H
+#define FT_RECORD_RUN_COLUMNS_H
+
+#include "predictor/record/record.h"
+
+enum {
+  FT_HISTORY_RUNS = 200, /* of an app; as many as its fit has (learn/series/series.h) */
+  FT_HISTORY_COLUMNS = sizeof((ft_model *)NULL)->columns / sizeof(ft_column)
+};
+
+/* A run of an app. */
+typedef struct ft_run {
+  uint64_t key; /* ft_observation_run_key: a later record replaces an earlier one */
+  double time;  /* end of the run */
+  double bytes; /* peak under `rule` of ft_model */
+  double runtime_seconds;
+  uint8_t censored;  /* 0 or 1: bytes is a lower bound */
+  uint8_t sampled;   /* 0 or 1: completed, but sampled: the true peak may be higher; with `censored`
+                        only   its largest task was measured */
+  uint8_t killed_by; /* an enum ft_killer */
+  uint16_t x_count;
+  float x[FT_HISTORY_COLUMNS]; /* values by column; NaN: missing */
+  float predicted_log;         /* log of the point prediction before the run; 0: none */
+  float equation_log;    /* log of the prediction by an equation found without this run; 0: none */
+  float residual;        /* out-of-sample log(bytes / point prediction), without level tracking */
+  float gpu_bytes;       /* peak of one GPU; 0: not measured */
+  float network_bytes;   /* part of gpu_bytes predicted from the model file, without the GPU
+                            context; 0: none */
+  uint32_t gpu;          /* hash of the GPU's name; 0: unknown */
+  float gpu_limit_bytes; /* memory of its GPU or MIG slice, if it completed or failed; 0: unknown */
+} ft_run;
+
+/* The runs of an app, oldest first. */
+struct ft_history {
+  size_t count;
+  ft_run run[FT_HISTORY_RUNS];
+};
+
+/*
+ * Appends HISTORY to OUT: the number of runs, 4 bytes, then columns: number of the field and of the
+ * element in it, 2 bytes each, bytes of a value, 4, and the values. All little-endian. A column of
+ * zeros is left out. Returns 0; -1 over OUT's limit and fills ERR.
+ */
+int ft_history_encode(const struct ft_history *history, struct ft_buf *out, struct ft_error *err);
+
+/* Decodes LENGTH bytes of DATA into HISTORY; columns of other versions are skipped. The values are
+ * not checked (check.h). Returns 0; -1 on error, sets errno and fills ERR. */
+int ft_history_decode(const unsigned char *data, size_t length, struct ft_history *history,
+                      struct ft_error *err);
+
+#endif
