@@ -27,7 +27,8 @@ unsigned ft_memory_cohorts(const ft_model *model)
 static int estimate_distribution(const ft_model *model, const ft_feature *features, size_t count,
                                  bool unwidened, struct ft_estimate *out, struct ft_error *err)
 {
-  const struct ft_quantity *memory = &ft_quantities[FT_QUANTITY_MEMORY];
+  const struct ft_quantity *quantity =
+      &ft_quantities[model->quantity < FT_QUANTITIES ? model->quantity : FT_QUANTITY_MEMORY];
   const ft_evaluator *e = &model->evaluator;
   float x[sizeof model->columns / sizeof *model->columns];
   struct ft_interval_question q = { .residual = e->residuals,
@@ -36,7 +37,7 @@ static int estimate_distribution(const ft_model *model, const ft_feature *featur
                                     .has_bound = e->has_bound_log,
                                     .unwidened = unwidened,
                                     .calibration = ft_memory_calibration(model),
-                                    .prior = memory->prior.deviation };
+                                    .prior = quantity->prior.deviation };
   struct ft_point_prediction centre;
 
   *out = (struct ft_estimate){ .runs = model->completed };
@@ -45,7 +46,7 @@ static int estimate_distribution(const ft_model *model, const ft_feature *featur
   ft_columns_fill(model->columns, model->columns_count, features, count, x);
   ft_predict_point(e, x, model->columns_count, &centre);
   q.min_deviation =
-      memory->prior.min_fraction + memory->prior.min_value / exp(fmax(centre.log, log(FT_MIB)));
+      quantity->prior.min_fraction + quantity->prior.min_value / exp(fmax(centre.log, log(FT_MIB)));
   q.added_variance = centre.added_variance;
   out->shared = ft_interval_find(&q, out->quantile);
   for (int i = 0; i < FT_ESTIMATE_LEVELS; i++) {
