@@ -208,6 +208,28 @@ static void print_instead(const struct ft_cost *cost)
   }
 }
 
+/* Prints which parameters are trained, and whether the file states it. */
+static void print_trained(const struct ft_graph *g, const struct ft_cost *cost)
+{
+  int64_t frozen = 0;
+  char shown[32];
+
+  for (uint32_t t = 0; t < g->tensor_count; t++)
+    if (cost->frozen[t])
+      frozen = ft_known_plus(frozen, ft_dim_or(ft_tensor_elements(&g->tensors[t]), 0));
+  if (!g->states_trained)
+    printf("trained      all parameters: the file does not state which; foretell predict "
+           "--params=trainable=N%s does\n",
+           g->adapts ? " or lora=R" : "");
+  else if (cost->thawed)
+    printf("trained      all parameters: the file marks none, as for inference\n");
+  else if (frozen)
+    printf("trained      all but %s of the parameters, as the file states\n",
+           show(ft_dim_of(frozen), shown));
+  else
+    printf("trained      all parameters, as the file states\n");
+}
+
 static int print_text(const struct ft_graph *g, const struct ft_analysis *analysis,
                       const struct options *o)
 {
@@ -244,9 +266,7 @@ static int print_text(const struct ft_graph *g, const struct ft_analysis *analys
   printf("MACs         %s\n", show(ft_dim_of(cost->macs), macs));
   printf("activations  %s elements\n", show(ft_dim_of(cost->activations), elements));
   print_memory(&analysis->memory);
-  if (!g->states_trained)
-    printf("trained      all parameters: the file does not state which; foretell predict "
-           "--params=trainable=N does\n");
+  print_trained(g, cost);
   for (size_t i = 0; i < cost->unknown_count; i++)
     printf("unknown      %.100s%s%.100s, %" PRIu32 " of them\n", cost->unknowns[i].domain,
            cost->unknowns[i].domain[0] ? "." : "", cost->unknowns[i].type, cost->unknowns[i].count);

@@ -119,9 +119,9 @@ static int find_requested_gpu(struct work *w, struct ft_error *err)
   }
   w->gpu = w->place.gpu ? ft_gpu_find(w->place.gpu) : NULL;
   if (!w->gpu)
-    w->gpu = ft_mig_gpu_called(&w->table, w->question.gpu);
+    w->gpu = ft_gpu_called(w->question.gpu);
   if (!w->gpu)
-    w->gpu = ft_mig_gpu_called(&w->table, w->device);
+    w->gpu = ft_gpu_called(w->device);
   return 0;
 }
 
@@ -192,7 +192,7 @@ static void read_gpu_observations(struct work *w)
   const struct ft_gpu_site_data_gpu gpu = { w->gpu, w->device[0] ? w->device : w->place.gres };
   int fd = open(w->asked->state, O_PATH | O_DIRECTORY | O_CLOEXEC);
 
-  ft_gpu_site_data_read(fd, &w->table, &gpu, getuid(), w->asked->submission->app, &w->measured);
+  ft_gpu_site_data_read(fd, &gpu, getuid(), w->asked->submission->app, &w->measured);
   if (fd >= 0)
     close(fd);
 }
@@ -284,23 +284,6 @@ static int estimate_from_runs(struct work *w, struct ft_error *err)
   return 0;
 }
 
-/* Returns the fraction of the GPU that the job gets. */
-static struct ft_gpu_part gpu_part(const struct work *w)
-{
-  const struct ft_mig_profile *slice = w->place.largest;
-  struct ft_gpu_part part = { .gpu = w->gpu };
-  unsigned all = 0;
-
-  for (size_t i = 0; slice && i < w->table.count; i++)
-    if (strcmp(w->table.profiles[i].gpu, slice->gpu) == 0 && w->table.profiles[i].slices > all)
-      all = w->table.profiles[i].slices;
-  if (all)
-    part.compute = (double)slice->slices / all;
-  if (slice && w->gpu)
-    part.memory = slice->memory_mib / w->gpu->memory_mib;
-  return part;
-}
-
 /* Adds a line such as "it would fit with precision=amp (2.1 GiB, a step takes about x 0.5) or ...".
  */
 static void append_alternatives(struct work *w, ft_network *network)
@@ -309,7 +292,8 @@ static void append_alternatives(struct work *w, ft_network *network)
   struct ft_instead *list = gpu->instead;
   size_t count = ft_instead_find(
       &(struct ft_instead_question){ .graph = w->graph,
-                                     .part = gpu_part(w),
+                                     .part =
+                                         ft_gpu_part_of_slice(w->gpu, &w->table, w->place.largest),
                                      .run = w->run,
                                      .bytes = w->place.max_bytes,
                                      .probability = ft_mig_target_probability(&w->policy),

@@ -262,6 +262,14 @@ size_t ft_table_find(const void *table, size_t count, size_t size, bool inlined,
   return i;
 }
 
+const void *ft_table_row(const void *table, size_t count, size_t size, bool inlined,
+                         const char *name)
+{
+  size_t i = ft_table_find(table, count, size, inlined, name);
+
+  return i < count ? (const char *)table + i * size : NULL;
+}
+
 const char *ft_plural(uint64_t count)
 {
   return count == 1 ? "" : "s";

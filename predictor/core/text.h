@@ -91,11 +91,23 @@ bool ft_string_listed(const char *const *list, const char *string);
  */
 size_t ft_table_find(const void *table, size_t count, size_t size, bool inlined, const char *name);
 
-/* The same in an array whose size the compiler knows. */
-#define FT_TABLE_FIND(table, name)                                                                 \
-  ft_table_find((table), sizeof(table) / sizeof *(table), sizeof *(table), false, (name))
+/* The row itself; NULL if none has NAME. */
+const void *ft_table_row(const void *table, size_t count, size_t size, bool inlined,
+                         const char *name);
+
+/* The same in an array whose row size the compiler knows, and (FT_TABLE_) the number of rows. */
+#define FT_ROWS_FIND(table, count, name)                                                           \
+  ft_table_find((table), (count), sizeof *(table), false, (name))
+#define FT_ROWS_FIND_INLINED(table, count, name)                                                   \
+  ft_table_find((table), (count), sizeof *(table), true, (name))
+#define FT_ROWS_ROW(table, count, name)                                                            \
+  ft_table_row((table), (count), sizeof *(table), false, (name))
+#define FT_ROWS_ROW_INLINED(table, count, name)                                                    \
+  ft_table_row((table), (count), sizeof *(table), true, (name))
+#define FT_TABLE_FIND(table, name) FT_ROWS_FIND(table, sizeof(table) / sizeof *(table), name)
 #define FT_TABLE_FIND_INLINED(table, name)                                                         \
-  ft_table_find((table), sizeof(table) / sizeof *(table), sizeof *(table), true, (name))
+  FT_ROWS_FIND_INLINED(table, sizeof(table) / sizeof *(table), name)
+#define FT_TABLE_ROW(table, name) FT_ROWS_ROW(table, sizeof(table) / sizeof *(table), name)
 
 /* Returns the ending of a noun after the number COUNT in a message: "" or "s". */
 const char *ft_plural(uint64_t count);

@@ -98,14 +98,12 @@ static struct ft_mig_offer largest_slice(const struct ft_mig_query *q)
 
 /* Sets GPU and limit of GPUS to a whole GPU: of those that its type may denote, the one with the
  * smallest memory. */
-static void find_whole_gpu(const struct ft_mig_query *q, struct ft_mig_request *gpus)
+static void find_whole_gpu(struct ft_mig_request *gpus)
 {
   const struct ft_gpu *gpu;
 
-  if (!ft_mig_names_gpu(q->table, gpus->gres))
-    return;
   for (size_t i = 0; (gpu = ft_gpu_at(i)); i++)
-    if (!gpu->host && ft_mig_may_be(q->table, gpus->gres, gpu->name) &&
+    if (!gpu->host && ft_gpu_may_be(gpus->gres, gpu) &&
         (!gpus->gpu || gpu->memory_mib * MIB < gpus->limit_bytes)) {
       gpus->gpu = gpu->name;
       gpus->limit_bytes = gpu->memory_mib * MIB;
@@ -126,7 +124,7 @@ static void find_gpu_piece(const struct ft_mig_query *q, struct ft_text piece,
     gpus->gpu = gpus->slice->gpu;
     gpus->limit_bytes = gpus->slice->memory_mib * MIB;
   } else if (gpus->gres[0]) {
-    find_whole_gpu(q, gpus);
+    find_whole_gpu(gpus);
   }
 }
 

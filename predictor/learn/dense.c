@@ -3,35 +3,24 @@
 
 #include <gsl/gsl_eigen.h>
 #include <gsl/gsl_errno.h>
-#include <gsl/gsl_linalg.h>
 #include <math.h>
 
+#include "predictor/learn/cholesky.h"
 #include "predictor/learn/dense.h"
 
 int ft_dense_solve(double *a, size_t n, double *b, size_t count, double *logdet,
                    struct ft_error *err)
 {
-  gsl_error_handler_t *handler = gsl_set_error_handler_off();
-  gsl_matrix_view m;
-  int failed = 0;
-
-  if (n == 0)
-    goto out;
-  m = gsl_matrix_view_array(a, n, n);
-  failed = gsl_linalg_cholesky_decomp1(&m.matrix);
-  for (size_t i = 0; !failed && i < count; i++) {
-    gsl_vector_view column = gsl_vector_view_array_with_stride(b + i, count, n);
-
-    failed = gsl_linalg_cholesky_svx(&m.matrix, &column.vector);
-  }
-  if (logdet && !failed) {
+  if (!ft_cholesky_factor(a, n, n))
+    return ft_error_set(err, "least squares: matrix is not positive definite");
+  for (size_t i = 0; i < count; i++)
+    ft_cholesky_solve(a, n, n, b + i, count);
+  if (logdet) {
     *logdet = 0;
     for (size_t i = 0; i < n; i++)
       *logdet += 2 * log(a[i * n + i]);
   }
-out:
-  gsl_set_error_handler(handler);
-  return failed ? ft_error_set(err, "least squares: matrix is not positive definite") : 0;
+  return 0;
 }
 
 int ft_dense_eigen(double *a, size_t n, double *value, double *vector, struct ft_error *err)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Linear algebra of small dense symmetric matrices, stored row by row, with GSL. */
+/* Linear algebra of small dense symmetric matrices, stored row by row; eigenvectors with GSL. */
 #ifndef FT_LEARN_DENSE_H
 #define FT_LEARN_DENSE_H
 

@@ -146,6 +146,19 @@ run predict --model="$corpus/net-resnet.onnx" --params=batch=8,device=h100_nvl
 like "$out" 'by its operators, no recorded run on this GPU\)' "the message states that no run on this GPU is known"
 like "$out" 'smallest MIG slice of h100-94gb that holds it at 95 %: 1g.12gb \(10.6 GiB, 7 on a GPU\)$' \
   "the slices have probabilities and instances per GPU"
+run predict --model="$corpus/net-resnet.onnx" --params=batch=8 --device='GeForce RTX 3060'
+like "$out" 'rtx-3060 has 11.8 GiB and no known MIG slices$' "a GPU without slices has none"
+while read -r file params expected; do
+  run predict --model="$corpus/../$file" --params=batch=2,"$params"
+  like "$out" "^frozen: $expected\$" "$file ($params) says what is trained, and who states it"
+done <<'END'
+onnx/net-resnet.onnx input=3x64x64 none; the file does not state it, and all parameters count as trained; --params=trainable=N states it
+onnx/net-resnet.onnx trainable=1,input=3x64x64 [0-9.]+ KiB of the parameters, as --params states
+pt2/net-frozen.pt2 fused=on [0-9.]+ KiB of the parameters, as the file states
+pt2/net-resnet.pt2 fused=on none, as the file states
+hf/llama.json input=sequence=8 none; the file does not state it, and all parameters count as trained; --params=trainable=N or lora=R states it
+hf/quantized-bnb.json input=sequence=8 [0-9.]+ KiB of quantised weights; of the others the file states nothing, and all count as trained; --params=trainable=N or lora=R states it
+END
 echo 'h100-94gb 1g.13gb 10800' >"$scratch/mig.conf"
 : >"$scratch/empty.conf"
 for file in "$scratch/empty.conf" "$scratch/mig.conf"; do

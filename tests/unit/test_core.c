@@ -564,7 +564,11 @@ static void a_row_is_found_by_its_name(void **state)
   assert_int_equal(FT_TABLE_FIND_INLINED(inlined, "eight.."), 1);
   assert_int_equal(FT_TABLE_FIND_INLINED(inlined, "two"), 2);
   assert_int_equal(FT_TABLE_FIND_INLINED(inlined, ""), 3);
-  assert_int_equal(ft_table_find(rows, 0, sizeof *rows, false, "one"), 0);
+  assert_int_equal(FT_ROWS_FIND(rows, 0, "one"), 0);
+  assert_ptr_equal(FT_TABLE_ROW(rows, "two"), &rows[1]);
+  assert_null(FT_TABLE_ROW(rows, "tw"));
+  assert_null(FT_ROWS_ROW(rows, 1, "two"));
+  assert_ptr_equal(FT_ROWS_ROW_INLINED(inlined, 3, "two"), &inlined[2]);
 }
 
 int main(void)

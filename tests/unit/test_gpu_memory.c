@@ -586,11 +586,44 @@ static void the_context_is_smaller_without_autotuning(void **state)
   }
 }
 
+/* Where TF32 is no faster than fp32, cuDNN's heuristics copy nothing for the tensor cores in
+ * fp32. */
+static void workspaces_depend_on_gpu_and_precision(void **state)
+{
+  const struct {
+    enum ft_precision precision;
+    bool no_autotune, fewer;
+  } cases[] = { { FT_PRECISION_FP32, true, true },
+                { FT_PRECISION_TF32, true, true },
+                { FT_PRECISION_AMP, true, false },
+                { FT_PRECISION_FP32, false, false } };
+
+  (void)state;
+  for (size_t i = 0; i < COUNT_OF(cases); i++) {
+    struct ft_graph *graph = open_graph("net-resnet");
+    struct ft_gpu_memory memory[2];
+    struct ft_error err = { "" };
+    struct ft_gpu_run run;
+
+    ft_gpu_run_init(&run);
+    run.sizes = (struct ft_graph_sizes){ .batch = 1024, .input = "3x64x64" };
+    run.precision = cases[i].precision;
+    run.precision_given = true;
+    run.no_autotune = cases[i].no_autotune;
+    for (int k = 0; k < 2; k++)
+      if (ft_gpu_memory(graph, ft_gpu_find(k ? "rtx3060" : "h200"), &run, &memory[k], &err) < 0)
+        fail_msg("%s", err.text);
+    assert_int_equal(memory[1].network_bytes < memory[0].network_bytes, cases[i].fewer);
+    ft_graph_free(graph);
+  }
+}
+
 static void gpus_are_found_in_all_spellings(void **state)
 {
   (void)state;
   assert_string_equal(ft_gpu_find("NVIDIA A100 40GB")->name, "a100-40gb");
   assert_string_equal(ft_gpu_find("h100_80gb")->name, "h100-80gb");
+  assert_string_equal(ft_gpu_find("NVIDIA GeForce RTX 3060")->name, "rtx-3060");
   assert_true(ft_gpu_find("CPU")->host);
   assert_null(ft_gpu_find("a100"));
   assert_null(ft_gpu_find(""));
@@ -657,6 +690,7 @@ int main(void)
     cmocka_unit_test(no_estimate_has_zero_variance),
     cmocka_unit_test(a_process_on_a_cpu_keeps_no_large_blocks),
     cmocka_unit_test(the_context_is_smaller_without_autotuning),
+    cmocka_unit_test(workspaces_depend_on_gpu_and_precision),
     cmocka_unit_test(folded_normalisations_are_restored_for_training),
     cmocka_unit_test(gpus_are_found_in_all_spellings),
   };

@@ -153,7 +153,7 @@ static const struct decided {
     "gpu:a100_1g.5gb has" },
   { A100, "gres", "gpu:a100_3g.20gb:1,gpu:a100_2g.10gb:1", 6, NULL, FT_MODE_CHECK, 0,
     FT_ACTION_LEAVE, "", "is enough" },
-  { A100, "gpus", "2,v100:1", 3, "", FT_MODE_UNSET, 0, FT_ACTION_WARN, "",
+  { A100, "gpus", "2,k80:1", 3, "", FT_MODE_UNSET, 0, FT_ACTION_WARN, "",
     "requests several GPU types" },
   { "mig:a100_1g.5gb", "gpus", "1", 3, "", FT_MODE_UNSET, 0, FT_ACTION_WARN, "", "use --gres" },
   { A100, "gres", "gpu:a100_1g.5gb", 6, "", FT_MODE_UNSET, 0, FT_ACTION_WARN, "",
@@ -180,7 +180,9 @@ static const struct decided {
   { A100, "gres", "gpu:a100:1", 60, NULL, FT_MODE_CHECK, 0, FT_ACTION_WARN, "", "gpu:a100 has 39" },
   { "", "gres", "gpu:b300_1g.34gb", 60, NULL, FT_MODE_CHECK, 0.5, FT_ACTION_LEAVE, "",
     "memory size of gpu:b300_1g.34gb unknown; add it to mig.conf" },
-  { A100, "gres", "gpu:v100:1", 60, NULL, FT_MODE_CHECK, 0, FT_ACTION_LEAVE, "", "needs 60" },
+  { A100, "gres", "gpu:k80:1", 60, NULL, FT_MODE_CHECK, 0, FT_ACTION_LEAVE, "", "needs 60" },
+  { A100, "gres", "gpu:v100:1", 60, NULL, FT_MODE_CHECK, 0, FT_ACTION_WARN, "", "gpu:v100 has 15" },
+  { A100, "gpus", "rtx_3090:2", 30, NULL, FT_MODE_CHECK, 0, FT_ACTION_WARN, "", "rtx_3090 has 23" },
   { A100, "gres", "gpu:a100:1", 3, "", FT_MODE_UNSET, 0, FT_ACTION_LEAVE, "", "is enough" },
 };
 

@@ -48,14 +48,13 @@ static void normalise_gpu_name(const char *name, char *out, size_t size)
 
 /* Returns true if NVML's NAME denotes GPU. KINDS is the number of GPU types measured on this site:
  * a GPU requested without a type matches only if there is one. */
-static bool is_gpu_kind(const struct ft_mig_table *table, const struct ft_gpu_site_data_gpu *gpu,
-                        const char *name, size_t kinds)
+static bool is_gpu_kind(const struct ft_gpu_site_data_gpu *gpu, const char *name, size_t kinds)
 {
   const char *typed = strncmp(gpu->typed, "gpu:", 4) == 0 ? gpu->typed + 4 : gpu->typed;
   char called[96], nvml[64];
 
   if (gpu->gpu)
-    return ft_mig_names_gpu(table, name) && ft_mig_may_be(table, name, gpu->gpu->name);
+    return ft_gpu_may_be(name, gpu->gpu);
   normalise_gpu_name(typed, called, sizeof called);
   normalise_gpu_name(name, nvml, sizeof nvml);
   return called[0] ? strstr(nvml, called) != NULL : kinds == 1;
@@ -72,9 +71,8 @@ static bool read_app_runs(int state_fd, uint32_t uid, const char *app, struct ft
   return found;
 }
 
-void ft_gpu_site_data_read(int state_fd, const struct ft_mig_table *table,
-                           const struct ft_gpu_site_data_gpu *gpu, uid_t uid, const char *app,
-                           struct ft_gpu_site_data *m)
+void ft_gpu_site_data_read(int state_fd, const struct ft_gpu_site_data_gpu *gpu, uid_t uid,
+                           const char *app, struct ft_gpu_site_data *m)
 {
   size_t most = 0;
 
@@ -90,7 +88,7 @@ void ft_gpu_site_data_read(int state_fd, const struct ft_mig_table *table,
   for (size_t i = 0; i < m->gpus.kinds_count && m->runs; i++) {
     const ft_gpu_kind *kind = &m->gpus.kinds[i];
 
-    if (!is_gpu_kind(table, gpu, kind->name, m->gpus.kinds_count))
+    if (!is_gpu_kind(gpu, kind->name, m->gpus.kinds_count))
       continue;
     m->hashes[m->hash_count++] = ft_gpu_observations_hash(kind->name);
     memcpy(m->runs + m->run_count, kind->runs, kind->runs_count * sizeof *kind->runs);

@@ -34,12 +34,11 @@ int ft_gpu_site_data_slices(int state_fd, struct ft_mig_table *table, struct ft_
 
 /*
  * Reads measurements of networks on GPU, and the runs of user UID's APP (NULL: none), under
- * STATE_FD (-1: leaves MEASURED empty). TABLE, the MIG profiles, gives the names of GPUs.
- * Overwrites MEASURED; the caller calls ft_gpu_site_data_free.
+ * STATE_FD (-1: leaves MEASURED empty). Overwrites MEASURED; the caller calls
+ * ft_gpu_site_data_free.
  */
-void ft_gpu_site_data_read(int state_fd, const struct ft_mig_table *table,
-                           const struct ft_gpu_site_data_gpu *gpu, uid_t uid, const char *app,
-                           struct ft_gpu_site_data *measured);
+void ft_gpu_site_data_read(int state_fd, const struct ft_gpu_site_data_gpu *gpu, uid_t uid,
+                           const char *app, struct ft_gpu_site_data *measured);
 void ft_gpu_site_data_free(struct ft_gpu_site_data *measured);
 
 /* Calibrates MEMORY, simulated for GPU (NULL: one of unlimited memory), by the measurements. */

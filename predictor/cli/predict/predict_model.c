@@ -2,6 +2,7 @@
 /* foretell predict --model: the memory of the network in a model file, on a GPU or on the host. */
 #include "config.h"
 
+#include <ctype.h>
 #include <fcntl.h>
 #include <math.h>
 #include <stdlib.h>
@@ -32,6 +33,9 @@ struct answer {
   const struct ft_asked *asked;
   char device[64], input[64]; /* from --params; "": not given */
   const struct ft_gpu *gpu;
+  struct ft_gpu slice_gpu; /* the row of `gpu` with name and memory of a slice, if one is named */
+  char slice_name[2 * FT_MIG_NAME];
+  struct ft_gpu_part part;
   struct ft_gpu_run run;
   struct ft_gpu_memory memory;
   struct ft_mig_table mig;
@@ -95,13 +99,39 @@ static int parse_run_options(struct answer *a, struct ft_error *err)
   return 0;
 }
 
+/* Sets A's GPU to the MIG slice that NAME denotes. Returns 0; -1 on error and fills ERR. */
+static int find_slice(struct answer *a, const char *name, struct ft_error *err)
+{
+  const struct ft_mig_profile *slice = ft_mig_of_gres(&a->mig, NULL, "", name);
+  const struct ft_gpu *whole = ft_gpu_called(name);
+  const struct ft_gpu *gpu = slice ? ft_gpu_find(slice->gpu) : NULL;
+  char profile[FT_MIG_NAME];
+
+  (void)ft_mig_name(name, profile);
+  if (!gpu || (whole ? !ft_gpu_may_be(name, gpu) : !isdigit((unsigned char)*name)))
+    return ft_error_set(err, "--device=%s: expected a slice of a GPU that has %s", name, profile);
+  if (!(slice->memory_mib > 0))
+    return ft_error_set(err, "--device=%s: the memory of this slice is unknown", name);
+  (void)snprintf(a->slice_name, sizeof a->slice_name, "%s %s", gpu->name, slice->name);
+  a->slice_gpu = *gpu;
+  a->slice_gpu.name = a->slice_name;
+  a->slice_gpu.mig = ft_gpu_mig_name(gpu);
+  a->slice_gpu.memory_mib = slice->memory_mib;
+  a->gpu = &a->slice_gpu;
+  a->part = ft_gpu_part_of_slice(gpu, &a->mig, slice);
+  return 0;
+}
+
 static int find_device(struct answer *a, struct ft_error *err)
 {
   const char *name = a->device[0] ? a->device : a->asked->device;
-  char names[256] = "";
+  char names[1024] = "", profile[FT_MIG_NAME];
 
   ft_mig_add_nvidia(&a->mig);
-  a->gpu = name ? ft_mig_gpu_called(&a->mig, name) : ft_gpu_at(0);
+  if (name && ft_mig_name(name, profile))
+    return find_slice(a, name, err);
+  a->gpu = name ? ft_gpu_called(name) : ft_gpu_at(0);
+  a->part.gpu = a->gpu;
   if (a->gpu)
     return 0;
   for (size_t i = 0; ft_gpu_at(i); i++) {
@@ -152,7 +182,7 @@ static int read_site_defaults(struct answer *a, struct ft_error *err)
     a->safe = ft_mig_target_probability(&policy);
   }
   status = ft_gpu_site_data_slices(fd, &a->mig, err);
-  ft_gpu_site_data_read(fd, &a->mig, &gpu, user.uid, asked->app, &a->measured);
+  ft_gpu_site_data_read(fd, &gpu, user.uid, asked->app, &a->measured);
   if (fd >= 0)
     close(fd);
   return status;
@@ -176,22 +206,23 @@ static json_t *gpu_parts(const struct answer *a)
 {
   const struct ft_gpu_memory *m = &a->memory;
 
-  return json_pack("{s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:b, s:o}", "context_bytes",
+  return json_pack("{s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:b, s:o}", "context_bytes",
                    (json_int_t)m->context_bytes, "parameters_bytes", (json_int_t)m->parameter_bytes,
-                   "gradients_bytes", (json_int_t)m->gradient_bytes, "optimizer_bytes",
-                   (json_int_t)m->optimizer_bytes, "activations_bytes",
-                   (json_int_t)m->activation_bytes, "cached_bytes", (json_int_t)m->cached_bytes,
-                   "other_bytes", (json_int_t)round(ft_gpu_memory_other(m)), "loops_bytes_at_most",
+                   "untrained_bytes", (json_int_t)m->untrained_bytes, "gradients_bytes",
+                   (json_int_t)m->gradient_bytes, "optimizer_bytes", (json_int_t)m->optimizer_bytes,
+                   "activations_bytes", (json_int_t)m->activation_bytes, "cached_bytes",
+                   (json_int_t)m->cached_bytes, "other_bytes",
+                   (json_int_t)round(ft_gpu_memory_other(m)), "loops_bytes_at_most",
                    (json_int_t)m->loop_bytes, "complete", (int)m->complete, "unknown_bytes_at_most",
                    ft_dim_known(m->unknown_bytes) ? json_integer(ft_dim_or(m->unknown_bytes, 0))
                                                   : json_null());
 }
 
-static int print_model_json(const struct answer *a)
+static int print_model_json(const struct answer *a, const struct ft_graph *graph)
 {
   return ft_json_print(json_pack(
       "{s:s?, s:i, s:s, s:o, s:o, s:n, s:n, s:o, s:f, s:[], s:n, s:s, s:o, s:b, s:I, s:o, s:o, "
-      "s:o}",
+      "s:o, s:b}",
       "app", a->asked->app, "runs", (int)a->memory.estimate.runs, "method",
       a->memory.estimate.method, "peak_memory_bytes",
       a->gpu->host ? model_quantiles(&a->memory.estimate) : json_null(), "gpu_memory_bytes",
@@ -200,7 +231,8 @@ static int print_model_json(const struct answer *a)
       "mig_probability", a->safe, "relative", "decision", "device", a->gpu->name, "device_bytes",
       bytes_json(a->gpu->memory_mib * MIB), "device_measured", (int)a->gpu->measured, "device_runs",
       (json_int_t)a->measured.run_count, "p_oom", ft_json_number(!a->gpu->host, a->runs_out),
-      "parts", gpu_parts(a), "instead", ft_predict_instead_json(a->instead, a->instead_count)));
+      "parts", gpu_parts(a), "instead", ft_predict_instead_json(a->instead, a->instead_count),
+      "trained_stated", (int)graph->states_trained));
 }
 
 static const char *show_bytes(double bytes, char out[32])
@@ -219,7 +251,32 @@ static void print_slice(const struct answer *a)
          100 * a->safe, slice->name, show_bytes(slice->memory_mib * MIB, bytes), times);
 }
 
-static int print_model_text(const struct answer *a)
+/* Prints which parameters are trained, and what states it. */
+static void print_frozen(const struct answer *a, const struct ft_graph *graph)
+{
+  const struct ft_graph_sizes *sizes = &a->run.sizes;
+  char frozen[32];
+
+  (void)show_bytes((double)a->memory.untrained_bytes, frozen);
+  if (sizes->lora || sizes->trainable)
+    printf("frozen: %s of the parameters, as --params states\n", frozen);
+  else if (a->memory.thawed)
+    printf("frozen: none; the file marks no parameter as trained, as for inference, and all count "
+           "as trained\n");
+  else if (graph->states_trained)
+    printf("frozen: %s%s, as the file states\n", a->memory.untrained_bytes ? frozen : "none",
+           a->memory.untrained_bytes ? " of the parameters" : "");
+  else if (a->memory.untrained_bytes)
+    printf("frozen: %s of quantised weights; of the others the file states nothing, and all count "
+           "as trained; --params=trainable=N%s states it\n",
+           frozen, graph->adapts ? " or lora=R" : "");
+  else
+    printf("frozen: none; the file does not state it, and all parameters count as trained; "
+           "--params=trainable=N%s states it\n",
+           graph->adapts ? " or lora=R" : "");
+}
+
+static int print_model_text(const struct answer *a, const struct ft_graph *graph)
 {
   const struct ft_gpu_memory *m = &a->memory;
   const double other = ft_gpu_memory_other(m);
@@ -236,13 +293,22 @@ static int print_model_text(const struct answer *a)
          show_bytes((double)m->context_bytes, two));
   printf(other < 0 ? ", less %s that are not live at the same time\n" : ", other %s\n",
          show_bytes(fabs(other), three));
+  if (a->run.training)
+    print_frozen(a, graph);
   if (m->loop_bytes > 0)
     printf("at most %s of the activations are in loops: an upper bound\n",
            show_bytes((double)m->loop_bytes, one));
-  if (a->slice)
+  if (a->gpu == &a->slice_gpu)
+    printf("%s has %s: probability of running out of memory %s%.3g %%\n", a->gpu->name,
+           show_bytes(a->gpu->memory_mib * MIB, one), a->runs_out < 0.001 ? "under " : "",
+           100 * fmax(a->runs_out, 0.001));
+  else if (a->slice)
     print_slice(a);
-  else if (!a->gpu->host)
+  else if (!a->gpu->host && ft_mig_names_gpu(&a->mig, a->gpu->name))
     printf("no known MIG slice of %s holds it at %.4g %%\n", a->gpu->name, 100 * a->safe);
+  else if (!a->gpu->host)
+    printf("%s has %s and no known MIG slices\n", a->gpu->name,
+           show_bytes(a->gpu->memory_mib * MIB, one));
   if (a->instead_count)
     printf("%s runs out of memory (%.3g %%); these would fit:\n", a->gpu->name, 100 * a->runs_out);
   for (size_t i = 0; i < a->instead_count; i++) {
@@ -270,20 +336,20 @@ static int answer_model_file(struct answer *a, struct ft_graph *graph)
   refine_by_site(a, a->gpu, &a->memory);
   ft_gpu_site_data_evidence(&a->measured, a->gpu, &a->memory, a->evidence, sizeof a->evidence);
   if (!a->gpu->host) {
-    a->slice = ft_mig_choose(&a->mig, a->gpu->name, NULL, &a->memory.estimate, a->safe);
+    a->slice = ft_mig_choose(&a->mig, ft_gpu_mig_name(a->gpu), NULL, &a->memory.estimate, a->safe);
     a->runs_out = ft_gpu_memory_p_oom(&a->memory, a->gpu);
   }
   if (a->runs_out > 0.5)
     a->instead_count =
         ft_instead_find(&(struct ft_instead_question){ .graph = graph,
-                                                       .part.gpu = a->gpu,
+                                                       .part = a->part,
                                                        .run = a->run,
                                                        .bytes = a->gpu->memory_mib * MIB,
                                                        .probability = a->safe,
                                                        .refine = refine_by_site,
                                                        .context = a },
                         a->instead);
-  status = a->asked->json ? print_model_json(a) : print_model_text(a);
+  status = a->asked->json ? print_model_json(a, graph) : print_model_text(a, graph);
   return status == FT_EXIT_DONE && a->runs_out > 0.5 ? FT_EXIT_NO : status;
 }
 

@@ -7,23 +7,11 @@
 
 #include "predictor/core/buf.h"
 #include "predictor/estimate/gpu/gpu_memory.h"
-#include "predictor/estimate/gpu/mig.h"
 #include "predictor/graph/shape/infer.h"
 #include "predictor/graph/training/cuda_allocator.h"
 #include "predictor/graph/training/restore_norms.h"
 
 #define MIB 1048576.0
-
-enum {
-  /* CUDA context and libraries in MiB. Fitted to 1,760 training runs of 384 networks on an
-   * A100-40GB (itu-rad/GPUMemNet) by tests/bench/training_memory. */
-  CONTEXT_MIB = 1740,
-  /* The same of PyTorch 2.11 with CUDA 13 on an H100 and an H200, which share the chip, without
-   * cuDNN autotuning: 740 to 762 in most networks (tests/bench/gpu_training). */
-  HOPPER_CONTEXT_MIB = 760,
-  /* RSS of the interpreter with PyTorch in MiB (tests/bench/cpu_training) */
-  HOST_MIB = 290
-};
 
 /* Fragmentation of glibc's heap, as a fraction of the bytes allocated at the end of the forward
  * pass. Fitted by tests/bench/cpu_training; 0.3 to 0.35 with any one of its networks left out. */
@@ -39,10 +27,10 @@ static const struct ft_workspace host_workspace[3] = { { 1, 1, 1, 1, 0 },
                                                        { 1, 1, 1, 1, 0 } };
 
 const struct ft_gpu_constants ft_gpu_constants = {
-  .context_mib = CONTEXT_MIB,
+  .context_mib = FT_GPU_CONTEXT_MIB,
   /* the current batch, the prefetched batch, and the latter before its conversion to float */
   .resident_batches = 3,
-  /* fitted by tests/bench/training_memory, as CONTEXT_MIB */
+  /* fitted by tests/bench/training_memory, as FT_GPU_CONTEXT_MIB */
   .workspace = { { 0.0625, 0.0625, 0.0625, 0.5, 0.375 },
                  { 1.125, 0.5, 1, 1.25, 0.375 },
                  { 1, 0.5, 1, 1.25, 0 } },
@@ -72,37 +60,6 @@ enum { MIDDLE = 5 }; /* index of the median in ft_interval_levels */
 
 /* Chosen by judgement: the context may differ on a GPU without measured runs. */
 const double ft_gpu_memory_unmeasured = 0.05;
-
-#define HOPPER .context_mib = CONTEXT_MIB, .untuned_context_mib = HOPPER_CONTEXT_MIB
-
-/* memory_mib: the total that nvidia-smi shows, minus the memory reserved by the driver. */
-static const struct ft_gpu gpus[] = {
-  { .name = "a100-40gb", .memory_mib = 40448, .context_mib = CONTEXT_MIB, .measured = true },
-  { .name = "a100-80gb", .memory_mib = 81050, .context_mib = CONTEXT_MIB },
-  { .name = "a30", .memory_mib = 24060, .context_mib = CONTEXT_MIB },
-  { .name = "h100-80gb", .memory_mib = 81090, HOPPER },
-  { .name = "h100-94gb", .memory_mib = 95320, HOPPER },
-  { .name = "h100-96gb", .memory_mib = 96800, HOPPER },
-  { .name = "gh200", .memory_mib = 96800, HOPPER },
-  { .name = "h200", .memory_mib = 143160, HOPPER },
-  { .name = "b200", .memory_mib = 182780, .context_mib = CONTEXT_MIB },
-  { .name = "gb200", .memory_mib = 188890, .context_mib = CONTEXT_MIB },
-  { .name = "rtx-pro-6000", .memory_mib = 97250, .context_mib = CONTEXT_MIB },
-  { .name = "cpu", .context_mib = HOST_MIB, .measured = true, .host = true },
-};
-
-const struct ft_gpu *ft_gpu_at(size_t i)
-{
-  return i < sizeof gpus / sizeof *gpus ? &gpus[i] : NULL;
-}
-
-const struct ft_gpu *ft_gpu_find(const char *name)
-{
-  for (size_t i = 0; i < sizeof gpus / sizeof *gpus; i++)
-    if (ft_mig_same_gpu(name, gpus[i].name))
-      return &gpus[i];
-  return NULL;
-}
 
 const char *ft_precision_name(enum ft_precision precision)
 {
@@ -403,9 +360,9 @@ static void fill_default_quantiles(struct ft_gpu_memory *memory, const struct ft
 static void fill_components(struct ft_gpu_memory *memory, const struct ft_gpu_run *run,
                             const struct ft_schedule *schedule)
 {
+  memory->untrained_bytes = ft_known_plus(schedule->frozen_bytes, schedule->packed_bytes);
   memory->parameter_bytes =
-      ft_known_plus(shard_bytes(run, 3, schedule->trainable_bytes),
-                    ft_known_plus(schedule->frozen_bytes, schedule->packed_bytes));
+      ft_known_plus(shard_bytes(run, 3, schedule->trainable_bytes), memory->untrained_bytes);
   memory->activation_bytes = schedule->peak_bytes - memory->parameter_bytes;
   if (!run->training)
     return;
@@ -453,6 +410,24 @@ enum ft_precision ft_gpu_precision(const struct ft_graph *graph, const struct ft
                                          : run->precision;
 }
 
+/*
+ * Sets the workspaces of convolutions of RUN on GPU, NULL: unknown. cuDNN copies tensors to
+ * channels-last for the tensor cores. Without autotuning its heuristics use none for fp32 where
+ * TF32 is no faster (tests/bench/xmem). With it, no such GPU was measured.
+ */
+static void set_workspaces(struct ft_schedule_options *options, const struct ft_gpu *gpu,
+                           const struct ft_gpu_run *run)
+{
+  const struct ft_gpu_constants *constants = run->constants ? run->constants : &ft_gpu_constants;
+
+  if (gpu && !gpu->host && gpu->tf32 <= gpu->fp32 && run->no_autotune &&
+      run->precision < FT_PRECISION_AMP)
+    return;
+  memcpy(options->workspace, gpu && gpu->host ? host_workspace : constants->workspace,
+         sizeof options->workspace);
+  options->copied_channels = run->no_autotune ? constants->copied_channels : 0;
+}
+
 /* Returns the memory of context and libraries in MiB for RUN on GPU, NULL: unknown. */
 static double find_context(const struct ft_gpu *gpu, const struct ft_gpu_run *run,
                            const struct ft_schedule *schedule)
@@ -489,21 +464,20 @@ int ft_gpu_memory_pass(struct ft_graph *graph, const struct ft_gpu *gpu,
   double other;
 
   *memory = (struct ft_gpu_memory){ .complete = false };
-  memcpy(options.workspace, gpu && gpu->host ? host_workspace : constants->workspace,
-         sizeof options.workspace);
-  options.copied_channels = run->no_autotune ? constants->copied_channels : 0;
   if (ft_graph_restore_norms(graph, run->training, err) < 0 ||
       ft_graph_analyse(graph, &run->sizes, &analysis, err) < 0)
     return -1;
   memory->restored_norms = graph->restored_norms;
   options.precision = resolved.precision = ft_gpu_precision(graph, run);
   run = &resolved;
+  set_workspaces(&options, gpu, run);
   options.batch = analysis.scaled ? run->sizes.batch : 1;
   if (ft_schedule_make(graph, &analysis.cost, &options, &schedule, err) < 0)
     return -1;
   if (schedule.peak_bytes > FT_GRAPH_ELEMENTS)
     return ft_error_set(err, "%s: memory needed exceeds the largest supported size", graph->file);
   memory->complete = analysis.memory.complete;
+  memory->thawed = analysis.cost.thawed;
   memory->approximate = graph->approximate;
   memory->guess_log_factor = log(graph->guessed       ? FT_GRAPH_GUESS
                                  : graph->approximate ? FT_GRAPH_APPROXIMATE

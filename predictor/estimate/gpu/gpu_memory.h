@@ -8,23 +8,9 @@
 #define FT_ESTIMATE_GPU_MEMORY_H
 
 #include "predictor/estimate/estimate.h"
+#include "predictor/estimate/gpu/gpu_table.h"
 #include "predictor/graph/analyse.h"
 #include "predictor/graph/training/schedule.h"
-
-struct ft_gpu {
-  const char *name;
-  double memory_mib;          /* usable by a process, context included */
-  double context_mib;         /* CUDA context, cuBLAS, cuDNN and their buffers */
-  double untuned_context_mib; /* the same without cuDNN autotuning; 0: not measured */
-  bool measured; /* context_mib is fitted to runs on this GPU; else copied from another GPU */
-  bool host;     /* the CPU: memory is peak RSS, the context the interpreter and libraries */
-};
-
-/* Returns the GPU with NAME, in any spelling ("a100-40gb", "NVIDIA A100 40GB"); a static row; NULL:
- * unknown. */
-const struct ft_gpu *ft_gpu_find(const char *name);
-/* Returns row I of the table of GPUs; NULL past the last row. */
-const struct ft_gpu *ft_gpu_at(size_t i);
 
 /* Constants fitted to measured runs. */
 struct ft_gpu_constants {
@@ -82,12 +68,14 @@ struct ft_gpu_memory {
   double network_bytes;      /* `bytes` without the context */
   int64_t context_bytes, parameter_bytes, gradient_bytes, optimizer_bytes;
   int64_t activation_bytes; /* saved at the end of the forward pass; inference: the peak */
+  int64_t untrained_bytes;  /* of parameter_bytes: frozen or quantised */
   int64_t offloaded_bytes;  /* copied to the host and back in one step */
   int64_t live_bytes; /* peak of all live tensors, without rounding, workspaces and input batches */
   int64_t cached_bytes;    /* reserved by the allocator above the peak of allocated blocks */
   int64_t loop_bytes;      /* upper bound of what all iterations of counted loops save */
   bool complete;           /* all tensor sizes are known; false: the figures are lower bounds */
   ft_dim unknown_bytes;    /* upper bound of the tensors of unknown size; unknown: unbounded */
+  bool thawed;             /* ft_cost.thawed */
   uint32_t restored_norms; /* normalisations that the file's exporter had folded */
   double guess_log_factor; /* added log width of a guessed or approximate network; else 0 */
   bool approximate;        /* ft_graph.approximate */

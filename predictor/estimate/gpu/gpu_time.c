@@ -10,49 +10,9 @@
 #include "predictor/graph/shape/operators.h"
 #include "predictor/graph/training/restore_norms.h"
 
-/*
- * Fraction of the peak rates that networks reach on a CPU, relative to the fraction on a GPU:
- * median over 60 of timm's networks on an i9-10940X and an RTX 3090 (quartiles 0.34 and 0.54;
- * median over 80 other networks: 0.45).
- */
-#define HOST_EFFICIENCY 0.44
-
-/*
- * Dense peak rates from NVIDIA's data sheets (A30, A100, H100, H200, GH200, DGX B200, GB200,
- * RTX PRO 6000 Server). The host link is one direction of PCIe 4 or 5 x16, or NVLink-C2C. "cpu" is
- * a node of 32 cores with AVX2 at 2.5 GHz and eight channels of DDR4-3200.
- */
-static const struct speed {
-  const char *gpu;
-  double fp32, tf32, half; /* 1e12 operations per second */
-  double memory, link;     /* 1e9 bytes per second */
-} speeds[] = {
-  { "a100-40gb", 19.5, 156, 312, 1555, 31.5 },
-  { "a100-80gb", 19.5, 156, 312, 2039, 31.5 },
-  { "a30", 10.3, 82, 165, 933, 31.5 },
-  { "h100-80gb", 67, 494, 989, 3350, 63 },
-  { "h100-94gb", 60, 417, 835, 3900, 63 },
-  { "h100-96gb", 67, 494, 989, 3350, 63 },
-  { "gh200", 67, 494, 989, 4000, 450 },
-  { "h200", 67, 494, 989, 4800, 63 },
-  { "b200", 75, 1100, 2250, 8000, 63 },
-  { "gb200", 80, 1250, 2500, 8000, 450 },
-  { "rtx-pro-6000", 120, 252, 504, 1597, 63 },
-  { "cpu", 2.56 * HOST_EFFICIENCY, 2.56 * HOST_EFFICIENCY, 2.56 * HOST_EFFICIENCY,
-    205 * HOST_EFFICIENCY, HUGE_VAL },
-};
-
-/* Returns the rates of GPU; of the first row if unknown. */
-static const struct speed *speed_of(const struct ft_gpu *gpu)
-{
-  size_t i = gpu ? FT_TABLE_FIND(speeds, gpu->name) : 0;
-
-  return &speeds[i < sizeof speeds / sizeof *speeds ? i : 0];
-}
-
 /* Returns the peak rate of OP in 1e12 operations per second. By default, PyTorch allows TF32 in
  * cuDNN's convolutions, but not in matrix products. */
-static double peak_rate(const struct speed *s, enum ft_precision precision,
+static double peak_rate(const struct ft_gpu *s, enum ft_precision precision,
                         const struct ft_operator *op)
 {
   if (precision >= FT_PRECISION_AMP)
@@ -78,12 +38,28 @@ static double elements_moved(const struct ft_graph *graph, const struct ft_layer
   return elements;
 }
 
+struct ft_gpu_part ft_gpu_part_of_slice(const struct ft_gpu *gpu, const struct ft_mig_table *table,
+                                        const struct ft_mig_profile *slice)
+{
+  struct ft_gpu_part part = { .gpu = gpu };
+  unsigned all = 0;
+
+  for (size_t i = 0; slice && i < table->count; i++)
+    if (strcmp(table->profiles[i].gpu, slice->gpu) == 0 && table->profiles[i].slices > all)
+      all = table->profiles[i].slices;
+  if (all)
+    part.compute = (double)slice->slices / all;
+  if (slice && gpu)
+    part.memory = slice->memory_mib / gpu->memory_mib;
+  return part;
+}
+
 double ft_gpu_step_seconds(struct ft_graph *graph, const struct ft_gpu_part *part,
                            const struct ft_gpu_run *run, double offloaded, struct ft_error *err)
 {
-  const struct speed *s = speed_of(part->gpu);
+  const struct ft_gpu *s = part->gpu ? part->gpu : ft_gpu_at(0);
   const double compute = 1e12 * (part->compute > 0 ? part->compute : 1);
-  const double memory = 1e9 * s->memory * (part->memory > 0 ? part->memory : 1);
+  const double memory = 1e9 * s->bandwidth * (part->memory > 0 ? part->memory : 1);
   enum ft_precision precision;
   double width, forward = 0, backward = 0, exchange = 0;
   struct ft_analysis analysis;

@@ -8,12 +8,17 @@
 #define FT_ESTIMATE_GPU_TIME_H
 
 #include "predictor/estimate/gpu/gpu_memory.h"
+#include "predictor/estimate/gpu/mig.h"
 
 /* A GPU or a MIG slice of a GPU. */
 struct ft_gpu_part {
   const struct ft_gpu *gpu; /* NULL: unknown; the first GPU of the table is assumed */
   double compute, memory;   /* fractions of the GPU's compute rate and bandwidth; 0 means 1 */
 };
+
+/* Returns the part of GPU that SLICE, a profile of TABLE for it, has; NULL: all of it. */
+struct ft_gpu_part ft_gpu_part_of_slice(const struct ft_gpu *gpu, const struct ft_mig_table *table,
+                                        const struct ft_mig_profile *slice);
 
 /*
  * Returns the duration, in seconds, of one step of GRAPH with the settings RUN on PART. Infers the

@@ -233,7 +233,7 @@ bool ft_mig_name(const char *text, char name[FT_MIG_NAME])
 /* Writes the letters and digits of NAME in lower case, without a leading vendor's name, to OUT. */
 static void normalise_mig_gpu(const char *name, char out[FT_MIG_NAME])
 {
-  static const char *const makers[] = { "nvidia", "tesla" };
+  static const char *const makers[] = { "nvidia", "tesla", "geforce" };
   size_t length = 0;
 
   for (; *name && length + 1 < FT_MIG_NAME; name++)

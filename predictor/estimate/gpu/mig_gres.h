@@ -18,10 +18,6 @@ bool ft_mig_names_gpu(const struct ft_mig_table *table, const char *name);
  */
 bool ft_mig_may_be(const struct ft_mig_table *table, const char *name, const char *known);
 
-/* Returns the row of the table of GPUs (ft_gpu_at) with NAME, otherwise the first that NAME may
- * denote; NULL: none. */
-const struct ft_gpu *ft_mig_gpu_called(const struct ft_mig_table *table, const char *name);
-
 /*
  * Returns the memory, in bytes, of the whole GPU with NVML's product name NAME: the smallest memory
  * of those that NAME may denote; 0 if TABLE has none.

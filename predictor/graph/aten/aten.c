@@ -73,6 +73,8 @@ static int run_call(struct ft_call *c)
     return status;
   c->type = e ? e->type : c->name;
   status = e ? e->run(c) : ft_aten_unknown(c);
+  if (status == FT_ATEN_REPLACED)
+    return run_call(c);
   if (status < 0 && !c->l->in->err->text[0])
     return ft_tracer_fail(c->l, "%s: its arguments contradict each other", c->name);
   if (status == 0 && is_in_place(c->name) && c->count && c->args[0].type == FT_VALUE_TENSOR &&

@@ -77,6 +77,10 @@ struct ft_call {
   struct ft_operand result;
 };
 
+/* Returned by an operator's function that has replaced the call by one of another operator, which
+ * ft_aten runs. */
+enum { FT_ATEN_REPLACED = 2 };
+
 /* Values. Constructors return NONE when memory is exhausted; l->failed is then set. */
 struct ft_operand ft_value_none(void);
 struct ft_operand ft_value_bool(bool value);

@@ -4,6 +4,7 @@
 
 #include <string.h>
 
+#include "predictor/core/text.h"
 #include "predictor/graph/aten/aten.h"
 
 int ft_aten_unary(struct ft_call *c)
@@ -89,11 +90,9 @@ int ft_aten_to(struct ft_call *c)
                 { "byte", 2 },  { "_cast_Long", 7 } };
   const struct ft_operand *dtype = ft_arg(c, 99, "dtype"), *v;
   uint32_t x = ft_arg_tensor(c, 0);
-  unsigned element = 0;
+  size_t row = FT_TABLE_FIND(named, c->name);
+  unsigned element = row < sizeof named / sizeof *named ? named[row].element : 0;
 
-  for (size_t i = 0; i < sizeof named / sizeof *named; i++)
-    if (strcmp(c->name, named[i].name) == 0)
-      element = named[i].element;
   for (unsigned i = 1; i < 3 && !element && dtype->type == FT_VALUE_NONE; i++) {
     v = ft_arg(c, i, NULL);
     if (ft_value_is_tensor(v))

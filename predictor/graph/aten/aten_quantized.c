@@ -19,6 +19,22 @@ int ft_aten_prepack(struct ft_call *c)
   return c->l->failed ? -1 : 0;
 }
 
+/* Replaces the call by one of the float operator NAME with COUNT ARGS. */
+static int replace_call(struct ft_call *c, const char *name, const struct ft_operand *args,
+                        size_t count)
+{
+  struct ft_operand *kept = ft_tracer_take(c->l, count * sizeof *kept);
+
+  if (!kept)
+    return -1;
+  memcpy(kept, args, count * sizeof *kept);
+  c->name = name;
+  c->args = kept;
+  c->keys = NULL;
+  c->count = count;
+  return FT_ATEN_REPLACED;
+}
+
 /* Item I of list V; NONE if there is none. */
 static struct ft_operand list_item(const struct ft_operand *v, size_t i)
 {
@@ -124,7 +140,6 @@ static int record_float_layer(struct ft_call *c, const char *type)
   bool transposed = strstr(type, "transpose") != NULL, sum = strstr(c->name, "_add") != NULL;
   struct ft_operand packed = unpack_weights(c->l, ft_arg(c, sum ? 2 : 1, NULL), transposed),
                     args[9];
-  struct ft_call plain = { .l = c->l, .name = type, .args = args, .outputs = 1 };
 
   if (packed.type != FT_VALUE_TUPLE || packed.list->count > 8 || packed.list->count < 1 ||
       !ft_value_is_tensor(&packed.list->items[0]))
@@ -136,13 +151,9 @@ static int record_float_layer(struct ft_call *c, const char *type)
     args[6] = packed.list->items[6];
     args[7] = packed.list->items[5];
   }
-  plain.count = packed.list->count + 1;
   if (strstr(c->name, "fp16"))
     store_as_float16(&args[1]);
-  if (ft_aten(&plain) < 0)
-    return -1;
-  c->result = plain.result;
-  return 0;
+  return replace_call(c, type, args, packed.list->count + 1);
 }
 
 /* embedding_byte, embedding_4bit: rows of 8 bits or fewer, dequantised to 32 bits. */
@@ -171,17 +182,13 @@ static int record_embedding(struct ft_call *c)
 int ft_aten_quantized(struct ft_call *c)
 {
   const char *type = c->type;
-  struct ft_call plain = *c;
 
   if (strncmp(type, "conv", 4) == 0 || strcmp(type, "linear") == 0)
     return record_float_layer(c, type);
   if (strcmp(type, "embedding") == 0)
     return record_embedding(c);
-  plain.name = type;
-  if (ft_aten(&plain) < 0)
-    return -1;
-  c->result = plain.result;
-  return 0;
+  c->name = type;
+  return FT_ATEN_REPLACED;
 }
 
 /* ---- quantise and dequantise ---- */
@@ -262,7 +269,6 @@ int ft_aten_quantized_recurrent(struct ft_call *c)
 {
   const struct ft_operand *params = ft_arg(c, 2, NULL);
   struct ft_operand args[9], weights = ft_value_list(c->l, FT_VALUE_LIST, NULL, 0);
-  struct ft_call plain = { .l = c->l, .name = c->type, .args = args, .outputs = c->outputs };
   int status = weights.type != FT_VALUE_LIST               ? -1
                : ft_value_is_list(params) && c->count >= 9 ? 0
                                                            : 1;
@@ -274,9 +280,5 @@ int ft_aten_quantized_recurrent(struct ft_call *c)
   for (unsigned i = 0; i < 9; i++)
     args[i] = *ft_arg(c, i, NULL);
   args[2] = weights;
-  plain.count = 9;
-  if (ft_aten(&plain) < 0)
-    return -1;
-  c->result = plain.result;
-  return 0;
+  return replace_call(c, c->type, args, 9);
 }

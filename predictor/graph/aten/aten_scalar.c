@@ -50,11 +50,8 @@ static double real_arithmetic(const char *name, double a, double b)
   static const char *const names[] = { "add",     "sub",  "mul",          "div",
                                        "truediv", "pow",  "floordiv",     "remainder",
                                        "trunc",   "fmod", "floor_divide", "mod" };
-  size_t i = 0;
 
-  while (i < sizeof names / sizeof *names && strcmp(name, names[i]) != 0)
-    i++;
-  switch (i) {
+  switch (FT_TABLE_FIND(names, name)) {
   case 0:
     return a + b;
   case 1:

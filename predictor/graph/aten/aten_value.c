@@ -5,6 +5,7 @@
 #include <math.h>
 #include <string.h>
 
+#include "predictor/core/text.h"
 #include "predictor/graph/aten/aten.h"
 
 struct ft_operand ft_value_none(void)
@@ -77,10 +78,9 @@ int ft_value_append(struct ft_tracer *l, struct ft_values *list, struct ft_opera
 
 struct ft_operand *ft_object_field(const struct ft_object *object, const char *name)
 {
-  for (size_t i = 0; i < object->count; i++)
-    if (strcmp(object->fields[i].name, name) == 0)
-      return &object->fields[i].value;
-  return NULL;
+  size_t i = FT_ROWS_FIND(object->fields, object->count, name);
+
+  return i < object->count ? &object->fields[i].value : NULL;
 }
 
 int ft_object_set(struct ft_tracer *l, struct ft_object *object, const char *name,

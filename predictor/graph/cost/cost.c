@@ -152,6 +152,7 @@ static void thaw_all(struct count *c)
 {
   for (uint32_t t = 0; t < c->graph->tensor_count; t++)
     if (c->frozen[t]) {
+      c->cost->thawed = true;
       c->frozen[t] = false;
       c->trainable[t] = true;
       c->cost->parameter_bytes = ft_known_plus(

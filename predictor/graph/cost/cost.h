@@ -48,6 +48,7 @@ struct ft_cost {
   size_t layer_count;
   struct ft_unknown *unknowns; /* distinct types, at most FT_COST_UNKNOWNS */
   size_t unknown_count;
+  bool thawed;           /* the file marks no parameter as trained: all of them can be */
   bool *trainable;       /* of each tensor of the graph */
   bool *frozen;          /* of each tensor: a parameter that is not trained and not quantised */
   const uint8_t *packed; /* of each tensor: number of quantised weights in one of its elements;

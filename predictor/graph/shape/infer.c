@@ -29,10 +29,7 @@ struct ft_tensor *ft_output(const struct ft_infer *in, unsigned i)
 
 const struct ft_attribute *ft_attribute(const struct ft_operator *op, const char *name)
 {
-  for (uint32_t i = 0; i < op->attribute_count; i++)
-    if (strcmp(op->attributes[i].name, name) == 0)
-      return &op->attributes[i];
-  return NULL;
+  return FT_ROWS_ROW(op->attributes, op->attribute_count, name);
 }
 
 int64_t ft_integer(const struct ft_operator *op, const char *name, int64_t otherwise)
@@ -239,20 +236,18 @@ int ft_contradiction(struct ft_infer *in, const char *format, ...)
 
 static int bind_dimension_name(struct ft_infer *in, const char *name, ft_dim value)
 {
-  for (int i = 0; i < in->binding_count; i++)
-    if (strcmp(in->bindings[i].name, name) == 0)
-      return 0;
-  if (in->binding_count < (int)(sizeof in->bindings / sizeof *in->bindings))
+  if (!FT_ROWS_ROW(in->bindings, in->binding_count, name) &&
+      in->binding_count < sizeof in->bindings / sizeof *in->bindings)
     in->bindings[in->binding_count++] = (struct ft_binding){ name, value };
   return 0;
 }
 
 static ft_dim bound_value(const struct ft_infer *in, const char *name)
 {
-  for (int i = 0; name && name[0] && i < in->binding_count; i++)
-    if (strcmp(in->bindings[i].name, name) == 0)
-      return in->bindings[i].value;
-  return FT_DIM_UNKNOWN;
+  const struct ft_binding *bound =
+      name && name[0] ? FT_ROWS_ROW(in->bindings, in->binding_count, name) : NULL;
+
+  return bound ? bound->value : FT_DIM_UNKNOWN;
 }
 
 /* Parses "3x512x512" into DIMS. Returns the rank; 0 for "batch"; -1 if TEXT is malformed. */

@@ -27,7 +27,7 @@ struct ft_infer {
   struct ft_operator feed; /* the producer of the graph's inputs, for errors */
   struct ft_error *err;
   struct ft_binding bindings[64]; /* of symbolic dimensions */
-  int binding_count;
+  size_t binding_count;
   uint64_t work;  /* elements of values computed so far; bounded */
   bool exhausted; /* memory was exhausted */
 };

@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "predictor/core/text.h"
 #include "predictor/graph/shape/infer.h"
 
 /* Short names for the tables. */
@@ -116,11 +117,11 @@ static int compare_type(const void *key, const void *row)
 
 static const struct ft_operator_descriptor *find_in_domain(const char *domain, const char *type)
 {
-  for (size_t i = 0; i < DOMAINS; i++)
-    if (strcmp(domains[i].name, domain) == 0)
-      return bsearch(type, domains[i].rows, domains[i].count, sizeof *domains[i].rows,
-                     compare_type);
-  return NULL;
+  size_t i = FT_TABLE_FIND(domains, domain);
+
+  return i < DOMAINS ? bsearch(type, domains[i].rows, domains[i].count, sizeof *domains[i].rows,
+                               compare_type)
+                     : NULL;
 }
 
 const struct ft_operator_descriptor *ft_operator_find_made(const char *domain, const char *type)

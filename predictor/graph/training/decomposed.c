@@ -3,6 +3,7 @@
 
 #include <string.h>
 
+#include "predictor/core/text.h"
 #include "predictor/graph/shape/infer.h"
 #include "predictor/graph/training/decomposed.h"
 
@@ -52,11 +53,8 @@ enum { COUNT = sizeof table / sizeof *table };
 static size_t decomposed_row(const struct ft_operator *op)
 {
   const char *name = op->hints ? op->hints->decomposed : NULL;
-  size_t i = 0;
 
-  while (i < COUNT && (!name || strcmp(table[i].name, name) != 0))
-    i++;
-  return i;
+  return name ? FT_TABLE_FIND(table, name) : COUNT;
 }
 
 bool ft_decomposed_of(const struct ft_operator *op, enum ft_decomposed_width width,

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "predictor/core/sort.h"
+#include "predictor/learn/cholesky.h"
 #include "predictor/learn/regression/additive_work.h"
 
 enum { ROUNDS = 4 /* largest number of reweightings; chosen by judgement */ };
@@ -55,26 +56,6 @@ static size_t make_design(struct ft_additive_work *w, const struct attempt *a)
   return (size_t)(x - w->design) / w->data->runs;
 }
 
-/* Computes the Cholesky factor of the Gram matrix in place, in the lower half. A pivot that
- * rounding made negative is clamped. */
-static void factor_cholesky(struct ft_additive_work *w, size_t width)
-{
-  for (size_t j = 0; j < width; j++) {
-    double pivot = w->gram[j][j], smallest = 1e-12 * pivot + 1e-300;
-
-    for (size_t k = 0; k < j; k++)
-      pivot -= w->gram[j][k] * w->gram[j][k];
-    w->gram[j][j] = sqrt(fmax(pivot, smallest));
-    for (size_t i = j + 1; i < width; i++) {
-      double sum = w->gram[i][j];
-
-      for (size_t k = 0; k < j; k++)
-        sum -= w->gram[i][k] * w->gram[j][k];
-      w->gram[i][j] = sum / w->gram[j][j];
-    }
-  }
-}
-
 /* Solves the weighted ridge regression. PENALTY is in rows of average weight and does not apply to
  * the intercept. */
 static void solve_weighted_ridge(struct ft_additive_work *w, size_t width, double penalty)
@@ -100,17 +81,8 @@ static void solve_weighted_ridge(struct ft_additive_work *w, size_t width, doubl
   }
   for (size_t j = 1; j < width; j++)
     w->gram[j][j] += penalty * all / (double)w->data->runs;
-  factor_cholesky(w, width);
-  for (size_t j = 0; j < width; j++) {
-    for (size_t k = 0; k < j; k++)
-      b[j] -= w->gram[j][k] * b[k];
-    b[j] /= w->gram[j][j];
-  }
-  for (size_t j = width; j-- > 0;) {
-    for (size_t k = j + 1; k < width; k++)
-      b[j] -= w->gram[k][j] * b[k];
-    b[j] /= w->gram[j][j];
-  }
+  (void)ft_cholesky_factor(*w->gram, PARAMETERS, width);
+  ft_cholesky_solve(*w->gram, PARAMETERS, width, b, 1);
 }
 
 /* Returns the leverage of ROW, a diagonal element of the hat matrix. */
@@ -119,13 +91,10 @@ static double row_leverage(const struct ft_additive_work *w, size_t width, size_
   const double *x = &w->design[row * width];
   double u[PARAMETERS], sum = 0;
 
-  for (size_t j = 0; j < width; j++) {
-    u[j] = x[j];
-    for (size_t k = 0; k < j; k++)
-      u[j] -= w->gram[j][k] * u[k];
-    u[j] /= w->gram[j][j];
+  memcpy(u, x, width * sizeof *u);
+  ft_cholesky_forward(*w->gram, PARAMETERS, width, u, 1);
+  for (size_t j = 0; j < width; j++)
     sum += u[j] * u[j];
-  }
   return w->weight[row] * sum;
 }
 

@@ -157,27 +157,6 @@ bool ft_learner_linear(enum ft_learner_kind kind)
   return kinds[kind].ridge == SELECTED || kinds[kind].ridge == ALL || kinds[kind].process;
 }
 
-static bool stop_autoencoder(void *data, const struct ft_autoencoder_progress *progress)
-{
-  const struct ft_learner_settings *settings = data;
-
-  (void)progress;
-  return settings->stop(settings->data);
-}
-
-static int fit_learner_autoencoder(const struct ft_samples *s,
-                                   const struct ft_learner_settings *settings, struct ft_learner *l,
-                                   struct ft_error *err)
-{
-  struct ft_autoencoder_settings network = ft_autoencoder_usual;
-  struct ft_learner_settings copy = *settings;
-
-  network.seed = settings->seed;
-  network.stop = settings->stop ? stop_autoencoder : NULL;
-  network.data = &copy;
-  return ft_autoencoder_fit(s, &network, &l->autoencoder, err);
-}
-
 /* Sets the range of ENCODE's columns that L uses. */
 static void set_column_range(const struct ft_feature_encoder *encode, struct ft_learner *l)
 {
@@ -201,7 +180,7 @@ static int fit_learner_parts(const struct ft_samples *s, const struct ft_learner
     return -1;
   if (kinds[l->kind].process && ft_gaussian_process_fit(s, &l->process, err) < 0)
     return -1;
-  return kinds[l->kind].network ? fit_learner_autoencoder(s, settings, l, err) : 0;
+  return kinds[l->kind].network ? ft_learner_network.fit(s, settings, &l->network, err) : 0;
 }
 
 int ft_learner_fit(enum ft_learner_kind kind, const struct ft_samples *s,
@@ -253,8 +232,8 @@ void ft_learner_predict(const struct ft_learner *l, const double *row, double *o
     ft_gaussian_process_add(&l->process, x, out);
   if (l->work_rates.used)
     ft_work_rates_add(&l->work_rates, row, out);
-  if (l->autoencoder.latent)
-    ft_autoencoder_add(&l->autoencoder, x, out);
+  if (l->network)
+    ft_learner_network.add(l->network, x, out);
 }
 
 /* ---- selection of columns for a ridge regression ---- */
@@ -361,7 +340,7 @@ int ft_learner_serialise(struct ft_number_stream *s, const struct ft_feature_enc
     ft_number_stream_bool(s, &work_rates);
   if (work_rates && ft_work_rates_serialise(s, encode->columns, outputs, &l->work_rates, err) < 0)
     return -1;
-  return kinds[kind].network ? ft_autoencoder_serialise(s, columns, outputs, &l->autoencoder, err)
+  return kinds[kind].network ? ft_learner_network.serialise(s, columns, outputs, &l->network, err)
                              : 0;
 }
 
@@ -373,5 +352,6 @@ void ft_learner_free(struct ft_learner *l)
   ft_work_rates_free(&l->work_rates);
   ft_forest_free(&l->forest);
   ft_gaussian_process_free(&l->process);
-  ft_autoencoder_free(&l->autoencoder);
+  ft_learner_network.free(l->network);
+  l->network = NULL;
 }

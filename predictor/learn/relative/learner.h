@@ -7,10 +7,10 @@
 #include <stdbool.h>
 
 #include "predictor/learn/feature_encoder.h"
-#include "predictor/learn/neural/autoencoder.h"
 #include "predictor/learn/regression/gaussian_process.h"
 #include "predictor/learn/regression/ridge.h"
 #include "predictor/learn/regression/work_rates.h"
+#include "predictor/learn/samples.h"
 #include "predictor/learn/trees/forest.h"
 
 enum ft_learner_kind {
@@ -42,7 +42,7 @@ struct ft_learner {
   struct ft_work_rates work_rates; /* on all encoded columns */
   struct ft_forest forest;
   struct ft_gaussian_process process;
-  struct ft_autoencoder autoencoder;
+  void *network; /* model of ft_learner_network */
 };
 
 struct ft_learner_settings {
@@ -54,6 +54,19 @@ struct ft_learner_settings {
   bool (*stop)(void *data); /* called during the fit; true cancels it; NULL: none */
   void *data;
 };
+
+/*
+ * FT_LEARNER_AUTOENCODER, in a room that no other includes (neural): it serves a comparison with
+ * its paper. MODEL is NULL before its fit or reading; the caller frees it in either case.
+ */
+extern const struct ft_learner_network {
+  int (*fit)(const struct ft_samples *samples, const struct ft_learner_settings *settings,
+             void **model, struct ft_error *err);
+  void (*add)(const void *model, const double *x, double *out);
+  int (*serialise)(struct ft_number_stream *stream, size_t columns, size_t outputs, void **model,
+                   struct ft_error *err);
+  void (*free)(void *model);
+} ft_learner_network;
 
 /* Fits a learner of KIND to SAMPLES. The caller frees LEARNER in either case. Returns 0; -1 on
  * error or if stopped, and fills ERR. */

@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "predictor/learn/cholesky.h"
 #include "predictor/learn/symbolic/constant_fit.h"
 #include "predictor/learn/symbolic/constant_fit_work.h"
 
@@ -287,38 +288,20 @@ static void build_normal_equations(const struct ft_row_blocks *f, const struct f
   }
 }
 
-/* Smallest pivot relative to its diagonal element; smaller ones count as 0. By judgement. */
-#define SINGULAR 1e-12
-
-/* Solves (H + LAMBDA diag H) STEP = g by Cholesky. Returns false if H is singular. */
+/* Solves (H + LAMBDA diag H) STEP = g. Returns false if H is singular. */
 static bool solve_damped(const struct normal *n, double lambda, double *step)
 {
   double l[PARAMETERS][PARAMETERS];
-  int size = n->count + 2;
+  size_t size = (size_t)n->count + 2;
 
-  for (int i = 0; i < size; i++)
-    for (int j = 0; j <= i; j++) {
-      double v = n->h[i][j];
-
-      if (i == j)
-        v += lambda * v + DBL_MIN + 1e-14;
-      for (int k = 0; k < j; k++)
-        v -= l[i][k] * l[j][k];
-      if (i == j && !(v > SINGULAR * n->h[i][i]))
-        return false;
-      l[i][j] = i == j ? sqrt(v) : v / l[j][j];
-    }
-  for (int i = 0; i < size; i++) {
-    step[i] = n->g[i];
-    for (int k = 0; k < i; k++)
-      step[i] -= l[i][k] * step[k];
-    step[i] /= l[i][i];
+  for (size_t i = 0; i < size; i++) {
+    memcpy(l[i], n->h[i], (i + 1) * sizeof *l[i]);
+    l[i][i] += lambda * l[i][i] + DBL_MIN + 1e-14;
   }
-  for (int i = size - 1; i >= 0; i--) {
-    for (int k = i + 1; k < size; k++)
-      step[i] -= l[k][i] * step[k];
-    step[i] /= l[i][i];
-  }
+  if (!ft_cholesky_factor(*l, PARAMETERS, size))
+    return false;
+  memcpy(step, n->g, size * sizeof *step);
+  ft_cholesky_solve(*l, PARAMETERS, size, step, 1);
   return true;
 }
 

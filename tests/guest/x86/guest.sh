@@ -23,6 +23,16 @@ wait_observed() {
   wait_until 120 test_observed "$1"
 }
 
+# meet.sh COMMAND...: runs COMMAND when two steps of its job have come so far
+cat >meet.sh <<'END'
+#!/bin/bash
+touch "here-$SLURM_JOB_ID-$SLURM_STEP_ID"
+until ls "here-$SLURM_JOB_ID-0" "here-$SLURM_JOB_ID-1"; do sleep 0.1; done >/dev/null 2>&1
+exec "$@"
+END
+chmod 0755 meet.sh
+meet=$PWD/meet.sh
+
 # steps LAYOUT: a job's steps and children count together, in this layout of Slurm's cgroups
 steps() {
   submit sbatch --parsable --mem=200M --predict-app=srun --wrap "srun $hog --mib 60 --seconds 2"
@@ -30,7 +40,7 @@ steps() {
   wait_observed "$id"
   between "$(charged "$id")" 60 110 "$1: the step's memory is charged"
   submit sbatch --parsable --mem=300M --predict-app=two --ntasks=2 \
-    --wrap "for i in 1 2; do srun --overlap -n 1 $hog --mib 60 --seconds 4 & done; wait"
+    --wrap "for i in 1 2; do srun --overlap -n 1 $meet $hog --mib 60 --seconds 4 & done; wait"
   is "$(job_wait "$id")" COMPLETED "$1: a job with two steps completes"
   wait_observed "$id"
   between "$(charged "$id")" 120 180 "$1: the memory of both steps is charged"

@@ -139,12 +139,13 @@ static uint8_t stored_element(const json_t *root, bool quantised)
                 { "float16", FT_ELEMENT_FLOAT16 },
                 { "bfloat16", FT_ELEMENT_BFLOAT16 } };
   const char *said = json_string_value(json_object_get(root, "dtype"));
+  size_t i;
 
   if (!said)
     said = json_string_value(json_object_get(root, "torch_dtype"));
-  for (size_t i = 0; said && i < sizeof names / sizeof *names; i++)
-    if (strcmp(names[i].name, said) == 0)
-      return names[i].element;
+  i = FT_TABLE_FIND(names, said ? said : "");
+  if (i < sizeof names / sizeof *names)
+    return names[i].element;
   return quantised ? FT_ELEMENT_BFLOAT16 : FT_ELEMENT_UNKNOWN;
 }
 

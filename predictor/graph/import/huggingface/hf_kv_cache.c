@@ -37,11 +37,11 @@ static int64_t full_attention_period(struct ft_hf_config *c, const char *type)
                { "gpt_oss", NULL, 2 },    { "olmo3", NULL, 4 },
                { "cwm", NULL, -4 },       { "exaone4", "sliding_window_pattern", 4 },
                { "llama4_text", NULL, 4 } };
+  size_t i = FT_TABLE_FIND(some, type);
 
-  for (size_t i = 0; i < sizeof some / sizeof *some; i++)
-    if (strcmp(some[i].type, type) == 0)
-      return some[i].key ? ft_hf_int(c, some[i].key, some[i].usual) : some[i].usual;
-  return 1;
+  if (i == sizeof some / sizeof *some)
+    return 1;
+  return some[i].key ? ft_hf_int(c, some[i].key, some[i].usual) : some[i].usual;
 }
 
 /* qwen and relatives: windows only if use_sliding_window is set, and never in the first layers. */

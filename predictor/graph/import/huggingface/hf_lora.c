@@ -5,6 +5,7 @@
 
 #include <string.h>
 
+#include "predictor/core/text.h"
 #include "predictor/graph/import/huggingface/hf_run.h"
 
 /* Returns whether the layer NAME has an adapter. By default those of queries and values have one
@@ -15,10 +16,7 @@ static bool is_adapted(const struct ft_hf_run *r, const char *name)
 
   if (r->live.in->sizes->lora_everywhere)
     return strcmp(name, "router") != 0;
-  for (size_t i = 0; i < sizeof usual / sizeof *usual; i++)
-    if (strcmp(usual[i], name) == 0)
-      return true;
-  return false;
+  return FT_TABLE_ROW(usual, name);
 }
 
 uint32_t ft_hf_adapt(struct ft_hf_run *r, uint32_t x, uint32_t y, const char *name)

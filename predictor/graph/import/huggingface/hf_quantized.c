@@ -213,12 +213,10 @@ static const char *transformers_name(struct ft_hf_run *r, const char *name)
                 { "gate_up", "mlp.gate_up_proj" },
                 { "experts", "mlp.experts" },
                 { "shared_gate", "mlp.shared_gate" } };
+  size_t i = FT_TABLE_FIND(names, name);
 
-  for (size_t i = 0; i < sizeof names / sizeof *names; i++)
-    if (strcmp(names[i].ours, name) == 0)
-      return ft_tracer_format(&r->live, "model.layers.%lld.%s", (long long)r->layer,
-                              names[i].theirs);
-  return ft_tracer_format(&r->live, "model.layers.%lld.%s", (long long)r->layer, name);
+  return ft_tracer_format(&r->live, "model.layers.%lld.%s", (long long)r->layer,
+                          i < sizeof names / sizeof *names ? names[i].theirs : name);
 }
 
 bool ft_hf_is_quantized(struct ft_hf_run *r, const char *name)

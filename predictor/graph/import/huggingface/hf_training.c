@@ -5,6 +5,7 @@
 
 #include <string.h>
 
+#include "predictor/core/text.h"
 #include "predictor/graph/import/huggingface/hf_config.h"
 
 enum {
@@ -120,13 +121,11 @@ static bool has_dropout(const struct ft_hf_config *c, const char *key)
 static const char *decomposed_activation(const struct ft_hf *m, unsigned how)
 {
   static const char *const names[] = { "gelu_new", "gelu_fast", "quick_gelu", "relu2" };
+  const char *const *known = FT_TABLE_ROW(names, m->activation);
 
   if (how & OPENAI_GELU && strcmp(m->activation, "gelu") == 0)
     return names[0];
-  for (size_t i = 0; i < sizeof names / sizeof *names; i++)
-    if (strcmp(m->activation, names[i]) == 0)
-      return names[i];
-  return "";
+  return known ? *known : "";
 }
 
 static double fraction_member(const json_t *root, const char *key, double otherwise)
@@ -146,16 +145,16 @@ static int64_t rotary_features(struct ft_hf_config *c, const struct ft_hf *m)
     double usual;
   } some[] = { { "glm", 0.5 }, { "glm4", 0.5 },      { "glm4_moe", 0.5 }, { "gpt_neox", 0.25 },
                { "phi", 0.5 }, { "stablelm", 0.25 }, { "nemotron", 0.5 }, { "phi3", 1 } };
+  size_t i = FT_TABLE_FIND(some, m->type);
 
-  for (size_t i = 0; i < sizeof some / sizeof *some; i++)
-    if (strcmp(some[i].type, m->type) == 0) {
-      double part = fraction_member(c->root, "rotary_pct", some[i].usual);
+  if (i < sizeof some / sizeof *some) {
+    double part = fraction_member(c->root, "rotary_pct", some[i].usual);
 
-      part = fraction_member(c->root, "partial_rotary_factor", part);
-      part = fraction_member(json_object_get(c->root, "rope_parameters"), "partial_rotary_factor",
-                             part);
-      return part < 1 ? (int64_t)(part * (double)m->head_dim) : 0;
-    }
+    part = fraction_member(c->root, "partial_rotary_factor", part);
+    part =
+        fraction_member(json_object_get(c->root, "rope_parameters"), "partial_rotary_factor", part);
+    return part < 1 ? (int64_t)(part * (double)m->head_dim) : 0;
+  }
   if (strcmp(m->type, "gptj") == 0 || strcmp(m->type, "codegen") == 0)
     return ft_hf_int(c, "rotary_dim", 64);
   return 0;
@@ -171,11 +170,9 @@ static bool has_float32_loss(const json_t *root)
 
 void ft_hf_training(struct ft_hf_config *c, struct ft_hf *m)
 {
-  const struct family *f = &usual;
+  const struct family *f = FT_TABLE_ROW(families, m->type);
 
-  for (size_t i = 0; i < sizeof families / sizeof *families; i++)
-    if (strcmp(families[i].type, m->type) == 0)
-      f = &families[i];
+  f = f ? f : &usual;
   m->drop_embedding = has_dropout(c, f->embedding);
   m->drop_attention = has_dropout(c, f->attention);
   m->drop_hidden = has_dropout(c, f->hidden);

@@ -8,6 +8,7 @@
 
 #include <string.h>
 
+#include "predictor/core/text.h"
 #include "predictor/graph/import/huggingface/hf_config.h"
 #include "predictor/graph/shape/infer.h"
 
@@ -25,10 +26,7 @@ static const struct ft_hf_defaults decoders[] = {
 
 static const struct ft_hf_defaults *find_defaults(const char *type)
 {
-  for (size_t i = 0; i < sizeof decoders / sizeof *decoders; i++)
-    if (strcmp(decoders[i].type, type) == 0)
-      return &decoders[i];
-  return NULL;
+  return FT_TABLE_ROW(decoders, type);
 }
 
 /* The object KEY of C; its root is NULL if there is no such object. */

@@ -5,6 +5,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "predictor/core/text.h"
 #include "predictor/graph/import/onnx/onnx_function.h"
 
 /* Limits against hostile files: operators after inlining, nested calls. Chosen by judgement. */
@@ -88,15 +89,6 @@ static uint32_t *rename_all(struct inlining *in, const struct ft_onnx_function *
   return renamed;
 }
 
-static const struct ft_attribute *attribute_of(const struct ft_attribute *list, uint32_t count,
-                                               const char *name)
-{
-  for (uint32_t i = 0; i < count; i++)
-    if (strcmp(list[i].name, name) == 0)
-      return &list[i];
-  return NULL;
-}
-
 /* Gives each attribute that refers to an attribute of F the value in the call, or F's default. */
 static int bind_attributes(struct inlining *in, const struct ft_onnx_function *f,
                            const struct ft_operator *caller, struct ft_operator *op)
@@ -111,8 +103,8 @@ static int bind_attributes(struct inlining *in, const struct ft_onnx_function *f
 
     list[kept] = *a;
     if (a->reference) {
-      given = attribute_of(caller->attributes, caller->attribute_count, a->reference);
-      given = given ? given : attribute_of(f->attributes, f->attribute_count, a->reference);
+      given = FT_ROWS_ROW(caller->attributes, caller->attribute_count, a->reference);
+      given = given ? given : FT_ROWS_ROW(f->attributes, f->attribute_count, a->reference);
       if (!given)
         continue;
       list[kept] = *given;

@@ -4,6 +4,7 @@
 
 #include <string.h>
 
+#include "predictor/core/text.h"
 #include "predictor/graph/import/paddle/paddle_json.h"
 
 int ft_pir_fail(struct ft_pir *r, const char *what)
@@ -70,12 +71,12 @@ static unsigned element_by_name(const char *type)
   } types[] = { { "f32", 1 },  { "ui8", 2 },  { "i8", 3 },    { "i16", 5 },
                 { "i32", 6 },  { "i64", 7 },  { "bool", 9 },  { "f16", 10 },
                 { "f64", 11 }, { "c64", 14 }, { "c128", 15 }, { "bf16", 16 } };
+  size_t i = sizeof types / sizeof *types;
 
   type = ft_pir_without_dialect(type);
-  for (size_t i = 0; i < sizeof types / sizeof *types; i++)
-    if (strncmp(type, "t_", 2) == 0 && strcmp(type + 2, types[i].name) == 0)
-      return types[i].element;
-  return FT_ELEMENT_UNKNOWN;
+  if (strncmp(type, "t_", 2) == 0)
+    i = FT_TABLE_FIND(types, type + 2);
+  return i < sizeof types / sizeof *types ? types[i].element : FT_ELEMENT_UNKNOWN;
 }
 
 /* VarType.Type of "float32" and others. */
@@ -87,11 +88,9 @@ static int64_t legacy_type(const char *name)
   } types[] = { { "bool", 0 },    { "int16", 1 },    { "int32", 2 },   { "int64", 3 },
                 { "float16", 4 }, { "float32", 5 },  { "float64", 6 }, { "uint8", 20 },
                 { "int8", 21 },   { "bfloat16", 22 } };
+  size_t i = FT_TABLE_FIND(types, name);
 
-  for (size_t i = 0; i < sizeof types / sizeof *types; i++)
-    if (strcmp(name, types[i].name) == 0)
-      return types[i].type;
-  return 5;
+  return i < sizeof types / sizeof *types ? types[i].type : 5;
 }
 
 int ft_pir_declare(struct ft_pir *r, const json_t *type, struct ft_declared *d)

@@ -2,8 +2,7 @@
 /* Access to the attributes, inputs and results of one operator. */
 #include "config.h"
 
-#include <string.h>
-
+#include "predictor/core/text.h"
 #include "predictor/graph/import/paddle/paddle_run.h"
 
 unsigned ft_pd_element(int64_t type)
@@ -16,10 +15,7 @@ unsigned ft_pd_element(int64_t type)
 
 const struct ft_pd_attribute *ft_pd_attribute(const struct ft_pd_run *r, const char *name)
 {
-  for (size_t i = 0; i < r->op->attribute_count; i++)
-    if (strcmp(r->op->attributes[i].name, name) == 0)
-      return &r->op->attributes[i];
-  return NULL;
+  return FT_ROWS_ROW(r->op->attributes, r->op->attribute_count, name);
 }
 
 int64_t ft_pd_integer(const struct ft_pd_run *r, const char *name, int64_t otherwise)
@@ -31,10 +27,7 @@ int64_t ft_pd_integer(const struct ft_pd_run *r, const char *name, int64_t other
 
 const struct ft_pd_slot *ft_pd_slot(const struct ft_pd_slot *slots, size_t count, const char *name)
 {
-  for (size_t i = 0; i < count; i++)
-    if (strcmp(slots[i].name, name) == 0)
-      return &slots[i];
-  return NULL;
+  return FT_ROWS_ROW(slots, count, name);
 }
 
 int ft_pd_bind(struct ft_pd_run *r, const char *name, struct ft_operand value)

@@ -5,6 +5,7 @@
 #include <math.h>
 #include <string.h>
 
+#include "predictor/core/text.h"
 #include "predictor/graph/import/paddle/paddle_run.h"
 
 /* Limits against hostile files: nested blocks, operators traced. Chosen by judgement. */
@@ -51,41 +52,37 @@ static const struct simple {
   { "reduce_any", "any", NULL },
 };
 
-#define IN(table) (sizeof(table) / sizeof *(table))
-
 static int table_operator(struct ft_pd_run *r)
 {
   const char *type = r->op->type;
+  const struct simple *row = FT_TABLE_ROW(plain, type);
 
-  for (size_t i = 0; i < IN(plain); i++)
-    if (strcmp(type, plain[i].type) == 0) {
-      struct ft_operand args[] = { ft_pd_input(r, "X"), ft_value_none() };
+  if (row) {
+    struct ft_operand args[] = { ft_pd_input(r, "X"), ft_value_none() };
 
-      if (plain[i].attribute)
-        args[1] = ft_value_int(ft_pd_integer(r, plain[i].attribute, -1));
-      if (strcmp(type, "cast") == 0) {
-        uint32_t x = ft_value_as_tensor(&r->live, &args[0]);
+    if (row->attribute)
+      args[1] = ft_value_int(ft_pd_integer(r, row->attribute, -1));
+    if (strcmp(type, "cast") == 0) {
+      uint32_t x = ft_value_as_tensor(&r->live, &args[0]);
 
-        x = x ? ft_tracer_cast(&r->live, x, ft_pd_element(ft_pd_integer(r, "out_dtype", 5))) : 0;
-        return x ? ft_pd_give(r, ft_value_tensor(x)) : -1;
-      }
-      return ft_pd_call_and_give(r, plain[i].name, args, plain[i].attribute ? 2 : 1);
+      x = x ? ft_tracer_cast(&r->live, x, ft_pd_element(ft_pd_integer(r, "out_dtype", 5))) : 0;
+      return x ? ft_pd_give(r, ft_value_tensor(x)) : -1;
     }
-  for (size_t i = 0; i < IN(listed); i++)
-    if (strcmp(type, listed[i].type) == 0) {
-      struct ft_operand args[] = { ft_pd_input(r, "X"), ft_pd_integers(r, listed[i].attribute) };
+    return ft_pd_call_and_give(r, row->name, args, row->attribute ? 2 : 1);
+  }
+  row = FT_TABLE_ROW(listed, type);
+  if (row) {
+    struct ft_operand args[] = { ft_pd_input(r, "X"), ft_pd_integers(r, row->attribute) };
 
-      if (strcmp(type, "expand_v2") == 0)
-        args[1] = ft_pd_sizes(r, "expand_shapes_tensor", "Shape", "shape");
-      return ft_pd_call_and_give(r, listed[i].name, args, 2);
-    }
-  for (size_t i = 0; i < IN(twos); i++)
-    if (strcmp(type, twos[i].type) == 0)
-      return ft_pd_elementwise(r, twos[i].name);
-  for (size_t i = 0; i < IN(reductions); i++)
-    if (strcmp(type, reductions[i].type) == 0)
-      return ft_pd_reduce(r, reductions[i].name);
-  return 1;
+    if (strcmp(type, "expand_v2") == 0)
+      args[1] = ft_pd_sizes(r, "expand_shapes_tensor", "Shape", "shape");
+    return ft_pd_call_and_give(r, row->name, args, 2);
+  }
+  row = FT_TABLE_ROW(twos, type);
+  if (row)
+    return ft_pd_elementwise(r, row->name);
+  row = FT_TABLE_ROW(reductions, type);
+  return row ? ft_pd_reduce(r, row->name) : 1;
 }
 
 /* made: the operator of the graph that the function mostly records. */
@@ -136,6 +133,8 @@ static const struct {
   { "p_norm", ft_pd_norm, "" },
   { "where", ft_pd_where, "Where" },
 };
+
+#define IN(table) (sizeof(table) / sizeof *(table))
 
 const char *ft_pd_operator_at(size_t i, const char **type)
 {
@@ -288,6 +287,7 @@ static int run_sub_block(struct ft_pd_run *r)
 static int run_operator(struct ft_pd_run *r)
 {
   const char *type = r->op->type;
+  size_t i;
   int status;
 
   if (++r->steps > MAX_OPERATORS)
@@ -305,9 +305,9 @@ static int run_operator(struct ft_pd_run *r)
   if (strcmp(type, "select_input") == 0)
     return ft_pd_give(r, ft_pd_input(r, "X"));
   status = table_operator(r);
-  for (size_t i = 0; status == 1 && i < IN(handlers); i++)
-    if (strcmp(type, handlers[i].type) == 0)
-      return handlers[i].run(r);
+  i = FT_TABLE_FIND(handlers, type);
+  if (status == 1 && i < IN(handlers))
+    return handlers[i].run(r);
   return status == 1 ? record_unknown_operator(r) : status;
 }
 

@@ -5,6 +5,7 @@
 #include <math.h>
 #include <string.h>
 
+#include "predictor/core/text.h"
 #include "predictor/graph/import/tensorflow/tensorflow_node.h"
 #include "predictor/graph/import/tensorflow/tensorflow_run.h"
 
@@ -16,10 +17,7 @@ int ft_tf_fail(struct ft_tf_run *r, const struct ft_tf_node *n, const char *what
 
 const struct ft_tf_attribute *ft_tf_attribute(const struct ft_tf_node *node, const char *key)
 {
-  for (size_t i = 0; i < node->attribute_count; i++)
-    if (strcmp(node->attributes[i].key, key) == 0)
-      return &node->attributes[i];
-  return NULL;
+  return FT_ROWS_ROW(node->attributes, node->attribute_count, key);
 }
 
 int64_t ft_tf_integer(const struct ft_tf_node *node, const char *key, int64_t otherwise)

@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "predictor/core/text.h"
 #include "predictor/graph/import/tensorflow/tensorflow_run.h"
 
 enum { CALL_DEPTH = 64 }; /* limit of nested function calls, against hostile files */
@@ -133,10 +134,7 @@ static bool calls_function(const struct ft_tf_run *r, const char *op)
                                       "StatelessIf",
                                       NULL };
 
-  for (size_t i = 0; some[i]; i++)
-    if (strcmp(op, some[i]) == 0)
-      return true;
-  return ft_symbol_table_get(&r->program->by_name, op) != NULL;
+  return ft_string_listed(some, op) || ft_symbol_table_get(&r->program->by_name, op);
 }
 
 /* A buffer for the inputs of N. Nodes that call no function share one. */
@@ -162,10 +160,10 @@ static int run_node(struct ft_tf_run *r, struct ft_tf_scope *s, struct ft_tf_cal
   if (strcmp(op, "Const") == 0)
     return give_const_node(r, c);
   if (strcmp(op, "Placeholder") == 0) {
-    for (size_t i = 0; i < s->argument_count; i++)
-      if (strcmp(s->function->arguments[i], c->node->name) == 0)
-        return ft_tf_give(c, s->arguments[i]);
-    return ft_tf_give(c, ft_value_unknown(FT_VALUE_OPAQUE));
+    size_t i = FT_ROWS_FIND(s->function->arguments, s->argument_count, c->node->name);
+
+    return ft_tf_give(c,
+                      i < s->argument_count ? s->arguments[i] : ft_value_unknown(FT_VALUE_OPAQUE));
   }
   if (strcmp(op, "VarHandleOp") == 0 || begins_with(op, "Variable"))
     return give_variable(r, c);
@@ -298,11 +296,7 @@ static const char **unread_results(struct ft_tf_run *r, size_t *count)
         used[n - g->nodes] = 1;
     }
   for (size_t i = 0; i < g->node_count; i++) {
-    bool idle = used[i];
-
-    for (size_t j = 0; none[j]; j++)
-      idle = idle || strcmp(g->nodes[i].op, none[j]) == 0;
-    if (!idle)
+    if (!used[i] && !ft_string_listed(none, g->nodes[i].op))
       ends[(*count)++] = g->nodes[i].name;
   }
   return ends;

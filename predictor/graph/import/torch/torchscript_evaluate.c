@@ -173,12 +173,12 @@ static int is_instance(const struct ft_script_run *r, const struct ft_operand *v
 static bool find_member(const struct ft_script_class *class, const char *name,
                         struct ft_operand *value)
 {
-  for (size_t i = 0; class && i < class->constant_count; i++)
-    if (strcmp(class->constants[i].name, name) == 0) {
-      *value = class->constants[i].value;
-      return true;
-    }
-  return false;
+  const struct ft_field *field =
+      class ? FT_ROWS_ROW(class->constants, class->constant_count, name) : NULL;
+
+  if (field)
+    *value = field->value;
+  return field;
 }
 
 static int evaluate_attribute(struct ft_script_run *r, const struct ft_operand *of,
@@ -246,10 +246,7 @@ static bool is_buffer(const struct ft_script_run *r, const char *type, const cha
 {
   const struct ft_script_class *class = ft_script_class(r->script, type);
 
-  for (size_t i = 0; class && i < class->buffer_count; i++)
-    if (strcmp(class->buffers[i], name) == 0)
-      return true;
-  return false;
+  return class && FT_ROWS_ROW(class->buffers, class->buffer_count, name);
 }
 
 /* Returns the weight V if its storage in the archive is known, else NULL. */

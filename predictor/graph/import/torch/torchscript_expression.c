@@ -230,18 +230,19 @@ static struct ft_script_node *parse_script_name(struct ft_script_text *p)
   };
   struct ft_script_node *n = ft_script_new(p, FT_SCRIPT_NAME);
   uint32_t number;
+  size_t i;
 
   if (!n)
     return NULL;
   n->text = ft_script_identifier(p, &number);
   if (!n->text)
     return NULL;
-  for (size_t i = 0; i < sizeof words / sizeof *words; i++)
-    if (strcmp(n->text, words[i].word) == 0) {
-      n->kind = FT_SCRIPT_VALUE;
-      n->value = words[i].value;
-      return n;
-    }
+  i = FT_TABLE_FIND(words, n->text);
+  if (i < sizeof words / sizeof *words) {
+    n->kind = FT_SCRIPT_VALUE;
+    n->value = words[i].value;
+    return n;
+  }
   n->path = n->text;
   return ft_script_slot(p, number, &n->slot) < 0 ? NULL : n;
 }

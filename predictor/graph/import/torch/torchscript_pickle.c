@@ -5,6 +5,7 @@
 
 #include <string.h>
 
+#include "predictor/core/text.h"
 #include "predictor/graph/import/torch/torchscript.h"
 
 /* Limits against hostile files: values on the stack, opcodes. Chosen by judgement. */
@@ -203,11 +204,9 @@ static unsigned element_by_class(const char *storage)
                    { "torch.ByteStorage", 2 },         { "torch.BoolStorage", 9 },
                    { "torch.QInt8Storage", 3 },        { "torch.QUInt8Storage", 2 },
                    { "torch.ComplexFloatStorage", 14 } };
+  size_t i = FT_TABLE_FIND(storages, storage);
 
-  for (size_t i = 0; i < sizeof storages / sizeof *storages; i++)
-    if (strcmp(storage, storages[i].name) == 0)
-      return storages[i].element;
-  return FT_ELEMENT_UNKNOWN;
+  return i < sizeof storages / sizeof *storages ? storages[i].element : FT_ELEMENT_UNKNOWN;
 }
 
 /* Values of a small constant from the archive member KEY. */
