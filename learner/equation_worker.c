@@ -56,7 +56,7 @@ static int search_equation(int state_fd, void *data)
 {
   const struct searched_app *app = data;
   struct search_model *from = calloc(2, sizeof *from), *found = from ? &from[1] : NULL;
-  struct ft_model_section section = { FT_QUANTITY_MEMORY, found ? &found->model : NULL };
+  const ft_model *section = found ? &found->model : NULL;
   struct ft_error err;
   struct ft_buf out;
 

@@ -264,7 +264,7 @@ static int publish_performance_for_all(struct ft_publisher *p, const ft_performa
 static int publish_model_for_all(struct ft_publisher *p, const ft_model *model, const char *name,
                                  struct ft_error *err)
 {
-  const struct ft_model_section section = { FT_QUANTITY_MEMORY, model };
+  const ft_model *const section = model;
   int fd = open_shared_directory(p, err), status;
 
   if (fd < 0)
@@ -344,8 +344,7 @@ static int publish_model_file(struct ft_publisher *p, const ft_model *model,
                               struct ft_error *err)
 {
   ft_model *gpu = malloc(sizeof *gpu);
-  struct ft_model_section sections[] = { { FT_QUANTITY_MEMORY, model },
-                                         { FT_QUANTITY_GPU_MEMORY, gpu } };
+  const ft_model *const sections[] = { model, gpu };
   double begun = ft_io_monotonic();
   int status =
       gpu ? ft_gpu_model_fit(model, history, gpu, err) : ft_error_errno(err, "%s", model->app);

@@ -51,7 +51,7 @@ static int read_model(int fd, const char *name, struct search_model *m, struct f
 /* Replaces the file NAME under FD, without fdatasync(2). Returns 0; -1 on error and fills ERR. */
 static int write_model(int fd, const char *name, const struct search_model *m, struct ft_error *err)
 {
-  const struct ft_model_section section = { FT_QUANTITY_MEMORY, &m->model };
+  const ft_model *const section = &m->model;
   struct ft_buf buf;
   int status;
 

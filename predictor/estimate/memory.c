@@ -34,7 +34,8 @@ static uint32_t count_runs_behind(const ft_model *model)
 static int estimate_distribution(const ft_model *model, const ft_feature *features, size_t count,
                                  bool unwidened, struct ft_estimate *out, struct ft_error *err)
 {
-  const struct ft_quantity *memory = &ft_quantities[FT_QUANTITY_MEMORY];
+  const struct ft_quantity *quantity =
+      &ft_quantities[model->quantity < FT_QUANTITIES ? model->quantity : FT_QUANTITY_MEMORY];
   const ft_evaluator *e = &model->evaluator;
   float x[FT_POINT_COLUMNS];
   struct ft_interval_question q = { .residual = e->residuals,
@@ -43,7 +44,7 @@ static int estimate_distribution(const ft_model *model, const ft_feature *featur
                                     .has_bound = e->has_bound_log,
                                     .unwidened = unwidened,
                                     .calibration = ft_memory_calibration(model),
-                                    .prior = memory->prior.deviation };
+                                    .prior = quantity->prior.deviation };
   struct ft_point_prediction centre;
   double tasks;
 
@@ -52,7 +53,7 @@ static int estimate_distribution(const ft_model *model, const ft_feature *featur
     return ft_error_set(err, "%s: no completed run yet", model->app);
   tasks = ft_predict_submission(model, features, count, x, &centre);
   q.min_deviation =
-      memory->prior.min_fraction + memory->prior.min_value / exp(fmax(centre.log, log(FT_MIB)));
+      quantity->prior.min_fraction + quantity->prior.min_value / exp(fmax(centre.log, log(FT_MIB)));
   q.added_variance = centre.added_variance;
   out->shared = ft_interval_find(&q, out->quantile);
   for (int i = 0; i < FT_ESTIMATE_LEVELS; i++) {

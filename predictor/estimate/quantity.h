@@ -18,8 +18,7 @@ enum {
 };
 
 struct ft_quantity {
-  const char *name; /* as in JSON */
-  const char *unit;
+  const char *name; /* as in JSON: it ends in the unit */
   /* Returns whether OBSERVATION may tell of the quantity. Memory counts by the accounting RULE. */
   bool (*accepts)(const ft_observation *observation, ft_rule rule);
   /* Returns OBSERVATION's number, 0 if it was not measured. Sets *BOUND to whether the run stopped

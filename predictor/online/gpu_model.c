@@ -6,6 +6,7 @@
 
 #include "predictor/core/text.h"
 #include "predictor/estimate/gpu/mig_gres.h"
+#include "predictor/estimate/quantity.h"
 #include "predictor/online/facts.h"
 #include "predictor/online/gpu_model.h"
 #include "predictor/online/need.h"
@@ -118,6 +119,7 @@ int ft_gpu_model_fit(const ft_model *model, const struct ft_history *history, ft
   if (measured && refit) {
     copy_gpu_runs(history, measured);
     *gpu = *model;
+    gpu->quantity = FT_QUANTITY_GPU_MEMORY;
     ft_refit_history(gpu, measured, ft_need_gpu, refit);
     ft_facts_fill(gpu, measured, ft_need_gpu);
     gpu->held_bytes = filled_bytes(measured);

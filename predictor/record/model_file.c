@@ -24,7 +24,7 @@ enum {
 
 /* ---- writing ---- */
 
-int ft_model_file_encode(const struct ft_model_section *sections, size_t count,
+int ft_model_file_encode(const ft_model *const *models, size_t count,
                          const struct ft_history *history, struct ft_buf *out, struct ft_error *err)
 {
   unsigned char head[HEAD + ROW * MAX_SECTIONS] = { 0 };
@@ -38,10 +38,10 @@ int ft_model_file_encode(const struct ft_model_section *sections, size_t count,
     unsigned char *row = head + HEAD + i * ROW;
     size_t at = out->length;
 
-    if (i < count ? ft_record_encode(FT_RECORD_MODEL, sections[i].model, out, err) < 0
+    if (i < count ? ft_record_encode(FT_RECORD_MODEL, models[i], out, err) < 0
                   : ft_history_encode(history, out, err) < 0)
       return -1;
-    ft_put32(row, i < count ? sections[i].quantity : FT_SECTION_HISTORY);
+    ft_put32(row, i < count ? models[i]->quantity : FT_SECTION_HISTORY);
     ft_put32(row + 4, (uint32_t)(out->length - at));
     ft_put32(row + 8, ft_checksum(out->data + at, out->length - at));
   }
@@ -52,7 +52,7 @@ int ft_model_file_encode(const struct ft_model_section *sections, size_t count,
   return 0;
 }
 
-int ft_model_file_write(const struct ft_model_section *sections, size_t count,
+int ft_model_file_write(const ft_model *const *models, size_t count,
                         const struct ft_history *history, int dirfd, const char *name, mode_t mode,
                         struct ft_error *err)
 {
@@ -61,7 +61,7 @@ int ft_model_file_write(const struct ft_model_section *sections, size_t count,
   int status;
 
   ft_buf_init(&buf, FT_LIMIT_RECORD);
-  if (ft_model_file_encode(sections, count, history, &buf, &why) < 0)
+  if (ft_model_file_encode(models, count, history, &buf, &why) < 0)
     status = ft_error_set(err, "%s: %s", name, why.text);
   else
     status = ft_io_write_file(dirfd, name, buf.data, buf.length, mode, err);
@@ -183,8 +183,8 @@ struct place {
   const unsigned char *row; /* length and checksum; NULL: there is no such section */
 };
 
-static int read_model_section(const struct source *file, const struct place *place, ft_model *model,
-                              struct ft_error *err)
+static int read_model_section(const struct source *file, const struct place *place,
+                              uint32_t quantity, ft_model *model, struct ft_error *err)
 {
   size_t length = ft_get32(place->row);
   unsigned char *memory;
@@ -197,6 +197,8 @@ static int read_model_section(const struct source *file, const struct place *pla
     status = ft_record_decode(FT_RECORD_MODEL, part, length, model, &why);
     if (status < 0)
       ft_error_set(err, "%s: %s", file->name, why.text);
+    else if (model->quantity != quantity)
+      status = reject_model_file(err, file, place->at, "section of another quantity");
   }
   free(memory);
   return status;
@@ -228,14 +230,14 @@ static int read_history_section(const struct source *file, const struct place *p
 
 /* Reads the sections at WANTED and, if HISTORY is not NULL, RUNS. */
 static int read_sections(const struct source *file, const struct place *wanted,
-                         const struct place *runs, history_decoder *decode, ft_model *model,
-                         struct ft_history *history, struct ft_error *err)
+                         const struct place *runs, history_decoder *decode, uint32_t quantity,
+                         ft_model *model, struct ft_history *history, struct ft_error *err)
 {
   if (!wanted->row) {
     errno = ENOENT;
     return ft_error_set(err, "%s: no run with this quantity", file->name);
   }
-  if (read_model_section(file, wanted, model, err) < 0)
+  if (read_model_section(file, wanted, quantity, model, err) < 0)
     return -1;
   if (!history)
     return 0;
@@ -252,7 +254,7 @@ static int read_old_file(const struct source *file, uint32_t quantity, ft_model 
   if (head > FT_LIMIT_RECORD)
     return reject_model_file(err, file, FT_FILE_START, "record longer than 1048576 bytes");
   runs = (struct place){ OLD_HEADER + head, file->start + FT_FILE_START + 8 };
-  return read_sections(file, &wanted, &runs, decode_old_history, model, history, err);
+  return read_sections(file, &wanted, &runs, decode_old_history, quantity, model, history, err);
 }
 
 static int read_source(const struct source *file, uint32_t quantity, ft_model *model,
@@ -288,7 +290,7 @@ static int read_source(const struct source *file, uint32_t quantity, ft_model *m
       runs = (struct place){ at, row + 4 };
     at += ft_get32(row + 4);
   }
-  status = read_sections(file, &wanted, &runs, ft_history_decode, model, history, err);
+  status = read_sections(file, &wanted, &runs, ft_history_decode, quantity, model, history, err);
   free(memory);
   return status;
 }

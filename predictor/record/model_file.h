@@ -7,7 +7,7 @@
  * Head, little-endian: magic "foretell", type and schema 2 (16 bits each), number of sections,
  * ft_checksum of the table that follows. A row of the table has 12 bytes: number, length and
  * ft_checksum of a section. The sections follow in the order of the table. The number of a section
- * is that of its quantity (estimate/quantity.h), or FT_SECTION_HISTORY.
+ * is `quantity` of its ft_model, or FT_SECTION_HISTORY.
  *
  * Files of the previous release are read, too: schema 1, a record of ft_record_write with the
  * quantity 0, host memory, and the runs as its tail.
@@ -20,21 +20,15 @@
 
 enum { FT_SECTION_HISTORY = 0xffff };
 
-/* A section to write. */
-struct ft_model_section {
-  uint32_t quantity;
-  const ft_model *model;
-};
-
-/* Appends a model file with COUNT SECTIONS, and HISTORY (NULL: none), to OUT. Returns 0; -1 over
- * OUT's limit and fills ERR. */
-int ft_model_file_encode(const struct ft_model_section *sections, size_t count,
+/* Appends a model file with a section for each of COUNT MODELS, and HISTORY (NULL: none), to OUT.
+ * Returns 0; -1 over OUT's limit and fills ERR. */
+int ft_model_file_encode(const ft_model *const *models, size_t count,
                          const struct ft_history *history, struct ft_buf *out,
                          struct ft_error *err);
 
 /* Replaces the file NAME under DIRFD with such a file and permissions MODE (ft_io_write_file).
  * Returns 0; -1 on error and fills ERR. */
-int ft_model_file_write(const struct ft_model_section *sections, size_t count,
+int ft_model_file_write(const ft_model *const *models, size_t count,
                         const struct ft_history *history, int dirfd, const char *name, mode_t mode,
                         struct ft_error *err);
 

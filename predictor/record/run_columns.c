@@ -50,7 +50,7 @@ static void copy_number(void *to, const void *from, size_t size)
 #endif
 }
 
-static bool are_zeros(const char *data, size_t length)
+static bool are_zeros(const unsigned char *data, size_t length)
 {
   return !length || (!data[0] && memcmp(data, data + 1, length - 1) == 0);
 }
@@ -61,24 +61,19 @@ static int add_column(const struct ft_history *history, size_t number, size_t el
                       struct ft_buf *out)
 {
   const struct run_field *field = &fields[number];
-  size_t start = out->length;
-  unsigned char header[COLUMN_HEADER];
+  unsigned char column[COLUMN_HEADER + FT_HISTORY_RUNS * sizeof(uint64_t)];
+  unsigned char *values = column + COLUMN_HEADER;
+  size_t length = history->count * field->size;
 
-  ft_put32(header, (uint32_t)(number | element << 16));
-  ft_put32(header + 4, (uint32_t)field->size);
-  if (ft_buf_add(out, header, sizeof header) < 0)
-    return -1;
-  for (size_t i = 0; i < history->count; i++) {
-    unsigned char value[sizeof(uint64_t)];
-
-    copy_number(value, (const char *)&history->run[i] + field->offset + element * field->size,
+  for (size_t i = 0; i < history->count; i++)
+    copy_number(values + i * field->size,
+                (const char *)&history->run[i] + field->offset + element * field->size,
                 field->size);
-    if (ft_buf_add(out, value, field->size) < 0)
-      return -1;
-  }
-  if (are_zeros(out->data + start + COLUMN_HEADER, out->length - start - COLUMN_HEADER))
-    out->length = start;
-  return 0;
+  if (are_zeros(values, length))
+    return 0;
+  ft_put32(column, (uint32_t)(number | element << 16));
+  ft_put32(column + 4, (uint32_t)field->size);
+  return ft_buf_add(out, column, COLUMN_HEADER + length);
 }
 
 int ft_history_encode(const struct ft_history *history, struct ft_buf *out, struct ft_error *err)

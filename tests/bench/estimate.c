@@ -71,7 +71,7 @@ static double cpu_now(void)
 /* Returns the size of MODEL's file in bytes. */
 static size_t file_size(const ft_model *model)
 {
-  const struct ft_model_section section = { 0, model };
+  const ft_model *const section = model;
   struct ft_error err;
   struct ft_buf out;
   size_t size;
@@ -180,7 +180,7 @@ static void name_app(ft_model *model, unsigned n)
 /* Adds models FROM to COUNT. The first REAL are files, the others hard links that are not read. */
 static void add_models(int folder_fd, ft_model *model, unsigned from, unsigned count)
 {
-  const struct ft_model_section section = { 0, model };
+  const ft_model *const section = model;
   char name[FT_STATE_NAME_SIZE], first[sizeof name] = "";
   struct ft_error err;
 

@@ -100,7 +100,7 @@ static int open_below(int fd, const char *folder)
 /* Writes the MODEL of history as NAME in FOLDER below FD. Returns 0; -1 on error and fills err. */
 static int write_model(const ft_model *model, int fd, const char *folder, const char *name)
 {
-  const struct ft_model_section section = { FT_QUANTITY_MEMORY, model };
+  const ft_model *const section = model;
   int below = open_below(fd, folder), status = -1;
 
   if (below >= 0) {

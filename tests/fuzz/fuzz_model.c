@@ -61,7 +61,7 @@ static void seal(size_t size)
 
 static void write_and_read_again(void)
 {
-  const struct ft_model_section section = { 0, &model };
+  const ft_model *const section = &model;
   struct ft_error err;
   struct ft_buf out;
 

@@ -353,7 +353,7 @@ static void the_model_of_an_app_is_bounded(void **state)
   assert_int_equal(history.count, 200);
   ft_buf_init(&buf, FT_LIMIT_RECORD);
   assert_int_equal(
-      ft_model_file_encode(&(struct ft_model_section){ 0, &model }, 1, &history, &buf, &err), 0);
+      ft_model_file_encode((const ft_model *const[]){ &model }, 1, &history, &buf, &err), 0);
   print_message("# 2,000 runs of any features: %zu bytes in a file\n", buf.length);
   assert_true(buf.length < sizeof model + sizeof history);
   ft_buf_free(&buf);

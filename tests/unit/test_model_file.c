@@ -66,13 +66,14 @@ static int make_files(void **state)
   fill_model(&memory, "regression");
   fill_model(&gpu, "quantiles");
   gpu.held_bytes = 4e10;
+  gpu.quantity = 1;
   fill_runs(FT_HISTORY_RUNS);
   return 0;
 }
 
 static void encode(size_t sections, const struct ft_history *history, struct ft_buf *out)
 {
-  const struct ft_model_section all[] = { { 0, &memory }, { 1, &gpu } };
+  const ft_model *const all[] = { &memory, &gpu };
 
   ft_buf_init(out, FT_LIMIT_RECORD);
   assert_int_equal(ft_model_file_encode(all, sections, history, out, &err), 0);
@@ -159,6 +160,19 @@ static void damage_anywhere_gives_one_line(void **state)
   assert_int_equal(errno, ENOENT);
   ft_buf_free(&file);
   (void)scratch_close(folder, dirfd);
+}
+
+static void a_section_of_another_quantity_is_refused(void **state)
+{
+  struct ft_buf file;
+
+  (void)state;
+  encode(1, NULL, &file);
+  ft_put32((unsigned char *)file.data + HEAD, 1);
+  ft_put32((unsigned char *)file.data + 16, ft_checksum(file.data + HEAD, ROW));
+  assert_int_equal(decode(&file, 1, NULL), -1);
+  assert_non_null(strstr(err.text, "another quantity"));
+  ft_buf_free(&file);
 }
 
 /* Sets the checksums of FILE to what they should be. */
@@ -292,6 +306,7 @@ int main(void)
     cmocka_unit_test_setup(each_section_is_read_by_itself, make_files),
     cmocka_unit_test_setup(an_estimate_reads_no_runs, make_files),
     cmocka_unit_test_setup(damage_anywhere_gives_one_line, make_files),
+    cmocka_unit_test_setup(a_section_of_another_quantity_is_refused, make_files),
     cmocka_unit_test_setup(hostile_runs_are_refused, make_files),
     cmocka_unit_test_setup(values_of_runs_are_checked, make_files),
     cmocka_unit_test_setup(columns_of_a_newer_version_are_skipped, make_files),

@@ -36,7 +36,7 @@ static void publish(const char *app, unsigned runs, double mib, bool died)
   for (int i = 0; i < 10; i++)
     e->residuals[i] = 0.001 * (i - 5);
   ft_state_model_name(app, name);
-  assert_int_equal(ft_model_file_write(&(struct ft_model_section){ 0, &model }, 1, NULL, models_fd,
+  assert_int_equal(ft_model_file_write((const ft_model *const[]){ &model }, 1, NULL, models_fd,
                                        name, 0600, &err),
                    0);
 }
@@ -127,7 +127,7 @@ static void the_tasks_of_an_array_outlast_another_model(void **state)
   model.columns_count = 1;
   (void)ft_string_copy("size", model.columns[0].name, sizeof model.columns[0].name);
   ft_state_model_name("train-1234", name);
-  assert_int_equal(ft_model_file_write(&(struct ft_model_section){ 0, &model }, 1, NULL, models_fd,
+  assert_int_equal(ft_model_file_write((const ft_model *const[]){ &model }, 1, NULL, models_fd,
                                        name, 0600, &err),
                    0);
   tasks.count = 3;
@@ -210,9 +210,9 @@ static void no_model_is_read_under_two_names(void **state)
   site_fd = openat(state_fd, "models/site", O_RDONLY | O_DIRECTORY);
   model = (ft_model){ .schema = FT_SCHEMA, .app = "declared", .uid = FT_STATE_POOLED };
   ft_state_model_name("declared", name);
-  assert_int_equal(ft_model_file_write(&(struct ft_model_section){ 0, &model }, 1, NULL, site_fd,
-                                       name, 0600, &err),
-                   0);
+  assert_int_equal(
+      ft_model_file_write((const ft_model *const[]){ &model }, 1, NULL, site_fd, name, 0600, &err),
+      0);
   (void)snprintf(path, sizeof path, "%s/models/1000", folder);
   assert_true(inotify_add_watch(watch, path, IN_OPEN) >= 0);
   (void)snprintf(path, sizeof path, "%s/models/site", folder);

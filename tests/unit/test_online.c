@@ -731,8 +731,7 @@ static void hostile_histories_give_sound_models(void **state)
         continue;
       ft_buf_init(&buf, FT_LIMIT_RECORD);
       assert_int_equal(
-          ft_model_file_encode(&(struct ft_model_section){ 0, &model }, 1, &history, &buf, &err),
-          0);
+          ft_model_file_encode((const ft_model *const[]){ &model }, 1, &history, &buf, &err), 0);
       if (ft_model_file_decode(buf.data, buf.length, "model", 0, &again, &decoded, &err) < 0)
         fail_msg("turn %u: %s", turn, err.text);
       ft_buf_free(&buf);

@@ -123,28 +123,28 @@ static void write_state(void)
   int models = openat(state_fd, "models/site", O_RDONLY | O_DIRECTORY);
   ft_state_model_name("sorter", name);
   (void)unlinkat(models, name, 0);
-  assert_int_equal(ft_model_file_write(&(struct ft_model_section){ 0, model }, 1, NULL, models,
-                                       name, 0644, &err),
-                   0);
+  assert_int_equal(
+      ft_model_file_write((const ft_model *const[]){ model }, 1, NULL, models, name, 0644, &err),
+      0);
   make_indexed(model);
   ft_state_model_name("indexed", name);
-  assert_int_equal(ft_model_file_write(&(struct ft_model_section){ 0, model }, 1, NULL, models,
-                                       name, 0644, &err),
-                   0);
+  assert_int_equal(
+      ft_model_file_write((const ft_model *const[]){ model }, 1, NULL, models, name, 0644, &err),
+      0);
   ft_state_imported_app(user, (uint32_t)getuid(), "known", model->app);
   ft_state_model_name(model->app, name);
   model->completed = 25;
-  assert_int_equal(ft_model_file_write(&(struct ft_model_section){ 0, model }, 1, NULL, models,
-                                       name, 0644, &err),
-                   0);
+  assert_int_equal(
+      ft_model_file_write((const ft_model *const[]){ model }, 1, NULL, models, name, 0644, &err),
+      0);
   /* only the script varied */
   (void)ft_string_copy("plain", model->app, sizeof model->app);
   (void)ft_string_copy(FT_VARIANT_FEATURE, model->columns[0].name, sizeof model->columns[0].name);
   model->evaluator.terms_count = 0;
   ft_state_model_name(model->app, name);
-  assert_int_equal(ft_model_file_write(&(struct ft_model_section){ 0, model }, 1, NULL, models,
-                                       name, 0644, &err),
-                   0);
+  assert_int_equal(
+      ft_model_file_write((const ft_model *const[]){ model }, 1, NULL, models, name, 0644, &err),
+      0);
   close(models);
   free(model);
 }

@@ -104,6 +104,32 @@ static void a_model_is_readable_only_by_its_user(void **state)
   free(model);
 }
 
+static void a_model_of_gpu_memory_is_published_with_it(void **state)
+{
+  ft_model *model = model_of(geteuid()), *gpu = calloc(1, sizeof *gpu);
+  struct ft_error err;
+
+  (void)state;
+  assert_non_null(gpu);
+  history.count = 2;
+  for (int i = 0; i < 2; i++)
+    history.run[i] = (ft_run){ .key = (uint64_t)i + 1, .time = i + 1, .bytes = 1e9 };
+  assert_int_equal(ft_publish_model(publisher, model, &history, &err), 0);
+  assert_int_equal(
+      ft_state_read_model(state_fd, geteuid(), "unet3d", FT_QUANTITY_GPU_MEMORY, gpu, NULL, &err),
+      -1);
+  assert_int_equal(errno, ENOENT);
+  history.run[1].gpu_bytes = 3e9F;
+  assert_int_equal(ft_publish_model(publisher, model, &history, &err), 0);
+  assert_int_equal(ft_state_read_model(state_fd, geteuid(), "unet3d", FT_QUANTITY_GPU_MEMORY, gpu,
+                                       &history, &err),
+                   0);
+  assert_true(gpu->evaluator.max_bytes == (double)3e9F && gpu->completed == 1);
+  assert_int_equal(history.count, 2);
+  free(gpu);
+  free(model);
+}
+
 static void a_pooled_model_is_readable_without_its_history(void **state)
 {
   ft_model *model = model_of(FT_STATE_POOLED), *read = calloc(1, sizeof *read);
@@ -438,6 +464,7 @@ int main(void)
 #define TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
   const struct CMUnitTest tests[] = {
     TEST(a_model_is_readable_only_by_its_user),
+    TEST(a_model_of_gpu_memory_is_published_with_it),
     TEST(a_pooled_model_is_readable_without_its_history),
     TEST(run_times_are_published_beside_the_model),
     TEST(its_user_cannot_change_it),

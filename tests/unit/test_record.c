@@ -605,22 +605,19 @@ static void a_users_own_model_comes_before_the_sites(void **state)
   models = openat(state_fd, "models/site", O_RDONLY | O_DIRECTORY);
   in->runs = 9;
   assert_int_equal(
-      ft_model_file_write(&(struct ft_model_section){ 0, in }, 1, NULL, models, name, 0644, &err),
-      0);
+      ft_model_file_write((const ft_model *const[]){ in }, 1, NULL, models, name, 0644, &err), 0);
   close(models);
   assert_int_equal(ft_state_read_model(state_fd, 1000, "unet3d", 0, out, NULL, &err), 0);
   assert_int_equal(out->runs, 9);
   models = openat(state_fd, "models/1000", O_RDONLY | O_DIRECTORY);
   in->runs = 2;
   assert_int_equal(
-      ft_model_file_write(&(struct ft_model_section){ 0, in }, 1, NULL, models, name, 0644, &err),
-      0);
+      ft_model_file_write((const ft_model *const[]){ in }, 1, NULL, models, name, 0644, &err), 0);
   assert_int_equal(ft_state_read_model(state_fd, 1000, "unet3d", 0, out, NULL, &err), 0);
   assert_int_equal(out->runs, 2);
   strcpy(in->app, "another");
   assert_int_equal(
-      ft_model_file_write(&(struct ft_model_section){ 0, in }, 1, NULL, models, name, 0644, &err),
-      0);
+      ft_model_file_write((const ft_model *const[]){ in }, 1, NULL, models, name, 0644, &err), 0);
   assert_int_equal(ft_state_read_model(state_fd, 1000, "unet3d", 0, out, NULL, &err), 0);
   assert_int_equal(out->runs, 9);
   close(models);

@@ -90,7 +90,7 @@ static void torture(call *what)
 
 static int write_model(struct ft_error *err)
 {
-  const struct ft_model_section section = { 0, &model };
+  const ft_model *const section = &model;
 
   return ft_model_file_write(&section, 1, &history, folder_fd, "m", 0600, err);
 }
