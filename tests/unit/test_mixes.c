@@ -167,6 +167,39 @@ static void tasks_and_input_multiply(void **state)
   expect("n (a + b x): 2, 40", run_with(0, 40, 2), 2 * sort_need(40), 0.1, 300);
 }
 
+/* A python program started by a script, then by srun: argument 1 in MiB of each task, the tasks (0:
+ * none requested), and argument 2. */
+static void runs_without_tasks_have_one(void **state)
+{
+  static const struct {
+    double mib;
+    unsigned tasks;
+    bool fails, told; /* whether the prediction is checked */
+  } runs[] = {
+    { 40, 0, 0, 0 },  { 60, 0, 0, 0 }, { 80, 0, 0, 0 }, { 100, 0, 1, 0 }, { 50, 0, 1, 0 },
+    { 40, 1, 0, 0 },  { 60, 1, 0, 1 }, { 40, 4, 0, 1 }, { 40, 2, 0, 1 },  { 40, 1, 0, 1 },
+    { 300, 0, 0, 1 }, { 60, 0, 0, 1 }, { 60, 0, 0, 1 }, { 50, 3, 0, 1 },
+  };
+
+  (void)state;
+  for (size_t i = 0; i < COUNT_OF(runs); i++) {
+    double need = (runs[i].tasks ? runs[i].tasks : 1) * (runs[i].mib + 5);
+    ft_observation o = run_of(need + 0.1 * (double)(i % 4));
+
+    feature(&o, "arg1", runs[i].mib);
+    if (runs[i].tasks)
+      feature(&o, "tasks", runs[i].tasks);
+    if (runs[i].fails)
+      category(&o, "arg2", "fail");
+    if (runs[i].told)
+      expect("one program, 13 runs", o, need, 0.1, 3 * need);
+    if (runs[i].fails)
+      learn_stopped(o, FT_OUTCOME_FAILED);
+    else
+      learn(&o);
+  }
+}
+
 static void a_program_that_ignores_tasks_keeps_its_need(void **state)
 {
   (void)state;
@@ -339,25 +372,87 @@ static void threads_have_their_own_effect(void **state)
   }
 }
 
+/* ---- probabilities ---- */
+
+enum { BINS = 10 };
+
+/* Told probabilities of exceeding an amount, by their tenth, and how often the need did. */
+struct reliability {
+  double told[BINS], above[BINS], count[BINS];
+};
+
+/* Counts what E tells of amounts around CENTRE MiB, each against NEED MiB. */
+static void compare_with_need(const struct ft_estimate *e, double centre, double need,
+                              struct reliability *r)
+{
+  for (double amount = centre / 4; amount < 8 * centre; amount *= 1.05) {
+    double told = ft_estimate_exceeds(e, amount * FT_MIB);
+    size_t bin = (size_t)fmin(told * BINS, BINS - 1);
+
+    if (told < 0.001 || told > 0.999)
+      continue;
+    r->told[bin] += told;
+    r->above[bin] += need > amount;
+    r->count[bin]++;
+  }
+}
+
+/* Prints R, and returns the largest excess of a frequency below 20 % over the told probability. */
+static double largest_excess(const char *name, const struct reliability *r)
+{
+  double largest = 0;
+
+  for (size_t b = 0; b < BINS; b++) {
+    double told = r->told[b] / fmax(r->count[b], 1), above = r->above[b] / fmax(r->count[b], 1);
+
+    print_message("# %s: told %4.1f %%, frequency %4.1f %% (%.0f)\n", name, 100 * told, 100 * above,
+                  r->count[b]);
+    if (b < 2)
+      largest = fmax(largest, above - told);
+  }
+  return largest;
+}
+
+/* Apps of unexplained spread: no small risk is understated. */
+static void told_risks_are_not_understated(void **state)
+{
+  enum { APPS = 150, FEWEST = 8, MOST = 20, NEXT = 20 };
+  struct reliability r = { 0 };
+  struct ft_random random;
+
+  (void)state;
+  ft_random_seed(&random, 1);
+  for (int app = 0; app < APPS; app++) {
+    double spread = 0.05 + 0.5 * ft_random_double(&random), centre = 200;
+    unsigned count = FEWEST + (unsigned)ft_random_below(&random, MOST - FEWEST + 1);
+    ft_observation next;
+    struct ft_estimate e;
+
+    forget_runs();
+    for (unsigned i = 0; i < count; i++)
+      learn_with(centre * exp(spread * ft_random_normal(&random)),
+                 10 + 30 * ft_random_double(&random), 0);
+    next = run_with(0, 10 + 30 * ft_random_double(&random), 0);
+    e = tell(&next);
+    for (int k = 0; k < NEXT; k++)
+      compare_with_need(&e, centre, centre * exp(spread * ft_random_normal(&random)), &r);
+  }
+  wrong += largest_excess("spread", &r) > 0.015;
+}
+
 #define MIX(test) cmocka_unit_test_setup_teardown(test, start, finish)
 
 int main(void)
 {
   const struct CMUnitTest tests[] = {
-    MIX(memory_grows_with_the_tasks_of_a_node),
-    MIX(one_run_with_other_tasks_decides),
-    MIX(what_tasks_share_is_counted_once),
-    MIX(tasks_and_input_multiply),
-    MIX(a_program_that_ignores_tasks_keeps_its_need),
-    MIX(a_known_law_is_extrapolated),
-    MIX(a_square_is_no_exponential),
-    MIX(bounds_stay_near_what_was_seen),
-    MIX(two_equal_runs_give_a_number),
-    MIX(hidden_groups_are_both_expected),
-    MIX(a_new_version_is_noticed),
-    MIX(failed_runs_with_a_peak_are_data),
-    MIX(categories_without_effect_are_ignored),
-    MIX(threads_have_their_own_effect),
+    MIX(memory_grows_with_the_tasks_of_a_node), MIX(one_run_with_other_tasks_decides),
+    MIX(what_tasks_share_is_counted_once),      MIX(tasks_and_input_multiply),
+    MIX(runs_without_tasks_have_one),           MIX(a_program_that_ignores_tasks_keeps_its_need),
+    MIX(a_known_law_is_extrapolated),           MIX(a_square_is_no_exponential),
+    MIX(bounds_stay_near_what_was_seen),        MIX(two_equal_runs_give_a_number),
+    MIX(hidden_groups_are_both_expected),       MIX(a_new_version_is_noticed),
+    MIX(failed_runs_with_a_peak_are_data),      MIX(categories_without_effect_are_ignored),
+    MIX(threads_have_their_own_effect),         MIX(told_risks_are_not_understated),
   };
 
   return cmocka_run_group_tests(tests, NULL, NULL);

@@ -53,13 +53,13 @@ size_t ft_series_count_exact(const struct ft_series *s)
   return exact;
 }
 
-/* Returns the value with which RUN enters the fit: for a censored run the median of what its number
- * may be (fit_work.h). */
+/* Returns the value with which RUN enters the fit: for one that exceeded its limit the median of
+ * what its number may be (fit_work.h). One that stopped may well have been at its largest. */
 static double fitted_value(const struct ft_series_run *run)
 {
   if (run->exceeded)
     return run->value * exp(FT_KILLED_MARGIN + FT_KILLED_MEAN * M_LN2);
-  return run->censored ? run->value * exp(FT_STOPPED_MARGIN + FT_STOPPED_MEAN * M_LN2) : run->value;
+  return run->value;
 }
 
 /* Fills R's data with the observed runs; if there are none with those that stopped, and without
@@ -114,6 +114,7 @@ static bool describe_column(const struct ft_series *s, const struct ft_series_wo
   if (!present)
     return false;
   if (s->levels[column]) {
+    distinct += present < r->data.runs; /* to lack the feature is known, too */
     t->levels_count = s->levels[column];
     t->scale = distinct == 1 ? UNSEEN_LEVEL_SCALE * (r->fit.log_target ? 1 : r->fit.intercept) : 0;
   }

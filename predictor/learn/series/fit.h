@@ -17,11 +17,11 @@ size_t ft_series_work_size(void);
  * they had: a failed run often has the number of a completed one.
  *
  * Runs that did not complete are right-censored: their value is a lower bound. A censored run below
- * the point prediction has no effect on the prediction. One above enters the fit with the median of
- * what its number may have been. Among the residuals the probability of a censored run goes to the
- * values above its bound (Kaplan and Meier 1958). While no run has completed above the bound and
- * fewer than 5 runs have completed since, values above it have at least a fifth of the probability,
- * because a user often submits a killed job again.
+ * the point prediction has no effect on the prediction. One above enters the fit, and if
+ * it exceeded its limit with the median of what its number may have been. Among the residuals the
+ * probability of a censored run goes to the values above its bound (Kaplan and Meier 1958). While
+ * no run has completed above the bound and fewer than 5 runs have completed since, values above it
+ * have at least a fifth of the probability, because a user often submits a killed job again.
  *
  * If residuals are autocorrelated in time, the point prediction is shifted by the mean of the last
  * 5; the upper quantiles still cover the last 40.
