@@ -13,6 +13,7 @@
 #include "predictor/graph/analyse.h"
 #include "predictor/graph/cost/size_bound.h"
 #include "predictor/graph/import/read.h"
+#include "predictor/graph/training/restore_norms.h"
 #include "predictor/history/json.h"
 
 enum { LAYERS = 50000 }; /* in JSON; the largest networks have about 5000; chosen by judgement */
@@ -230,9 +231,34 @@ static void print_trained(const struct ft_graph *g, const struct ft_cost *cost)
     printf("trained      all parameters, as the file states\n");
 }
 
-static int print_text(const struct ft_graph *g, const struct ft_analysis *analysis,
+/* The figures of the file's network, and the bytes that training saves with the folded
+ * normalisations that foretell predict restores. */
+struct findings {
+  struct ft_analysis analysis;
+  uint32_t folded_norms;
+  int64_t saved_bytes;
+};
+
+static int analyse_file(struct ft_graph *graph, const struct ft_graph_sizes *sizes,
+                        struct findings *found, struct ft_error *err)
+{
+  if (ft_graph_restore_norms(graph, true, err) < 0)
+    return -1;
+  found->folded_norms = graph->restored_norms;
+  if (found->folded_norms) {
+    if (ft_graph_analyse(graph, sizes, &found->analysis, err) < 0)
+      return -1;
+    found->saved_bytes = found->analysis.memory.saved_bytes;
+  }
+  if (ft_graph_restore_norms(graph, false, err) < 0)
+    return -1;
+  return ft_graph_analyse(graph, sizes, &found->analysis, err);
+}
+
+static int print_text(const struct ft_graph *g, const struct findings *found,
                       const struct options *o)
 {
+  const struct ft_analysis *analysis = &found->analysis;
   const struct ft_cost *cost = &analysis->cost;
   char parameters[32], macs[32], elements[32], shown[128];
 
@@ -266,6 +292,11 @@ static int print_text(const struct ft_graph *g, const struct ft_analysis *analys
   printf("MACs         %s\n", show(ft_dim_of(cost->macs), macs));
   printf("activations  %s elements\n", show(ft_dim_of(cost->activations), elements));
   print_memory(&analysis->memory);
+  if (found->folded_norms)
+    printf("folded       %" PRIu32 " batch normalisations, which foretell predict restores for "
+           "training: %s of saved activations\n",
+           found->folded_norms,
+           ft_units_show_bytes((uint64_t)found->saved_bytes, shown, sizeof shown));
   print_trained(g, cost);
   for (size_t i = 0; i < cost->unknown_count; i++)
     printf("unknown      %.100s%s%.100s, %" PRIu32 " of them\n", cost->unknowns[i].domain,
@@ -291,18 +322,18 @@ static int answer(void *data)
   const struct options *o = &q->options;
   struct ft_graph_sizes sizes = { .batch = (int64_t)o->batch, .input = o->input };
   double begun = ft_io_monotonic();
-  struct ft_analysis analysis;
+  struct findings found = { .folded_norms = 0 };
   struct ft_error err;
   struct ft_graph *graph = ft_graph_read(q->file, &err);
   int status;
 
-  if (!graph || ft_graph_analyse(graph, &sizes, &analysis, &err) < 0)
+  if (!graph || analyse_file(graph, &sizes, &found, &err) < 0)
     status = ft_print_error("graph", FT_EXIT_USAGE, "%s", err.text);
-  else if (o->output && ft_graph_picture(q->file, &analysis.memory, o->output, &err) < 0)
+  else if (o->output && ft_graph_picture(q->file, &found.analysis.memory, o->output, &err) < 0)
     status = ft_print_error("graph", FT_EXIT_SYSTEM, "%s", err.text);
   else
-    status = o->json ? print_json(graph, &analysis, o, ft_io_monotonic() - begun)
-                     : print_text(graph, &analysis, o);
+    status = o->json ? print_json(graph, &found.analysis, o, ft_io_monotonic() - begun)
+                     : print_text(graph, &found, o);
   ft_graph_free(graph);
   return status;
 }

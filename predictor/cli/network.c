@@ -94,9 +94,9 @@ static int parse_network_params(struct work *w, struct ft_error *err)
     else if (ft_text_equals(name, "device"))
       (void)ft_text_copy(one, w->device, sizeof w->device);
     else if (ft_gpu_params_set(&w->run, name, one) < 0)
-      return ft_error_set(
-          err, "--predict-params: \"%.*s\": with --predict-model expected " FT_GPU_PARAMS,
-          (int)ft_text_left(&whole), whole.at);
+      return ft_error_set(err, "--predict-params: \"%.*s\": with --predict-model expected %.*s=%s",
+                          (int)ft_text_left(&whole), whole.at, (int)ft_text_left(&name), name.at,
+                          ft_gpu_params_expected(name));
   }
   if (w->input[0])
     w->run.sizes.input = w->input;

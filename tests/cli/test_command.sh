@@ -159,6 +159,14 @@ pt2/net-resnet.pt2 fused=on none, as the file states
 hf/llama.json input=sequence=8 none; the file does not state it, and all parameters count as trained; --params=trainable=N or lora=R states it
 hf/quantized-bnb.json input=sequence=8 [0-9.]+ KiB of quantised weights; of the others the file states nothing, and all count as trained; --params=trainable=N or lora=R states it
 END
+run predict --model="$corpus/net-resnet.onnx" --params=batch=many
+is "$status:$err" '2:foretell predict: --params: "batch=many": expected batch=a whole number, 1 or more' \
+  "a wrong value names what the setting accepts"
+run predict --model="$corpus/net-resnet.onnx" --params=bacth=8
+like "$err" '"bacth=8": with --model expected device, input, batch, ' "an unknown setting names the others"
+run graph --input=3x32x32 "$corpus/folded.onnx"
+like "$out" '^folded       [0-9]+ batch normalisations, which foretell predict restores for training: ' \
+  "graph reports folded batch normalisations"
 echo 'h100-94gb 1g.13gb 10800' >"$scratch/mig.conf"
 : >"$scratch/empty.conf"
 for file in "$scratch/empty.conf" "$scratch/mig.conf"; do

@@ -432,7 +432,7 @@ static void bad_files_give_an_error_with_file_and_position(void **state)
     { "hostile-scan", "byte 16: Scan \"y\": expected a body with 1 inputs" },
     { "hostile-waiting", "depends on its own result" },
     { "hostile-fit", "byte 15: Add \"y\": 1x2 and 3 do not fit together" },
-    { "convolution", "its dimension 2 (height) is open: give it with --input" },
+    { "convolution", "its dimension 2 (height) is open: give it with --input=height=N" },
     { "not-there", "No such file" },
   };
   struct ft_graph_sizes sizes = { .batch = 1, .input = NULL };
@@ -474,7 +474,8 @@ static void a_missing_size_names_the_callers_option(void **state)
   if (!graph)
     fail_msg("%s", err.text);
   assert_int_equal(ft_graph_infer(graph, &sizes, &err), -1);
-  if (!strstr(err.text, "give it with --predict-params=input, at most 4096 (max_position_embeddings)"))
+  if (!strstr(err.text, "give it with --predict-params=input=sequence=N, at most 4096 "
+                        "(max_position_embeddings)"))
     fail_msg("%s", err.text);
   ft_graph_free(graph);
 }

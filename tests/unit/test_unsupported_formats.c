@@ -60,6 +60,8 @@ static void files_without_a_network_are_named_by_their_format(void **state)
             "found a Python pickle, which is no readable network"),
     FILE_OF("{\"peft_type\": \"LORA\", \"base_model_name_or_path\": \"org/base\"}",
             "found an adapter (PEFT) of org/base; use the config.json of that network"),
+    FILE_OF("{\"metadata\": {}, \"weight_map\": {\"a\": \"model-00001-of-00002.safetensors\"}}",
+            "found an index of weights in several files, without a network; use the config.json"),
     FILE_OF("{\"_class_name\": \"UNet2DConditionModel\"}", "networks of diffusers are unsupported"),
     FILE_OF("\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\7\0\0\0\x08\5\x10\xe8\7",
             "PaddlePaddle's parameters"),
@@ -72,8 +74,11 @@ static void files_without_a_network_are_named_by_their_format(void **state)
     FILE_OF("batch=32\n", "or a config.json; found text"),
     /* valid first fields, then a wire type that does not exist */
     FILE_OF("\x18\x07\x20\x01\x0b", "or a config.json; found binary data of another format"),
+    /* a zip archive that was cut */
+    FILE_OF("PK\3\4\0\0\0\0\0\0", "a directory at its end: the file is incomplete"),
     /* an ONNX file that was cut names the place */
-    FILE_OF("\x08\x07\x3a\x7f\x0a", "byte 2: field 7 of 127 bytes"),
+    FILE_OF("\x08\x07\x3a\x7f\x0a",
+            "byte 2: field 7 of 127 bytes, but its message ends at byte 5: the file is incomplete"),
     FILE_OF("/////", "byte 0: expected a model file: ONNX"),
   };
   char path[] = "/tmp/test-unsupported-XXXXXX";
@@ -96,7 +101,13 @@ static void directories_without_a_network_are_named_by_their_content(void **stat
   static const struct {
     const char *file, *says;
   } cases[] = {
-    { NULL, ": expected a directory with config.json or saved_model.pb" },
+    { NULL, ": expected a directory with config.json or saved_model.pb; found an empty one" },
+    { "README.md", "config.json or saved_model.pb; found others, such as README.md" },
+    { "net.onnx", "config.json or saved_model.pb; use the file net.onnx in it" },
+    { "model.safetensors.index.json", "found others, such as model.safetensors.index.json" },
+    { "model-00001-of-00002.safetensors", "use the config.json that belongs to them" },
+    { "pytorch_model-00001-of-00002.bin", "weights without a network (PyTorch)" },
+    { "llama-q4.gguf", "weights for llama.cpp (GGUF)" },
     { "adapter_config.json", "an adapter of a network (PEFT)" },
     { "model_index.json", "a pipeline of several networks (diffusers)" },
     { "Manifest.json", "a Core ML package" },

@@ -54,6 +54,7 @@ struct answer {
 static int parse_model_params(struct answer *a, const char *params, struct ft_error *err)
 {
   struct ft_text list = ft_text_from(params), one;
+  int known;
 
   while (ft_text_until(&list, ',', &one)) {
     struct ft_text whole = one, name;
@@ -63,7 +64,12 @@ static int parse_model_params(struct answer *a, const char *params, struct ft_er
     if ((ft_text_equals(name, "device") && ft_text_copy(one, a->device, sizeof a->device)) ||
         (ft_text_equals(name, "input") && ft_text_copy(one, a->input, sizeof a->input)))
       continue;
-    if (ft_gpu_params_set(&a->run, name, one) <= 0)
+    known = ft_gpu_params_set(&a->run, name, one);
+    if (known < 0)
+      return ft_error_set(err, "--params: \"%.*s\": expected %.*s=%s", (int)ft_text_left(&whole),
+                          whole.at, (int)ft_text_left(&name), name.at,
+                          ft_gpu_params_expected(name));
+    if (!known)
       return ft_error_set(err,
                           "--params: \"%.*s\": with --model expected device, input, " FT_GPU_PARAMS,
                           (int)ft_text_left(&whole), whole.at);
@@ -259,7 +265,8 @@ static void print_frozen(const struct answer *a, const struct ft_graph *graph)
 
   (void)show_bytes((double)a->memory.untrained_bytes, frozen);
   if (sizes->lora || sizes->trainable)
-    printf("frozen: %s of the parameters, as --params states\n", frozen);
+    printf("frozen: %s%s, as --params states\n", a->memory.untrained_bytes ? frozen : "none",
+           a->memory.untrained_bytes ? " of the parameters" : "");
   else if (a->memory.thawed)
     printf("frozen: none; the file marks no parameter as trained, as for inference, and all count "
            "as trained\n");

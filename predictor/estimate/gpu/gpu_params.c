@@ -122,3 +122,24 @@ int ft_gpu_params_set(struct ft_gpu_run *run, struct ft_text name, struct ft_tex
   }
   return set_numeric_param(run, name, value);
 }
+
+const char *ft_gpu_params_expected(struct ft_text name)
+{
+  static const struct {
+    const char *names, *values;
+  } table[] = { { "batch", "a whole number, 1 or more" },
+                { "shard", "0, 1, 2 or 3" },
+                { "mode", "training or inference" },
+                { "optimizer", FT_OPTIMIZERS_LISTED },
+                { "precision", "fp32, tf32, amp, bf16 or fp16" },
+                { "quantized", "4bit, 8bit or off" },
+                { "lora_layers", "attention or all" },
+                { "attention", "fused or plain" },
+                { "cache", "dynamic or static" },
+                { "inplace,benchmark,foreach,fused,grad,offload,views", "on or off" } };
+
+  for (size_t i = 0; i < sizeof table / sizeof *table; i++)
+    if (ft_text_lists_any_case(ft_text_from(table[i].names), name))
+      return table[i].values;
+  return "a whole number";
+}

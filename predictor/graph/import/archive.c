@@ -28,8 +28,12 @@ int ft_archive_open(struct ft_archive *a, int fd, const char *file, struct ft_er
 
     close(own);
     zip_error_init_with_code(&zip_error, code);
-    (void)ft_error_set(err, "%s: byte 0: expected a zip archive: %s", file,
-                       zip_error_strerror(&zip_error));
+    (void)ft_error_set(err,
+                       code == ZIP_ER_NOZIP
+                           ? "%s: byte 0: expected a zip archive with a directory at its end: the "
+                             "file is incomplete (%s)"
+                           : "%s: byte 0: expected a zip archive: %s",
+                       file, zip_error_strerror(&zip_error));
     zip_error_fini(&zip_error);
     return -1;
   }

@@ -162,9 +162,10 @@ int ft_proto_next(struct ft_proto *p, uint64_t end, struct ft_proto_field *field
     if (read_varint(p, end, &field->value) < 0)
       return -1;
     if (field->value > end - p->at)
-      return ft_proto_fail(
-          p, field->at, "field %u of %llu bytes, but its message ends at byte %llu", field->number,
-          (unsigned long long)field->value, (unsigned long long)end);
+      return ft_proto_fail(p, field->at,
+                           "field %u of %llu bytes, but its message ends at byte %llu%s",
+                           field->number, (unsigned long long)field->value, (unsigned long long)end,
+                           end == p->size ? ": the file is incomplete" : "");
     field->end = p->at + field->value;
     return 1;
   default:

@@ -2,12 +2,17 @@
 /* Recognises formats without a readable network by their signatures. */
 #include "config.h"
 
+#include <dirent.h>
+#include <fcntl.h>
+#include <limits.h>
 #include <string.h>
 #include <unistd.h>
 
 #include "predictor/core/text.h"
 #include "predictor/core/units.h"
 #include "predictor/graph/import/unsupported_formats.h"
+
+enum { MEMBERS = 4096 /* entries of a directory that are looked at */ };
 
 #define EXPORT "torch.export.save, torch.jit.save or torch.onnx.export"
 #define UNPACKED "its contents, unpacked"
@@ -112,6 +117,8 @@ int ft_unsupported_head(const char *file, const char *head, size_t length, uint6
 
   if (ft_string_ends(file, ".mlmodel"))
     return report_unsupported(file, "a Core ML model", COREML, err);
+  if (ft_string_ends(file, ".onnx.data") || ft_string_ends(file, ".onnx_data"))
+    return report_unsupported(file, "weights of an ONNX file", "the .onnx file beside them", err);
   for (size_t i = 0; i < sizeof magics / sizeof *magics; i++)
     if (length >= magics[i].at + magics[i].length &&
         memcmp(head + magics[i].at, magics[i].magic, magics[i].length) == 0)
@@ -129,27 +136,66 @@ int ft_unsupported_head(const char *file, const char *head, size_t length, uint6
   return 0;
 }
 
+/* Finds the first file of the directory FD, by name, that ends in END. Returns false if none. */
+static bool find_directory_entry(int fd, const char *end, char name[NAME_MAX + 1])
+{
+  int own = openat(fd, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+  DIR *directory = own < 0 ? NULL : fdopendir(own);
+  const struct dirent *entry;
+
+  if (!directory) {
+    if (own >= 0)
+      close(own);
+    return false;
+  }
+  name[0] = '\0';
+  for (int i = 0; i < MEMBERS && (entry = readdir(directory)); i++)
+    if (entry->d_name[0] != '.' && ft_string_ends(entry->d_name, end) &&
+        (!name[0] || strcmp(entry->d_name, name) < 0))
+      (void)ft_string_copy(entry->d_name, name, NAME_MAX + 1);
+  closedir(directory);
+  return name[0];
+}
+
 int ft_unsupported_directory(const char *path, int fd, struct ft_error *err)
 {
+  static const char *const readable[] = { ".onnx", ".pt2", ".pdmodel", ".pb" };
   static const struct {
-    const char *file, *what, *instead;
+    const char *end, *what, *instead;
   } contents[] = {
     { "adapter_config.json", "an adapter of a network (PEFT)",
       "the config.json of the network that adapter_config.json names" },
     { "model_index.json", "a pipeline of several networks (diffusers)",
       "what " EXPORT " writes of one of them" },
     { "Manifest.json", "a Core ML package", COREML },
-    { "model.safetensors", "weights without a network (safetensors)",
+    { ".safetensors", "weights without a network (safetensors)",
       "the config.json that belongs to them" },
-    { "pytorch_model.bin", "weights without a network (PyTorch)",
-      "the config.json that belongs to them" },
+    { ".bin", "weights without a network (PyTorch)", "the config.json that belongs to them" },
+    { ".gguf", "weights for llama.cpp (GGUF)", "the config.json that they were made with" },
+    { ".msgpack", "weights without a network (Flax)", "the config.json that belongs to them" },
+    { ".weights.h5", "weights without a network (Keras)", KERAS },
   };
+  char name[NAME_MAX + 1];
 
+  for (size_t i = 0; i < sizeof readable / sizeof *readable; i++)
+    if (find_directory_entry(fd, readable[i], name))
+      return ft_error_set(err,
+                          "%s: expected a directory with config.json or saved_model.pb; use "
+                          "the file %s in it",
+                          path, name);
   for (size_t i = 0; i < sizeof contents / sizeof *contents; i++)
-    if (faccessat(fd, contents[i].file, F_OK, 0) == 0)
-      return ft_error_set(err, "%s: found %s: %s, which is no readable network; use %s", path,
-                          contents[i].file, contents[i].what, contents[i].instead);
-  return ft_error_set(err, "%s: expected a directory with config.json or saved_model.pb", path);
+    if (find_directory_entry(fd, contents[i].end, name))
+      return ft_error_set(err, "%s: found %s: %s, which is no readable network; use %s", path, name,
+                          contents[i].what, contents[i].instead);
+  if (find_directory_entry(fd, "", name))
+    return ft_error_set(err,
+                        "%s: expected a directory with config.json or saved_model.pb; found "
+                        "others, such as %s",
+                        path, name);
+  return ft_error_set(err,
+                      "%s: expected a directory with config.json or saved_model.pb; found an "
+                      "empty one",
+                      path);
 }
 
 int ft_unsupported_archive(const struct ft_archive *archive, struct ft_error *err)

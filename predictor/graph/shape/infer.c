@@ -380,6 +380,7 @@ static int set_input(struct ft_infer *in, struct ft_tensor *t, bool first)
     return -1;
   for (int i = 0; i < rank; i++) {
     const char *symbol = d && d->symbols && i < d->rank ? d->symbols[i] : NULL;
+    bool named = symbol && symbol[0];
     ft_dim dim = d && i < d->rank ? d->dims[i] : FT_DIM_UNKNOWN;
 
     if (count == rank)
@@ -394,9 +395,9 @@ static int set_input(struct ft_infer *in, struct ft_tensor *t, bool first)
       if (in->graph->max_tokens > 0)
         (void)snprintf(most, sizeof most, ", at most %lld (max_position_embeddings)",
                        (long long)in->graph->max_tokens);
-      return ft_contradiction(in, "its dimension %d (%s) is open: give it with %s%s", i,
-                              symbol && symbol[0] ? symbol : "no name",
-                              ft_graph_input_option(in->sizes), most);
+      return ft_contradiction(in, "its dimension %d (%s) is open: give it with %s%s%.60s%s%s", i,
+                              named ? symbol : "no name", ft_graph_input_option(in->sizes),
+                              named ? "=" : "", named ? symbol : "", named ? "=N" : "", most);
     }
     t->dims[i] = dim;
     if (symbol && symbol[0])

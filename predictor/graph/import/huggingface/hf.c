@@ -43,6 +43,8 @@ static size_t count_families(void)
       for (const char *c = family->types; *c; c++)
         count += *c == '|';
     }
+  for (const struct ft_hf_shapes *row = ft_hf_shapes_table; row->type; row++)
+    count += !row->architecture[0];
   return count;
 }
 
@@ -66,6 +68,11 @@ static int check_kind(struct ft_hf_config *c)
     return ft_error_set(
         c->err, "%s: found an adapter (PEFT) of %.100s; use the config.json of that network",
         c->file, base);
+  if (json_object_get(c->root, "weight_map"))
+    return ft_error_set(c->err,
+                        "%s: found an index of weights in several files, without a network; use "
+                        "the config.json beside them",
+                        c->file);
   if (class)
     return ft_error_set(c->err,
                         "%s: _class_name %.60s: networks of diffusers are unsupported; use what "
