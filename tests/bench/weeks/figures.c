@@ -16,6 +16,9 @@
 
 enum { TENTH = 10 }; /* run of an app by which foretell should have acted */
 
+const uint32_t weeks_known[WEEKS_KNOWN] = { 0, 1, 2, 3, 5, 10, 20, 50 };
+const double weeks_told[WEEKS_TOLD] = { 0, 0.01, 0.02, 0.05, 0.1, 0.2, 0.4, 0.6, 0.8, 0.9 };
+
 double weeks_upper(struct weeks_part p)
 {
   double low = 0, high = 1;
@@ -127,7 +130,8 @@ static void count_attempt(struct weeks_figures *f, const struct weeks_world *w, 
   f->died_again += a->deaths && a->like_known && weeks_may_raise(a);
   if (is_changed(a)) {
     count_part(&f->part[WEEKS_KILLED_BY], a->deaths && would_complete);
-    count_part(&f->part[WEEKS_TOO_MUCH], given > TOO_MUCH * a->need_bytes && given > TOO_MUCH_MIN);
+    count_part(&f->part[WEEKS_TOO_MUCH], given > TOO_MUCH * a->need_bytes && given > TOO_MUCH_MIN &&
+                                             a->given_bytes > a->without_bytes);
   }
   if (is_changed(a) || a->action == FT_ACTION_REJECT)
     count_part(&f->part[WEEKS_REJECTED_WRONG],
@@ -190,6 +194,31 @@ static void count_ratios(struct weeks_table *t, const struct weeks_stream *s, co
     }
 }
 
+/* Returns the figures of the attempts with A's number of ended submissions. */
+static struct weeks_figures *known_figures(struct weeks_table *t, const struct weeks_attempt *a)
+{
+  unsigned i = WEEKS_KNOWN - 1;
+
+  while (a->known_submissions < weeks_known[i])
+    i--;
+  return &t->known[i];
+}
+
+/* Counts whether attempt A ran out of memory, beside the probability that was told. */
+static void count_told(struct weeks_table *t, const struct weeks_world *w,
+                       const struct weeks_attempt *a)
+{
+  unsigned i = WEEKS_TOLD - 1;
+
+  if (a->p_oom < 0 || a->action == FT_ACTION_REJECT || isinf(a->need_bytes) ||
+      w->stream->submission[a->submission].array)
+    return;
+  while (a->p_oom < weeks_told[i])
+    i--;
+  t->told[i].told += a->p_oom;
+  count_part(&t->told[i].killed, a->deaths > 0);
+}
+
 /* Counts foretell's action in attempt I of W. */
 static void count_foretell(struct weeks_table *t, const struct weeks_world *w, size_t i,
                            struct app *app)
@@ -200,6 +229,9 @@ static void count_foretell(struct weeks_table *t, const struct weeks_world *w, s
   count_attempt(&t->kind[kind], w, i);
   count_attempt(&t->kind[WEEKS_KINDS], w, i);
   count_attempt(&t->rule[a->rule], w, i);
+  if (!isinf(a->need_bytes))
+    count_attempt(known_figures(t, a), w, i);
+  count_told(t, w, a);
   count_waste(&t->rule[a->rule], w, a, 0);
   note_acted(app, a);
 }
@@ -246,6 +278,7 @@ int weeks_count(struct weeks_table *t, const struct weeks_world *w, unsigned pol
     if (isinf(a->need_bytes))
       continue;
     count_waste(&t->kind[WEEKS_KINDS], w, a, policy);
+    count_waste(known_figures(t, a), w, a, policy);
     if (t->touched[a->submission])
       count_waste(&t->of_touched, w, a, policy);
     if (may_lower_first(w, a)) {

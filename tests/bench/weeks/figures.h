@@ -12,7 +12,8 @@ enum weeks_count {
   WEEKS_KILLED_BY,      /* changed attempts: killed, and would have completed without foretell */
   WEEKS_REJECTED_WRONG, /* changed or rejected: rejected, and would have completed */
   WEEKS_NOT_RECOVERED,  /* kills: still killed after ceil(log2(need / limit)) more submissions */
-  WEEKS_TOO_MUCH,       /* changed: set above 3 times the required memory and above 100 MiB */
+  WEEKS_TOO_MUCH,       /* changed: set above 3 times the required memory, above 100 MiB, and above
+                           the memory without foretell */
   WEEKS_NOT_ACTED,      /* apps with too little memory: no action by their tenth run */
   WEEKS_COUNTS
 };
@@ -36,12 +37,26 @@ struct weeks_figures {
   } of[1 + WEEKS_PEERS];               /* foretell is the first */
 };
 
-enum { WEEKS_RULES = FT_DECIDED_BY_ESTIMATE + 1 };
+enum {
+  WEEKS_RULES = FT_DECIDED_BY_ESTIMATE + 1,
+  WEEKS_KNOWN = 8, /* ranges of an app's ended submissions */
+  WEEKS_TOLD = 10  /* ranges of a told probability */
+};
+
+/* First number of ended submissions of each range, and first probability. */
+extern const uint32_t weeks_known[WEEKS_KNOWN];
+extern const double weeks_told[WEEKS_TOLD];
 
 struct weeks_table {
   const struct weeks_stream *stream;
   struct weeks_figures kind[WEEKS_KINDS + 1]; /* the last is the total */
   struct weeks_figures rule[WEEKS_RULES];     /* by the deciding rule; foretell only */
+  struct weeks_figures known[WEEKS_KNOWN];    /* by ended submissions of the app, without leaks */
+  /* attempts that are no arrays and no leaks, by the told probability of running out of memory */
+  struct {
+    struct weeks_part killed;
+    double told; /* sum of the probabilities */
+  } told[WEEKS_TOLD];
   bool *touched;                   /* by submission: foretell changed or rejected an attempt */
   struct weeks_figures of_touched; /* each policy's waste on touched submissions, without leaks */
 };

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /*
  * Generates weeks of forty users on sixteen partitions: users, submissions, times, requests and
- * required memory. FROZEN: decision rules are chosen by these weeks, so the generator must not
- * change with the rules. Probabilities and ranges without a source are chosen by judgement. Every
+ * required memory, in two worlds of different distributions: rules are chosen by the first one and
+ * judged by the second. FROZEN: the generator must not change with the rules; a change raises
+ * WEEKS_VERSION. Probabilities and ranges without a source are chosen by judgement. Every
  * app has its own random number generator.
  */
 #include "config.h"
@@ -28,16 +29,20 @@ enum kind {
   FAILING,
   ARGUMENTS,
   MIXED,
+  RANKS,    /* srun -n, and MPI: several tasks */
+  HIDDEN,   /* two kinds of inputs, by a cause that no feature has */
+  PEAKED,   /* failures at the end of a run, as by pipefail */
+  COMMANDS, /* arrays whose tasks are the lines of a file of commands */
+  SIZING,   /* the program sizes itself by its limit */
+  LOOPS,    /* submitted in a loop, all at once */
+  COPIED,   /* one request in all of the user's scripts */
   KINDS
 };
 
-static const char *const kind_names[KINDS] = { "constant",  "growing", "sweep", "edited",
-                                               "array",     "leak",    "drift", "failing",
-                                               "arguments", "mixed" };
-
-/* Per cent of the apps. In published traces a third of the jobs repeat another job and a third
- * belong to sweeps and arrays. Leaks are few, or clusters would not run. */
-static const double kind_shares[KINDS] = { 16, 12, 14, 12, 8, 3, 9, 8, 6, 12 };
+static const char *const kind_names[KINDS] = {
+  "constant", "growing", "sweep",  "edited", "array",    "leak",   "drift", "failing", "arguments",
+  "mixed",    "ranks",   "hidden", "peaked", "commands", "sizing", "loops", "copied"
+};
 
 enum {
   USERS = 40,
@@ -45,6 +50,71 @@ enum {
   GRID = 6,      /* inputs of a sweep */
   VARIANTS = 4,  /* copies of a script */
   MAX_TASKS = 64 /* of an array */
+};
+
+/* Seeds of one world, which are below 2^32. */
+#define WEEKS_SEEDS (UINT64_C(1) << 32)
+
+enum { DEFAULTS = 4, MODES = 4 };
+
+/* A user's style of --mem. */
+enum style {
+  NOTHING,  /* no --mem */
+  ENOUGH,   /* 1.15 to 2 times the memory of the user's largest job */
+  GENEROUS, /* 2 to 20 times the memory of the user's largest job */
+  LITTLE,   /* 0.4 to 0.95 of a typical job's memory */
+  CAREFUL,  /* 1.15 to 2 times the memory of this job, which the user can estimate */
+  STYLES
+};
+
+/* The distributions of a world. Shares are in per cent. */
+struct distributions {
+  double kind[KINDS]; /* of the apps */
+  double defaults[DEFAULTS], modes[MODES];
+  double style[STYLES];              /* of the users */
+  double reaction[3];                /* of the users, by enum weeks_reaction */
+  double once;                       /* of the apps: have one or two runs */
+  double count, count_deviation;     /* median of the others' runs, deviation of its logarithm */
+  double gib, gib_deviation;         /* the same of the memory of a job with a request */
+  double seconds, seconds_deviation; /* and of the run times */
+  double constant;                   /* of the apps: no feature has an effect */
+  double stray; /* of the runs: need up to five times as much, without a reason */
+};
+
+/*
+ * In published traces a third of the jobs repeat another job and a third belong to sweeps and
+ * arrays. Leaks are few, or clusters would not run. In studies of requests the median job uses a
+ * fifth to a third of its request, and under half of the jobs request memory if a default exists.
+ * Jobs of clusters: median 3 GiB, one in a hundred over 100 GiB. The second world has other users:
+ * they type more requests, most of what they run is constant, and strays are rare but far out.
+ */
+static const struct distributions worlds[WEEKS_WORLDS] = {
+  { .kind = { 12, 9, 10, 9, 6, 2, 7, 6, 5, 9, 5, 4, 3, 3, 2, 4, 4 },
+    .defaults = { 15, 25, 35, 25 },
+    .modes = { 40, 15, 20, 25 },
+    .style = { 47, 17, 26, 5, 5 },
+    .reaction = { 25, 35, 40 },
+    .once = 50,
+    .count = 12,
+    .count_deviation = 1.2,
+    .gib = 3,
+    .gib_deviation = 1.6,
+    .seconds = 20 * 60,
+    .seconds_deviation = 1.5 },
+  { .kind = { 20, 6, 8, 8, 8, 1, 5, 5, 3, 6, 6, 4, 4, 4, 3, 5, 4 },
+    .defaults = { 5, 40, 40, 15 },
+    .modes = { 30, 10, 45, 15 },
+    .style = { 30, 15, 45, 5, 5 },
+    .reaction = { 40, 40, 20 },
+    .once = 50,
+    .count = 20,
+    .count_deviation = 1.5,
+    .gib = 1.2,
+    .gib_deviation = 2,
+    .seconds = 60 * 60,
+    .seconds_deviation = 1.2,
+    .constant = 35,
+    .stray = 0.1 },
 };
 
 /* Seconds. */
@@ -90,16 +160,12 @@ static double clamp(double value, double low, double high)
 
 /* ---- sites and users ---- */
 
-enum { DEFAULTS = 4, MODES = 4 };
-
 /* Default memory in bytes per CPU: 100 MiB in contrib/quickstart.sh, 1 to 4 GiB on clusters, which
  * is a node's memory per CPU or half of that. Memory of a node in bytes. */
 static const double defaults[DEFAULTS] = { 100 * 0x1p20, 0x1p30, 2 * 0x1p30, 4 * 0x1p30 };
-static const double default_shares[DEFAULTS] = { 15, 25, 35, 25 };
 static const uint64_t nodes[DEFAULTS] = { 64 * FT_GIB, 128 * FT_GIB, 192 * FT_GIB, 256 * FT_GIB };
 
 static const ft_mode modes[MODES] = { FT_MODE_SET, FT_MODE_RAISE, FT_MODE_TRIM, FT_MODE_CHECK };
-static const double mode_shares[MODES] = { 40, 15, 20, 25 };
 /* reject_probability by mode: that of the quickstart for check; most sites that set memory have the
  * default of 0, never. */
 static const double rejects[MODES] = { 0, 0.9, 0, 0.5 };
@@ -122,35 +188,21 @@ static int make_sites(struct weeks_stream *s)
   return 0;
 }
 
-/* A user's style of --mem. */
-enum style {
-  NOTHING,  /* no --mem */
-  ENOUGH,   /* 1.15 to 2 times the memory of the user's largest job */
-  GENEROUS, /* 2 to 20 times the memory of the user's largest job */
-  LITTLE,   /* 0.4 to 0.95 of a typical job's memory */
-  CAREFUL,  /* 1.15 to 2 times the memory of this job, which the user can estimate */
-  STYLES
-};
-
-/* Per cent of the users. In studies of requests the median job uses a fifth to a third of its
- * request, and under half of the jobs request memory if a default exists. */
-static const double style_shares[STYLES] = { 47, 17, 26, 5, 5 };
-/* Per cent of the users, by enum weeks_reaction. */
-static const double reaction_shares[3] = { 25, 35, 40 };
-
 struct user {
   uint32_t site;
   enum style style;
   enum weeks_reaction reaction;
+  double copied; /* request in all scripts, as a multiple of a typical job */
 };
 
-static void draw_user(struct ft_random *r, struct user *out)
+static void draw_user(struct ft_random *r, const struct distributions *world, struct user *out)
 {
-  unsigned d = choose(r, default_shares, DEFAULTS), m = choose(r, mode_shares, MODES);
+  unsigned d = choose(r, world->defaults, DEFAULTS), m = choose(r, world->modes, MODES);
 
   *out = (struct user){ .site = d * MODES + m,
-                        .style = (enum style)choose(r, style_shares, STYLES),
-                        .reaction = (enum weeks_reaction)choose(r, reaction_shares, 3) };
+                        .style = (enum style)choose(r, world->style, STYLES),
+                        .reaction = (enum weeks_reaction)choose(r, world->reaction, 3),
+                        .copied = log_between(r, 1, 30) };
 }
 
 /* ---- an app ---- */
@@ -165,6 +217,7 @@ struct variant {
 /* An app while its submissions are generated. */
 struct app_state {
   struct ft_random random;
+  const struct distributions *world;
   struct weeks_stream *stream;
   const struct weeks_site *site;
   enum kind kind;
@@ -178,13 +231,17 @@ struct app_state {
   double largest; /* relative memory of its largest usual input */
   double grid[GRID];
   double place[MAX_TASKS]; /* relative input of array tasks that differ only by index */
-  double growth;        /* increase of the logarithm of its input, from its first to its last day */
-  bool steady;          /* one input, else three */
-  bool beyond_node;     /* its memory may exceed a node */
-  bool by_file;         /* each task of its arrays has a file of known size */
-  bool per_cpu;         /* its user requests --mem-per-cpu */
+  double growth;    /* increase of the logarithm of its input, from its first to its last day */
+  bool steady;      /* one input, else three */
+  bool beyond_node; /* its memory may exceed a node */
+  bool by_file;     /* each task of its arrays has a file of known size */
+  bool per_cpu;     /* its user requests --mem-per-cpu */
   double first_input, second_input; /* feature values of a relative input of 1 */
   double factor;                    /* request over the memory that the user assumes */
+  double copied;                    /* the user's request in all scripts, in bytes; 0: none */
+  uint32_t ranks;                   /* most of its tasks, on one node */
+  double group;                     /* factor of the larger of two hidden groups */
+  double fills;                     /* share of its limit that it takes */
   double seconds, peak_at;          /* typical run time; share of it until the peak */
   uint32_t cpus;
   enum drift drift;
@@ -231,9 +288,8 @@ static double draw_typical(struct app_state *w)
   unsigned i = choose(r, shares, 3);
   double bytes = default_bytes * log_between(r, low[i], high[i]);
 
-  /* Jobs of clusters: median 3 GiB, one in a hundred over 100 GiB. */
   if (w->style != NOTHING)
-    bytes = 3 * 0x1p30 * exp(1.6 * ft_random_normal(r));
+    bytes = w->world->gib * 0x1p30 * exp(w->world->gib_deviation * ft_random_normal(r));
   return clamp(bytes, 20 * 0x1p20, most);
 }
 
@@ -241,7 +297,7 @@ static void draw_inputs(struct app_state *w)
 {
   struct ft_random *r = &w->random;
   double steep = law_exponent(w->need.law), low = log_between(r, 0.1, 0.8);
-  struct weeks_inputs in = { 1, 1, 1, 0 };
+  struct weeks_inputs in = { 1, 1, 1, 0, 0 };
 
   w->spread = log_between(r, 0.05, 1.0) / steep;
   for (int i = 0; i < GRID; i++)
@@ -297,11 +353,18 @@ static void draw_work(struct app_state *w, const struct user *user)
   w->reaction = user->reaction;
   /* Most apps have their user's style. */
   if (happens(r, 0.3))
-    w->style = (enum style)choose(r, style_shares, STYLES);
+    w->style = (enum style)choose(r, w->world->style, STYLES);
   if (happens(r, 0.2))
-    w->reaction = (enum weeks_reaction)choose(r, reaction_shares, 3);
+    w->reaction = (enum weeks_reaction)choose(r, w->world->reaction, 3);
+  if (w->kind == COPIED)
+    w->style = GENEROUS;
   w->cpus = cpus[choose(r, shares, COUNT(shares))];
-  weeks_need_draw(r, (unsigned)ft_random_below(r, WEEKS_APP_KINDS), &w->need);
+  weeks_need_draw(r,
+                  happens(r, w->world->constant / 100)
+                      ? (unsigned)ft_random_below(r, WEEKS_NOISES) + LAW_CONSTANT * WEEKS_NOISES
+                      : (unsigned)ft_random_below(r, WEEKS_APP_KINDS),
+                  &w->need);
+  w->need.stray = w->world->stray / 100;
   w->typical = draw_typical(w);
   draw_inputs(w);
   w->typed_mode = draw_mode(w);
@@ -311,7 +374,15 @@ static void draw_work(struct app_state *w, const struct user *user)
   w->factor = w->style == GENEROUS ? log_between(r, 2, 20)
               : w->style == LITTLE ? between(r, 0.4, 0.95)
                                    : between(r, 1.15, 2);
-  w->seconds = clamp(20 * 60 * exp(1.5 * ft_random_normal(r)), 20, 2 * DAY);
+  w->copied = w->kind == COPIED ? w->world->gib * 0x1p30 * user->copied : 0;
+  w->ranks = 1u << ft_random_below(r, 5);
+  /* users split work into tasks, so each is short */
+  if (w->kind == COMMANDS || w->kind == ARRAY)
+    w->seconds = clamp(w->seconds / MAX_TASKS, 20, HOUR / 6);
+  w->group = log_between(r, 2, 8);
+  w->fills = w->kind == SIZING ? between(r, 0.5, 0.9) : 0;
+  w->seconds = clamp(w->world->seconds * exp(w->world->seconds_deviation * ft_random_normal(r)), 20,
+                     2 * DAY);
   w->peak_at = between(r, 0.05, 1);
   draw_events(w);
 }
@@ -377,6 +448,7 @@ static double draw_input(struct app_state *w, double progress)
   case SWEEP:
     return w->grid[ft_random_below(r, GRID)];
   case ARRAY:
+  case COMMANDS:
   case MIXED:
     return exp(w->spread * ft_random_normal(r));
   default:
@@ -388,7 +460,7 @@ static double draw_input(struct app_state *w, double progress)
 static struct weeks_inputs draw_run_inputs(struct app_state *w, double progress, uint32_t *cpus)
 {
   struct ft_random *r = &w->random;
-  struct weeks_inputs in = { draw_input(w, progress), 1, 1, 0 };
+  struct weeks_inputs in = { draw_input(w, progress), 1, 1, 0, 0 };
   bool threads =
       w->need.law == LAW_THREADS || w->need.law == LAW_THREADS_INPUT || w->need.law == LAW_SHARED;
 
@@ -400,6 +472,10 @@ static struct weeks_inputs draw_run_inputs(struct app_state *w, double progress,
   if (threads && w->kind != CONSTANT)
     *cpus = (uint32_t)fmax(1, w->cpus * (double)(1u << ft_random_below(r, 3)) / 2);
   in.cpus = (double)*cpus / w->cpus;
+  if (w->kind == RANKS) {
+    in.ranks = happens(r, 0.5) ? w->ranks : 1u << ft_random_below(r, 5);
+    *cpus = in.ranks;
+  }
   return in;
 }
 
@@ -417,6 +493,10 @@ static void draw_ending(struct app_state *w, struct weeks_task *task)
 
   task->ending = (enum weeks_ending)choose(r, w->kind == FAILING ? bad : usual, COUNT(usual));
   task->reached = 1;
+  if (w->kind == PEAKED) {
+    task->ending = happens(r, 0.4) ? WEEKS_FAILS : WEEKS_COMPLETES;
+    return;
+  }
   if (task->ending == WEEKS_FAILS && happens(r, 0.7))
     task->reached = log_between(r, 0.01, 0.3);
   else if (task->ending == WEEKS_TIMES_OUT)
@@ -509,6 +589,8 @@ static void set_request(struct app_state *w, struct weeks_submission *s, double 
     return;
   if (w->style == CAREFUL)
     bytes = need * w->factor;
+  if (w->copied > 0)
+    bytes = w->copied;
   bytes = fmin(round_to_amount(bytes, w->style == LITTLE), (double)w->site->node_bytes);
   s->mem_unit = w->per_cpu ? FT_MEM_CPU : FT_MEM_NODE;
   s->mem_bytes = (uint64_t)(w->per_cpu ? ceil(bytes / s->cpus / 0x1p20) * 0x1p20 : bytes);
@@ -537,6 +619,7 @@ static int add_task(struct app_state *w, const struct weeks_submission *s,
       clamp(w->seconds * pow(in->u, 0.6) * exp(0.2 * ft_random_normal(&w->random)), 10, 4 * DAY);
   task->peak_at = w->peak_at;
   task->input = s->array ? w->first_input * in->u : 0;
+  task->fills = w->fills;
   draw_ending(w, task);
   if (leaks_at(w, progress))
     task->need_bytes = INFINITY;
@@ -548,14 +631,16 @@ static int add_task(struct app_state *w, const struct weeks_submission *s,
 static int add_array(struct app_state *w, struct weeks_submission *s, struct weeks_inputs in,
                      double factor, double progress, double *need)
 {
-  uint32_t tasks = (uint32_t)log_between(&w->random, 3, MAX_TASKS);
+  uint32_t tasks = (uint32_t)log_between(&w->random, 3, w->kind == COMMANDS ? 16 : MAX_TASKS);
   double common = exp(0.1 * ft_random_normal(&w->random)), most = 0;
 
   s->array = true;
-  s->input_feature =
-      w->by_file && w->need.law != LAW_CONSTANT ? input_feature_name(w->need.law) : NULL;
+  s->input_feature = w->by_file && w->need.law != LAW_CONSTANT && w->kind != COMMANDS
+                         ? input_feature_name(w->need.law)
+                         : NULL;
   for (uint32_t i = 0; i < tasks; i++) {
-    in.u = s->input_feature ? exp(w->spread * ft_random_normal(&w->random)) : w->place[i];
+    in.u = s->input_feature || w->kind == COMMANDS ? exp(w->spread * ft_random_normal(&w->random))
+                                                   : w->place[i];
     if (add_task(w, s, &in, factor * common, progress, need) < 0)
       return -1;
     most = fmax(most, *need);
@@ -596,8 +681,11 @@ static int submit_app(struct app_state *w, double time, double progress)
   s.script_hash = w->variant[w->now].script_hash;
   s.directory_hash = w->variant[w->now].directory_hash;
   in = draw_run_inputs(w, progress, &s.cpus);
+  s.ranks = in.ranks;
   factor = memory_factor(w, progress);
-  if (w->kind == ARRAY || (w->kind == MIXED && happens(&w->random, 0.05)))
+  if (w->kind == HIDDEN && happens(&w->random, 0.5))
+    factor *= w->group;
+  if (w->kind == ARRAY || w->kind == COMMANDS || (w->kind == MIXED && happens(&w->random, 0.05)))
     status = add_array(w, &s, in, factor, progress, &need);
   else
     status = add_task(w, &s, &in, factor, progress, &need);
@@ -628,8 +716,9 @@ static double draw_working_hours(struct ft_random *r, double time)
 static int add_sessions(struct app_state *w, size_t count)
 {
   struct ft_random *r = &w->random;
-  double size = w->kind == SWEEP ? log_between(r, 6, 60) : log_between(r, 1, 6);
-  double gap = w->kind == SWEEP ? 2 : 240;
+  bool many = w->kind == SWEEP || w->kind == LOOPS;
+  double size = many ? log_between(r, 6, 60) : log_between(r, 1, 6);
+  double gap = many ? 2 : 240;
   size_t sessions = (size_t)ceil((double)count / size), done = 0;
 
   for (size_t j = 0; j < sessions; j++) {
@@ -673,29 +762,35 @@ static uint32_t draw_owner(struct ft_random *r)
   return choose(r, share, USERS);
 }
 
-/* Returns the number of submissions of an app: median 12, one in a hundred over 190. */
-static size_t draw_count(struct ft_random *r, enum kind kind)
+/* Returns the number of submissions of an app: in the first world one or two for half of them,
+ * for the others median 12, one in a hundred over 190. */
+static size_t draw_count(struct app_state *w)
 {
-  double count = 12 * exp(1.2 * ft_random_normal(r)) * (kind == SWEEP ? 2 : 1);
+  const struct distributions *world = w->world;
+  double count = world->count * exp(world->count_deviation * ft_random_normal(&w->random)) *
+                 (w->kind == SWEEP || w->kind == LOOPS ? 2 : 1);
 
+  if (happens(&w->random, world->once / 100))
+    return 1 + ft_random_below(&w->random, 2);
   return (size_t)clamp(count, 1, 1500);
 }
 
 /* Adds an app. With TWIN (NULL: none) it is another program in the script and the weeks of that
  * app. Returns its number of submissions, at most LIMIT; 0 if out of memory. */
-static size_t add_app(struct weeks_stream *s, uint64_t seed, const struct user *users, size_t limit,
-                      const struct app_state *twin, struct app_state *w)
+static size_t add_app(struct weeks_stream *s, const struct distributions *world, uint64_t seed,
+                      const struct user *users, size_t limit, const struct app_state *twin,
+                      struct app_state *w)
 {
   struct weeks_app *app;
   uint32_t number = (uint32_t)s->apps;
   size_t count;
 
-  *w = (struct app_state){ .stream = s, .app = number };
+  *w = (struct app_state){ .world = world, .stream = s, .app = number };
   ft_random_seed(&w->random, seed * 1000003 + number);
   app = weeks_add_app(s);
   if (!app)
     return 0;
-  w->kind = twin ? EDITED : (enum kind)choose(&w->random, kind_shares, KINDS);
+  w->kind = twin ? EDITED : (enum kind)choose(&w->random, world->kind, KINDS);
   app->user = twin ? s->app[twin->app].user : draw_owner(&w->random);
   app->site = users[app->user].site;
   app->kind = w->kind;
@@ -709,13 +804,15 @@ static size_t add_app(struct weeks_stream *s, uint64_t seed, const struct user *
     w->life = twin->life;
   }
   name_app(w, app, number, twin != NULL);
-  count = draw_count(&w->random, w->kind);
+  count = draw_count(w);
   count = count < limit ? count : limit;
   return add_sessions(w, count) < 0 ? 0 : count;
 }
 
-int weeks_generate(uint64_t seed, size_t count, struct weeks_stream *out, struct ft_error *err)
+int weeks_generate(unsigned number, uint64_t seed, size_t count, struct weeks_stream *out,
+                   struct ft_error *err)
 {
+  const struct distributions *world = &worlds[number - 1];
   struct user users[USERS];
   struct ft_random random;
   struct app_state work, other;
@@ -724,18 +821,20 @@ int weeks_generate(uint64_t seed, size_t count, struct weeks_stream *out, struct
   *out = (struct weeks_stream){ .kinds = KINDS };
   for (unsigned k = 0; k < KINDS; k++)
     out->kind_name[k] = kind_names[k];
+  /* seeds of the worlds are apart */
+  seed += WEEKS_SEEDS * (number - 1);
   ft_random_seed(&random, seed);
   for (unsigned i = 0; i < USERS; i++)
-    draw_user(&random, &users[i]);
+    draw_user(&random, world, &users[i]);
   if (make_sites(out) < 0)
     goto fail;
   while (out->submissions < count) {
-    done = add_app(out, seed, users, count - out->submissions, NULL, &work);
+    done = add_app(out, world, seed, users, count - out->submissions, NULL, &work);
     if (!done)
       goto fail;
     /* Two of five edited scripts were another program before. */
     if (work.kind == EDITED && out->submissions < count && happens(&random, 0.4) &&
-        !add_app(out, seed, users, count - out->submissions, &work, &other))
+        !add_app(out, world, seed, users, count - out->submissions, &work, &other))
       goto fail;
   }
   weeks_sort(out);

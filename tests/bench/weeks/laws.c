@@ -109,7 +109,8 @@ static double one_input_memory(const struct weeks_need *n, double u)
   }
 }
 
-double weeks_need_of(const struct weeks_need *n, const struct weeks_inputs *in)
+/* Returns the memory of one rank. */
+static double rank_memory(const struct weeks_need *n, const struct weeks_inputs *in)
 {
   switch (n->law) {
   case LAW_CATEGORY:
@@ -133,6 +134,14 @@ double weeks_need_of(const struct weeks_need *n, const struct weeks_inputs *in)
   }
 }
 
+double weeks_need_of(const struct weeks_need *n, const struct weeks_inputs *in)
+{
+  double memory = rank_memory(n, in);
+
+  /* a part is shared, or each rank has its own */
+  return in->ranks > 1 ? memory * (n->base + (1 - n->base) * in->ranks) : memory;
+}
+
 double weeks_need_chance(const struct weeks_need *n, struct ft_random *random)
 {
   double factor = exp(n->noise * ft_random_normal(random));
@@ -142,5 +151,7 @@ double weeks_need_chance(const struct weeks_need *n, struct ft_random *random)
   /* Lognormal, standard deviation 0.5: one run in a hundred needs three times the median. */
   if (n->law == LAW_HEAVY)
     factor *= exp(0.5 * ft_random_normal(random));
+  if (n->stray > 0 && ft_random_double(random) < n->stray)
+    factor *= exp(log(n->jump) * ft_random_double(random));
   return factor;
 }

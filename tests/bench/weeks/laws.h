@@ -55,6 +55,7 @@ struct weeks_need {
   double knee, jump;          /* input at a threshold, and factor beyond it */
   double level[WEEKS_LEVELS]; /* factor of each category */
   double rare;                /* probability of the larger mode */
+  double stray;               /* probability of a run with up to the factor jump */
 };
 
 /* Inputs of a run relative to a typical run of its app, which has 1. */
@@ -62,6 +63,7 @@ struct weeks_inputs {
   double u, v; /* first and second feature */
   double cpus;
   unsigned category; /* below WEEKS_LEVELS */
+  unsigned ranks;    /* 0: one */
 };
 
 /* Draws the constants of an app of KIND, below WEEKS_APP_KINDS, into OUT. */

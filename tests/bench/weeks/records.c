@@ -39,12 +39,14 @@ static void add_task_values(const struct weeks_world *w, const struct weeks_subm
 static void make_request(const struct weeks_submission *s, const struct weeks_attempt *a,
                          ft_request *out)
 {
+  uint32_t ranks = s->ranks ? s->ranks : 1;
+
   *out = (ft_request){ .command = FT_COMMAND_SBATCH,
                        .mem_unit = a->mem_unit,
                        .mem_bytes = a->mem_unit == FT_MEM_NONE ? 0 : a->mem_bytes,
                        .nodes = 1,
-                       .tasks = 1,
-                       .cpus_per_task = s->cpus,
+                       .tasks = ranks,
+                       .cpus_per_task = s->cpus / ranks,
                        .array_tasks = s->array ? a->runs : 0 };
 }
 
@@ -72,8 +74,10 @@ void weeks_make_submission(const struct weeks_world *w, const struct weeks_attem
       (void)ft_feature_number(out->features, &out->features_count, FEATURES, s->value[i].name,
                               s->value[i].number);
   (void)ft_feature_number(out->features, &out->features_count, FEATURES, "nodes", 1);
-  (void)ft_feature_number(out->features, &out->features_count, FEATURES, "tasks", 1);
-  (void)ft_feature_number(out->features, &out->features_count, FEATURES, "cpus", s->cpus);
+  (void)ft_feature_number(out->features, &out->features_count, FEATURES, "tasks",
+                          out->request.tasks);
+  (void)ft_feature_number(out->features, &out->features_count, FEATURES, "cpus",
+                          s->cpus / out->request.tasks);
   if (s->array)
     add_task_values(w, s, out, array);
 }

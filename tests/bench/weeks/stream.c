@@ -79,7 +79,7 @@ uint64_t weeks_stream_hash(const struct weeks_stream *stream)
     const struct weeks_submission *s = &stream->submission[i];
     const double what[] = { s->time,           s->app,        s->script_hash,
                             s->directory_hash, s->typed_mode, (double)s->mem_bytes,
-                            s->cpus,           s->reaction };
+                            s->cpus,           s->reaction,   s->ranks };
 
     hash = ft_hash64(hash, what, sizeof what);
     for (uint32_t j = 0; j < s->values; j++)
@@ -87,8 +87,8 @@ uint64_t weeks_stream_hash(const struct weeks_stream *stream)
   }
   for (size_t i = 0; i < stream->tasks; i++) {
     const struct weeks_task *task = &stream->task[i];
-    const double what[] = { task->need_bytes, task->seconds, task->peak_at,
-                            task->reached,    task->input,   task->ending };
+    const double what[] = { task->need_bytes, task->seconds, task->peak_at, task->reached,
+                            task->input,      task->ending,  task->fills };
 
     hash = ft_hash64(hash, what, sizeof what);
   }

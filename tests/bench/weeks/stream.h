@@ -13,6 +13,9 @@
 #include "predictor/core/error.h"
 #include "predictor/record/record.h"
 
+/* Of the generator: figures of different versions are not comparable. */
+enum { WEEKS_VERSION = 2, WEEKS_WORLDS = 2 };
+
 /* Maximum of features of a submission, bytes of a name, kinds of weeks. */
 enum { WEEKS_VALUES = 8, WEEKS_NAME = 48, WEEKS_KINDS = 24 };
 
@@ -65,6 +68,7 @@ struct weeks_task {
   double seconds;    /* run time without an early end */
   double peak_at;    /* share of its run time until its peak */
   double reached;    /* share of its memory that it reaches; below 1 if it ends early */
+  double fills;      /* share of its limit that it uses whatever it needs */
   double input;      /* value of input_feature, if the submission has one */
   enum weeks_ending ending;
 };
@@ -79,7 +83,8 @@ struct weeks_submission {
   ft_mode typed_mode; /* --predict-mem; FT_MODE_UNSET: the site's */
   ft_mem_unit mem_unit;
   uint64_t mem_bytes; /* in mem_unit */
-  uint32_t cpus;
+  uint32_t cpus;      /* of all ranks */
+  uint32_t ranks;     /* Slurm's tasks; 0: one */
   enum weeks_reaction reaction;
   bool array;
   const char *input_feature; /* size of an array task's file; NULL: tasks differ by index only */
@@ -102,9 +107,11 @@ struct weeks_stream {
   size_t texts, text_size;
 };
 
-/* Generates COUNT submissions, equal for equal SEED on every machine, into OUT, which the caller
- * frees. Returns 0; -1 if out of memory, fills ERR and leaves OUT empty. */
-int weeks_generate(uint64_t seed, size_t count, struct weeks_stream *out, struct ft_error *err);
+/* Generates COUNT submissions of WORLD (1 to WEEKS_WORLDS: other distributions), equal for equal
+ * SEED on every machine, into OUT, which the caller frees. Returns 0; -1 if out of memory, fills
+ * ERR and leaves OUT empty. */
+int weeks_generate(unsigned world, uint64_t seed, size_t count, struct weeks_stream *out,
+                   struct ft_error *err);
 
 /* Each appends an element of zeros and returns it, valid until the next call; NULL if out of
  * memory. */

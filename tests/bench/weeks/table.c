@@ -14,8 +14,8 @@ static const struct {
 } counts[WEEKS_COUNTS] = {
   [WEEKS_KILLED_BY] = { "killed_by_foretell", "killed", 0.001 },
   [WEEKS_REJECTED_WRONG] = { "rejected_wrongly", "rejected", 0.0001 },
-  [WEEKS_NOT_RECOVERED] = { "not_recovered", "not recov.", 0.01 },
-  [WEEKS_TOO_MUCH] = { "more_than_3_times", "over 3x", 0.03 },
+  [WEEKS_NOT_RECOVERED] = { "not_recovered", "not recov.", 0.015 },
+  [WEEKS_TOO_MUCH] = { "more_than_3_times", "over 3x", 0.005 },
   [WEEKS_NOT_ACTED] = { "not_acted_on", "not acted", 0.4 },
 };
 
@@ -141,12 +141,58 @@ static void print_ratios(const struct weeks_table *t, FILE *out)
   }
 }
 
+/* Writes the range I of ended submissions, as "3 to 4", to TEXT. */
+static const char *known_name(unsigned i, char text[32])
+{
+  unsigned first = weeks_known[i], next = i + 1 < WEEKS_KNOWN ? weeks_known[i + 1] : 0;
+
+  (void)snprintf(text, 32,
+                 !next               ? "%u or more"
+                 : next == first + 1 ? "%u"
+                                     : "%u to %u",
+                 first, next - 1);
+  return text;
+}
+
+static void print_known(const struct weeks_table *t, FILE *out)
+{
+  char name[32];
+  double after = 0;
+  uint64_t deaths = 0;
+
+  fprintf(out,
+          "\nThe counts, then waste, killed, given up, by ended submissions of the app, without "
+          "leaks\n");
+  for (unsigned i = 0; i < WEEKS_KNOWN; i++)
+    print_row(known_name(i, name), &t->known[i], out);
+  for (unsigned i = 0; i < WEEKS_KNOWN; i++) {
+    print_waste_of(known_name(i, name), &t->known[i], out);
+    after += i ? t->known[i].of[0].wasted_gib_hours : 0;
+    deaths += i ? t->known[i].of[0].deaths : 0;
+  }
+  fprintf(out, "after the first: %.0f GiB h, %llu killed\n", after, (unsigned long long)deaths);
+}
+
+static void print_told(const struct weeks_table *t, FILE *out)
+{
+  fprintf(out, "\nProbability of running out of memory: attempts, told, seen, %%\n");
+  for (unsigned i = 0; i < WEEKS_TOLD; i++) {
+    double of = fmax((double)t->told[i].killed.of, 1);
+
+    fprintf(out, "from %3.0f %8llu %8.2f %8.2f\n", 100 * weeks_told[i],
+            (unsigned long long)t->told[i].killed.of, 100 * t->told[i].told / of,
+            100 * (double)t->told[i].killed.count / of);
+  }
+}
+
 void weeks_print(const struct weeks_table *t, FILE *out)
 {
-  fprintf(out, "%zu submissions of %zu apps, stream %016" PRIx64 "\n", t->stream->submissions,
-          t->stream->apps, weeks_stream_hash(t->stream));
+  fprintf(out, "%zu submissions of %zu apps, generator %d, stream %016" PRIx64 "\n",
+          t->stream->submissions, t->stream->apps, WEEKS_VERSION, weeks_stream_hash(t->stream));
   print_counts(t, out);
   print_waste(t, out);
+  print_known(t, out);
+  print_told(t, out);
   print_ratios(t, out);
 }
 
@@ -173,7 +219,8 @@ static json_t *figures_json(const struct weeks_figures *f)
 
 json_t *weeks_json(const struct weeks_table *t)
 {
-  json_t *object = json_object(), *rules = json_object();
+  json_t *object = json_object(), *rules = json_object(), *known = json_object();
+  char name[32];
 
   for (uint32_t row = 0; object && row <= WEEKS_KINDS; row = next_row(t, row))
     (void)json_object_set_new(object, row_name(t, row), figures_json(&t->kind[row]));
@@ -181,6 +228,9 @@ json_t *weeks_json(const struct weeks_table *t)
     (void)json_object_set_new(rules, ft_decision_rule_name((ft_decision_rule)r),
                               figures_json(&t->rule[r]));
   (void)json_object_set_new(object, "changed_alone", figures_json(&t->of_touched));
+  for (unsigned i = 0; known && i < WEEKS_KNOWN; i++)
+    (void)json_object_set_new(known, known_name(i, name), figures_json(&t->known[i]));
   (void)json_object_set_new(object, "rules", rules);
+  (void)json_object_set_new(object, "ended_submissions", known);
   return object;
 }

@@ -5,7 +5,8 @@
  * real workflows. Plays them through every policy and prints the results and their goals
  * (figures.h).
  *
- *   weeks [--seed=N] [--submissions=N] [--without=RULE] [--worst=N] [--json] [--list] [TRACE...]
+ *   weeks [--world=1|2] [--seed=N] [--submissions=N] [--without=RULE] [--worst=N] [--json] [--list]
+ * [TRACE...]
  */
 #include "config.h"
 
@@ -18,7 +19,7 @@
 #include "tests/bench/weeks/traces.h"
 
 static const char usage[] =
-    "usage: weeks [--seed=N] [--submissions=N] [--without=RULE] [--worst=N]\n"
+    "usage: weeks [--world=1|2] [--seed=N] [--submissions=N] [--without=RULE] [--worst=N]\n"
     "             [--json] [--list] [TRACE...]\n"
     "RULE: request, default, maximum, leak, floor, ceiling or estimate. Without a TRACE (a "
     "Nextflow\n"
@@ -28,7 +29,7 @@ static const char *const rules[] = { "request", "default", "maximum",  "leak",
                                      "floor",   "ceiling", "estimate", NULL };
 
 struct options {
-  uint64_t seed, submissions, worst;
+  uint64_t world, seed, submissions, worst;
   const char *without; /* rule that is off; NULL: none */
   bool json, list;
 };
@@ -54,7 +55,8 @@ static int parse_options(int argc, char **argv, struct options *o)
       o->json = true;
     else if (strcmp(argv[i], "--list") == 0)
       o->list = true;
-    else if (!parse_number_option(argv[i], "--seed=", UINT32_MAX, &o->seed) &&
+    else if (!parse_number_option(argv[i], "--world=", WEEKS_WORLDS, &o->world) &&
+             !parse_number_option(argv[i], "--seed=", UINT32_MAX, &o->seed) &&
              !parse_number_option(argv[i], "--submissions=", 10000000, &o->submissions) &&
              !parse_number_option(argv[i], "--worst=", 1000, &o->worst))
       return -1;
@@ -67,7 +69,7 @@ static int make_stream(const struct options *o, char **traces, struct weeks_stre
                        struct ft_error *err)
 {
   if (!*traces)
-    return weeks_generate(o->seed, o->submissions, out, err);
+    return weeks_generate((unsigned)o->world, o->seed, o->submissions, out, err);
   *out = (struct weeks_stream){ 0 };
   for (; *traces; traces++)
     if (weeks_add_trace(out, *traces, err) < 0)
@@ -129,12 +131,12 @@ static int print_table(const struct options *o, const struct weeks_table *table)
 int main(int argc, char **argv)
 {
   static struct weeks_table table;
-  struct options o = { .seed = 1, .submissions = 100000 };
+  struct options o = { .world = 1, .seed = 1, .submissions = 100000 };
   int options = parse_options(argc, argv, &o), status;
   struct weeks_stream stream = { 0 };
   struct ft_error err = { "" };
 
-  if (options < 0 || !o.submissions) {
+  if (options < 0 || !o.submissions || !o.world) {
     (void)fputs(usage, stderr);
     return 2;
   }

@@ -184,8 +184,8 @@ static void kill_run(const struct weeks_task *task, double limit, struct weeks_r
   r->peak_bytes = limit * (0.9 + 0.1 * chance(r->attempt, r->element, 1));
 }
 
-/* Sets the result of a run with enough memory. */
-static void finish_run(const struct weeks_task *task, struct weeks_result *r)
+/* Sets the result of a run for which LIMIT bytes are enough. */
+static void finish_run(const struct weeks_task *task, double limit, struct weeks_result *r)
 {
   static const ft_outcome outcomes[] = {
     [WEEKS_COMPLETES] = FT_OUTCOME_COMPLETED,     [WEEKS_FAILS] = FT_OUTCOME_FAILED,
@@ -197,7 +197,8 @@ static void finish_run(const struct weeks_task *task, struct weeks_result *r)
   r->end =
       r->start + fmax(task->seconds * (task->ending == WEEKS_TIMES_OUT ? 1 : task->reached), 1);
   /* Ten samples a second are up to 1 % below the peak. */
-  r->peak_bytes = task->need_bytes * task->reached * (1 - 0.01 * chance(r->attempt, r->element, 2));
+  r->peak_bytes = fmax(task->need_bytes * task->reached, task->fills * limit) *
+                  (1 - 0.01 * chance(r->attempt, r->element, 2));
 }
 
 /* Queues the preemption of a run halfway, and moves its start behind it. Returns 0; -1 if out of
@@ -234,7 +235,7 @@ static int start_run(struct weeks_world *w, uint32_t attempt, uint32_t element)
   }
   if (task->ending == WEEKS_REQUEUED && preempt(w, task, &r) < 0)
     return -1;
-  finish_run(task, &r);
+  finish_run(task, limit, &r);
   a->wasted += (limit - task->need_bytes * task->reached) * (r.end - r.start);
   return push_end(w, r);
 }
@@ -330,6 +331,7 @@ static int submit_attempt(struct weeks_world *w, uint32_t attempt,
 
   a->without_bytes = a->given_bytes = limit_without_policy(w, a);
   a->known = w->ended[s->app];
+  a->known_submissions = w->ended_submissions[s->app];
   set_remaining_work(w, a);
   if (policy->decide(state, w, a, err) < 0)
     return -1;
@@ -361,7 +363,10 @@ static int process_end(struct weeks_world *w, const struct weeks_result *r,
   a->completed += r->outcome == FT_OUTCOME_COMPLETED;
   if (!r->killed && r->outcome != FT_OUTCOME_REQUEUED)
     w->done[s->first_task + r->element] = true;
-  if (a->pending || !a->deaths)
+  if (a->pending)
+    return 0;
+  w->ended_submissions[s->app]++;
+  if (!a->deaths)
     return 0;
   return react_to_kill(w, r->attempt, r->end);
 }
@@ -425,9 +430,11 @@ int weeks_play(const struct weeks_stream *stream, const struct weeks_policy *pol
                                .done = calloc(stream->tasks + 1, sizeof *out->done),
                                .learnt = calloc(stream->apps + 1, sizeof *out->learnt),
                                .ended = calloc(stream->apps + 1, sizeof *out->ended),
+                               .ended_submissions =
+                                   calloc(stream->apps + 1, sizeof *out->ended_submissions),
                                .peaks = calloc(stream->apps + 1, sizeof *out->peaks) };
   (void)ft_error_set(err, "%s: out of memory", policy->name);
-  if (state && out->done && out->learnt && out->ended && out->peaks)
+  if (state && out->done && out->learnt && out->ended && out->ended_submissions && out->peaks)
     status = run_simulation(out, policy, state, err);
   if (state)
     policy->free(state);
@@ -442,6 +449,7 @@ void weeks_world_free(struct weeks_world *w)
   free(w->done);
   free(w->learnt);
   free(w->ended);
+  free(w->ended_submissions);
   free(w->peaks);
   free(w->event);
   *w = (struct weeks_world){ 0 };

@@ -18,21 +18,22 @@ struct weeks_attempt {
   double time;             /* seconds since the first day */
   ft_mem_unit mem_unit;    /* unit of the user's present request */
   uint64_t mem_bytes;      /* the request, in mem_unit */
-  ft_mode mode;           /* effective mode */
-  bool reacted;           /* the request is the user's reaction to a kill */
-  uint64_t without_bytes; /* limit without the policy */
-  uint64_t given_bytes;   /* limit with the policy */
+  ft_mode mode;            /* effective mode */
+  bool reacted;            /* the request is the user's reaction to a kill */
+  uint64_t without_bytes;  /* limit without the policy */
+  uint64_t given_bytes;    /* limit with the policy */
   ft_action action;
   ft_decision_rule rule;
   double p_oom; /* predicted probability of running out of memory; negative: none */
   char reason[80];
-  uint32_t known;    /* ended runs of the app at submission */
+  uint32_t known;             /* ended runs of the app at submission */
+  uint32_t known_submissions; /* ended submissions of the app at submission */
   double need_bytes; /* memory required to complete, largest of its runs; INFINITY: a leak */
   double peak_bytes; /* peak with enough memory, largest of its runs; lower if a run ends early */
   uint32_t runs, deaths, completed, pending; /* numbers of runs; deaths: OOM kills */
-  bool all_complete; /* every run completes if its memory suffices */
-  bool like_known;   /* an ended run of the app had a similar peak; set only for killed attempts */
-  double wasted;     /* byte seconds above the required memory; the whole limit of killed runs */
+  bool all_complete;                         /* every run completes if its memory suffices */
+  bool like_known; /* an ended run of the app had a similar peak; set only for killed attempts */
+  double wasted;   /* byte seconds above the required memory; the whole limit of killed runs */
 };
 
 /* One ended run, as the agent of its node reports it. */
@@ -50,9 +51,10 @@ struct weeks_world {
   const struct weeks_stream *stream;
   struct weeks_attempt *attempt;
   size_t attempts, attempt_size;
-  bool *done;       /* by task of the stream: it has ended, not by a kill */
-  uint64_t *learnt; /* by app: bytes that the user requests since a kill; 0: no kill */
-  uint32_t *ended;  /* by app: number of ended runs */
+  bool *done;                  /* by task of the stream: it has ended, not by a kill */
+  uint64_t *learnt;            /* by app: bytes that the user requests since a kill; 0: no kill */
+  uint32_t *ended;             /* by app: number of ended runs */
+  uint32_t *ended_submissions; /* by app */
   /* private */
   struct weeks_peaks *peaks; /* by app: peaks of the latest ended runs */
   struct weeks_event *event;
