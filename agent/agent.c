@@ -82,6 +82,7 @@ static void fill_figures(struct ft_agent_figures *out, void *data)
                                     .processes = ft_measure_process_count(agent->measure),
                                     .samples = agent->samples,
                                     .sampling_seconds = agent->sampling_seconds,
+                                    .blocked = ft_measure_blocked(agent->measure),
                                     .learner_time = ft_uplink_reply_time(agent->uplink),
                                     .delivery = ft_delivery_figures(agent->delivery) };
 }
@@ -177,8 +178,10 @@ static void log_samplers(struct ft_agent *agent)
   const struct ft_measure_report *report = ft_measure_reports(agent->measure, &count);
 
   for (size_t i = 0; i < count; i++)
-    ft_log(report[i].works ? LOG_DEBUG : LOG_INFO, "%s: %s%s", report[i].name,
-           report[i].works ? "" : "not measured here: ", report[i].why);
+    ft_log(report[i].blocked ? LOG_WARNING
+           : report[i].works ? LOG_DEBUG
+                             : LOG_INFO,
+           "%s: %s%s", report[i].name, report[i].works ? "" : "not measured here: ", report[i].why);
 }
 
 static void answer_remote(const ft_settings *settings, void *data)

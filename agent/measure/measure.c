@@ -10,6 +10,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "agent/measure/gpu_driver.h"
 #include "agent/measure/internal.h"
 #include "predictor/core/array_grow.h"
 #include "predictor/core/io.h"
@@ -68,7 +69,8 @@ struct ft_measure *ft_measure_open(const struct ft_measure_settings *settings, s
   measure->own_proc = proc_is_own(measure);
   measure->descriptors_limit = ft_proc_descriptors_limit();
   measure->discovery = ft_discovery_new(measure);
-  if (!measure->discovery) {
+  measure->reader = ft_reader_new(measure->proc_fd);
+  if (!measure->discovery || !measure->reader) {
     ft_error_set(err, "out of memory");
     goto fail;
   }
@@ -93,6 +95,7 @@ void ft_measure_close(struct ft_measure *measure)
     ft_tree_close(measure->trees[measure->tree_count - 1], NULL);
   free(measure->trees);
   ft_discovery_free(measure->discovery);
+  ft_reader_free(measure->reader);
   free(measure->known_pids);
   ft_cgroup_free_mounts(measure);
   ft_exits_free(measure);
@@ -274,6 +277,16 @@ FT_HOT void ft_measure_sample(struct ft_measure *measure)
   }
 }
 
+struct ft_measure_blocked ft_measure_blocked(const struct ft_measure *measure)
+{
+  const struct ft_supervised *gpu = ft_gpu_driver_child(),
+                             *reads = ft_reader_child(measure->reader);
+
+  return (struct ft_measure_blocked){ .gpu = ft_supervised_is_blocked(gpu),
+                                      .reads = ft_supervised_is_blocked(reads),
+                                      .replaced = gpu->replaced + reads->replaced };
+}
+
 size_t ft_measure_process_count(const struct ft_measure *measure)
 {
   size_t count = 0;
@@ -447,5 +460,7 @@ void ft_tree_close(struct ft_tree *tree, ft_observation *out)
   while (tree->expected_count)
     free(tree->expected[--tree->expected_count]);
   free(tree->expected);
+  if (!tree->measure->tree_count)
+    ft_reader_rest(tree->measure->reader);
   free(tree);
 }

@@ -20,6 +20,7 @@
 #include <unistd.h>
 
 #include "agent/measure/attach.h"
+#include "agent/measure/gpu_driver.h"
 #include "agent/measure/nvml.h"
 #include "agent/measure/papi.h"
 #include "predictor/core/units.h"
@@ -543,7 +544,7 @@ static void sample_gpus(int looks, double seconds, ft_observation *out, struct f
   memset(out, 0, sizeof *out);
   assert_non_null(ft_tree_add_member(&tree, getpid(), &stat));
   tree.members[0].root = true;
-  assert_true(ft_nvml_probe(fake(), &report));
+  assert_true(ft_gpu_driver_probe(fake(), &report));
   assert_int_equal(ft_sampler_nvml.open(&measure, &tree, state), 0);
   for (int i = 0; i < looks; i++) {
     sample->gpu_bytes = -1;
@@ -654,10 +655,42 @@ static void test_nvml_reports_what_is_missing(void **unused)
   (void)unused;
   for (size_t i = 0; i < COUNT_OF(cases); i++) {
     script(cases[i].script, false);
-    assert_false(ft_nvml_probe(cases[i].library ? cases[i].library : fake(), &report));
+    assert_false(ft_gpu_driver_probe(cases[i].library ? cases[i].library : fake(), &report));
     if (!strstr(report.why, cases[i].says))
       fail_msg("\"%s\" does not say \"%s\"", report.why, cases[i].says);
   }
+}
+
+/* The first call of a driver may never return. Samples go on, and the child is replaced. */
+static void test_nvml_that_never_returns_stops_no_sample(void **unused)
+{
+  const struct ft_supervised_limits limits = ft_supervised_limits;
+  const struct ft_supervised *child = ft_gpu_driver_child();
+  struct ft_measure_report report = { 0 };
+  struct ft_measure measure = { .now = 1, .proc_fd = -1 };
+  struct ft_tree tree = { .measure = &measure };
+  struct ft_sample sample = { .gpu_bytes = -1 };
+  static ft_observation out;
+  void *state = calloc(1, ft_sampler_nvml.state_size);
+  uint64_t before = child->replaced;
+
+  (void)unused;
+  script("gpus", false);
+  assert_true(ft_gpu_driver_probe(fake(), &report));
+  assert_false(report.blocked);
+  script("stuck", false);
+  ft_supervised_limits = (struct ft_supervised_limits){ 0.001, 0 };
+  assert_int_equal(ft_sampler_nvml.open(&measure, &tree, state), 0);
+  for (int i = 0; i < 100; i++, measure.now++)
+    ft_sampler_nvml.sample(&measure, &tree, state, &sample);
+  assert_true(sample.gpu_bytes < 0);
+  assert_true(ft_supervised_is_blocked(child));
+  assert_true(child->replaced > before);
+  ft_sampler_nvml.last(&measure, &tree, state);
+  ft_sampler_nvml.close(&measure, &tree, state, &out);
+  assert_false(out.has_gpu_memory_bytes);
+  ft_supervised_limits = limits;
+  free(state);
 }
 
 /* ---- the fingerprint ---- */
@@ -727,6 +760,7 @@ int main(int argc, char **argv)
     cmocka_unit_test(test_nvml_measures_a_mig_instance),
     cmocka_unit_test(test_nvml_reports_nothing_for_a_job_without_gpu),
     cmocka_unit_test(test_nvml_reports_what_is_missing),
+    cmocka_unit_test(test_nvml_that_never_returns_stops_no_sample),
     cmocka_unit_test(test_fingerprint_of_a_recorded_machine),
     cmocka_unit_test(test_fingerprint_leaves_no_memory),
   };
@@ -737,5 +771,6 @@ int main(int argc, char **argv)
   }
   if (readlink("/proc/self/exe", self, sizeof self - 1) < 0)
     return 1;
+  ft_supervised_limits = (struct ft_supervised_limits){ 60, 60 };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }
