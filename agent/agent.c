@@ -71,6 +71,7 @@ static void apply_agent_config(void *data)
   struct ft_agent *agent = data;
 
   ft_jobs_set_apps(agent->jobs, agent->config.apps, agent->config.app_count);
+  ft_jobs_set_counters(agent->jobs, agent->config.counters, agent->config.counter_runs);
   ft_agent_metrics_set_path(agent->metrics, agent->config.metrics_file);
 }
 
@@ -157,6 +158,7 @@ static int open_jobs(struct ft_agent *agent, struct ft_error *err)
   if (!agent->jobs)
     return -1;
   ft_jobs_set_apps(agent->jobs, agent->config.apps, agent->config.app_count);
+  ft_jobs_set_counters(agent->jobs, agent->config.counters, agent->config.counter_runs);
   agent->metrics = ft_agent_metrics_open(agent->loop, agent->root_fd, fill_figures, agent);
   return agent->metrics ? 0 : ft_error_set(err, "out of memory");
 }

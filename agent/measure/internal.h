@@ -216,6 +216,8 @@ struct ft_tree {
   size_t expected_count;
   bool command_ran; /* a process ran one of them */
 
+  bool counted;       /* its performance events are counted */
+  bool uses_counters; /* it uses performance events itself */
   bool includes_self; /* a root is the calling process itself: foretell profile, not a job */
   char *cgroup; /* path in its hierarchy of the cgroup whose memory usage counts; NULL: none */
   bool cgroup_v1;
@@ -362,6 +364,10 @@ size_t ft_proc_threads(const struct ft_measure *measure, pid_t pid, pid_t *tids,
 
 /* Returns the current time in clock ticks after boot, as field 22 of stat. */
 uint64_t ft_proc_ticks(const struct ft_measure *measure);
+
+/* Checks whether a new or due member of TREE, which is counted, uses performance counters itself;
+ * then it is not counted any longer. */
+void ft_own_counters_check(struct ft_tree *tree);
 
 /* Checks whether a new or changed member of TREE runs an expected command. */
 void ft_command_check(struct ft_tree *tree);

@@ -166,6 +166,7 @@ struct ft_tree *ft_tree_open(struct ft_measure *measure, struct ft_error *err)
   tree->rss_time = tree->started;
   tree->end_rss_bytes = tree->end_charge_bytes = tree->spike_bytes = tree->largest_bytes = -1;
   tree->max_open_files = tree->max_swap_bytes = tree->max_hugetlb_bytes = -1;
+  tree->counted = true;
   sample_clear(&tree->latest);
   sample_clear(&tree->max);
   tree->place = measure->tree_count;
@@ -248,6 +249,8 @@ FT_HOT static void sample_tree(struct ft_measure *measure, struct ft_tree *tree)
   }
   if (tree->changed && tree->expected_count && !tree->command_ran)
     ft_command_check(tree);
+  if (tree->changed && tree->counted)
+    ft_own_counters_check(tree);
   for (size_t i = 0; i < SAMPLERS; i++)
     if (tree->states[i] && (tree->changed || !samplers[i]->by_members))
       samplers[i]->sample(measure, tree, tree->states[i], sample);
@@ -294,6 +297,11 @@ size_t ft_measure_process_count(const struct ft_measure *measure)
   for (size_t i = 0; i < measure->tree_count; i++)
     count += measure->trees[i]->alive;
   return count;
+}
+
+void ft_tree_set_counted(struct ft_tree *tree, bool counted)
+{
+  tree->counted = counted;
 }
 
 void ft_tree_expect_command(struct ft_tree *tree, const char *pattern)

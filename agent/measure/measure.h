@@ -110,6 +110,10 @@ int ft_tree_add_root(struct ft_tree *tree, pid_t pid, uint64_t start_ticks, bool
  */
 void ft_tree_set_mark(struct ft_tree *tree, const char *mark, uid_t user);
 
+/* Sets whether performance events of TREE's processes are counted, as without this call; before
+ * TREE has a root. A tree that uses them itself is not counted on. */
+void ft_tree_set_counted(struct ft_tree *tree, bool counted);
+
 /*
  * Adds PATTERN (fnmatch(3)) to the commands that TREE's app is declared to run. A process runs one
  * if its command line, from its first, second or third argument on, matches, with or without that

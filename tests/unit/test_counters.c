@@ -9,11 +9,13 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <linux/filter.h>
+#include <linux/perf_event.h>
 #include <linux/seccomp.h>
 #include <stddef.h>
 #include <sys/mman.h>
 #include <sys/prctl.h>
 #include <sys/resource.h>
+#include <sys/stat.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
 #include <time.h>
@@ -160,6 +162,23 @@ static void work_late(int fd)
   spin(0.1);
 }
 
+/* A process of the job counts an event of its own until the byte comes. */
+static void work_counts_itself(int fd)
+{
+  struct perf_event_attr attr = { .size = sizeof attr,
+                                  .type = PERF_TYPE_SOFTWARE,
+                                  .config = PERF_COUNT_SW_TASK_CLOCK,
+                                  .exclude_kernel = 1 };
+
+  if (fork() == 0) {
+    if (syscall(SYS_perf_event_open, &attr, 0, -1, -1, PERF_FLAG_FD_CLOEXEC) < 0)
+      _exit(1);
+    await(fd);
+    _exit(0);
+  }
+  wait(NULL);
+}
+
 /* ---- measuring them ---- */
 
 static struct ft_measure *open_measure(void)
@@ -264,6 +283,84 @@ static struct ft_measure *open_perf(void)
 }
 
 /* ---- perf ---- */
+
+static void test_a_job_that_counts_itself_is_left_alone(void **unused)
+{
+  static ft_observation out;
+  struct ft_measure *measure = open_perf();
+  struct worker worker = begin(work_counts_itself);
+  struct ft_tree *tree = open_tree(measure, worker.pid, false);
+
+  (void)unused;
+  memset(&out, 0, sizeof out);
+  while (!tree->uses_counters) {
+    ft_measure_sample(measure);
+    usleep(5000);
+  }
+  ft_measure_sample(measure);
+  assert_int_equal(measure->descriptors, tree->count); /* statm, no event */
+  go(&worker, 1);
+  follow(measure, &worker);
+  ft_tree_close(tree, &out);
+  assert_int_equal(out.counters_count, 1);
+  assert_near(counter(&out, "own-counters"), 1, 0);
+  close_measure(measure);
+}
+
+static void test_a_job_that_need_not_be_counted_is_not(void **unused)
+{
+  static ft_observation out;
+  struct ft_measure *measure = open_perf();
+  struct worker worker = begin(work_forks);
+  struct ft_error err;
+  struct ft_tree *tree = ft_tree_open(measure, &err);
+  size_t before = measure->descriptors;
+
+  (void)unused;
+  memset(&out, 0, sizeof out);
+  ft_tree_set_counted(tree, false);
+  assert_int_equal(ft_tree_add_root(tree, worker.pid, 0, false, &err), 0);
+  assert_int_equal(measure->descriptors, before + 1); /* statm */
+  go(&worker, 1);
+  follow(measure, &worker);
+  ft_tree_close(tree, &out);
+  assert_int_equal(out.counters_count, 0);
+  assert_true(out.has_cpu_seconds);
+  close_measure(measure);
+}
+
+/* The watchdog holds one of a processor's counters: three groups take turns. */
+static void test_few_events_are_counted_beside_the_watchdog(void **unused)
+{
+  struct ft_measure measure = { .proc_fd = -1 };
+  unsigned all = 0;
+  char path[] = "/tmp/ft-watchdog-XXXXXX";
+
+  (void)unused;
+  assert_non_null(mkdtemp(path));
+  measure.proc_fd = open(path, O_RDONLY | O_DIRECTORY);
+  assert_int_equal(ft_counter_next_groups(&measure), FT_COUNTER_GROUPS);
+  assert_int_equal(mkdirat(measure.proc_fd, "sys", 0700), 0);
+  assert_int_equal(mkdirat(measure.proc_fd, "sys/kernel", 0700), 0);
+  for (int on = 0; on < 2; on++) {
+    int fd = openat(measure.proc_fd, "sys/kernel/nmi_watchdog", O_WRONLY | O_CREAT, 0600);
+
+    assert_int_equal(write(fd, on ? "1\n" : "0\n", 2), 2);
+    close(fd);
+    for (int i = 0; i < 3; i++) {
+      unsigned groups = ft_counter_next_groups(&measure);
+
+      assert_int_equal(__builtin_popcount(groups), on ? 1 : 3);
+      all |= on ? groups : 0;
+    }
+  }
+  assert_int_equal(all, FT_COUNTER_GROUPS);
+  unlinkat(measure.proc_fd, "sys/kernel/nmi_watchdog", 0);
+  unlinkat(measure.proc_fd, "sys/kernel", AT_REMOVEDIR);
+  unlinkat(measure.proc_fd, "sys", AT_REMOVEDIR);
+  close(measure.proc_fd);
+  rmdir(path);
+}
 
 static void test_perf_counts_each_process_once(void **unused)
 {
@@ -744,6 +841,9 @@ int main(int argc, char **argv)
 {
   const struct CMUnitTest tests[] = {
     cmocka_unit_test(test_perf_counts_each_process_once),
+    cmocka_unit_test(test_a_job_that_counts_itself_is_left_alone),
+    cmocka_unit_test(test_a_job_that_need_not_be_counted_is_not),
+    cmocka_unit_test(test_few_events_are_counted_beside_the_watchdog),
     cmocka_unit_test(test_perf_counts_faults_as_the_kernel_does),
     cmocka_unit_test(test_perf_attaches_to_what_ran_before),
     cmocka_unit_test(test_perf_leaves_out_a_skipped_root),
