@@ -71,6 +71,7 @@ static void apply_agent_config(void *data)
   struct ft_agent *agent = data;
 
   ft_jobs_set_apps(agent->jobs, agent->config.apps, agent->config.app_count);
+  ft_jobs_set_counters(agent->jobs, agent->config.counters, agent->config.counter_runs);
   ft_agent_metrics_set_path(agent->metrics, agent->config.metrics_file);
 }
 
@@ -82,6 +83,7 @@ static void fill_figures(struct ft_agent_figures *out, void *data)
                                     .processes = ft_measure_process_count(agent->measure),
                                     .samples = agent->samples,
                                     .sampling_seconds = agent->sampling_seconds,
+                                    .blocked = ft_measure_blocked(agent->measure),
                                     .learner_time = ft_uplink_reply_time(agent->uplink),
                                     .delivery = ft_delivery_figures(agent->delivery) };
 }
@@ -156,6 +158,7 @@ static int open_jobs(struct ft_agent *agent, struct ft_error *err)
   if (!agent->jobs)
     return -1;
   ft_jobs_set_apps(agent->jobs, agent->config.apps, agent->config.app_count);
+  ft_jobs_set_counters(agent->jobs, agent->config.counters, agent->config.counter_runs);
   agent->metrics = ft_agent_metrics_open(agent->loop, agent->root_fd, fill_figures, agent);
   return agent->metrics ? 0 : ft_error_set(err, "out of memory");
 }
@@ -177,8 +180,10 @@ static void log_samplers(struct ft_agent *agent)
   const struct ft_measure_report *report = ft_measure_reports(agent->measure, &count);
 
   for (size_t i = 0; i < count; i++)
-    ft_log(report[i].works ? LOG_DEBUG : LOG_INFO, "%s: %s%s", report[i].name,
-           report[i].works ? "" : "not measured here: ", report[i].why);
+    ft_log(report[i].blocked ? LOG_WARNING
+           : report[i].works ? LOG_DEBUG
+                             : LOG_INFO,
+           "%s: %s%s", report[i].name, report[i].works ? "" : "not measured here: ", report[i].why);
 }
 
 static void answer_remote(const ft_settings *settings, void *data)

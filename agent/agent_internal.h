@@ -36,7 +36,8 @@ struct ft_agent {
   struct ft_timer sample, tick;
   uint64_t samples; /* taken so far, and the seconds that they took */
   double sampling_seconds;
-  ft_observation finished; /* the observation being delivered: too large for the stack */
+  struct ft_measure_blocked blocked; /* as logged last */
+  ft_observation finished;           /* the observation being delivered: too large for the stack */
 };
 
 /* Returns the current time on both clocks. */

@@ -28,9 +28,26 @@ static void arm_sampling(struct ft_agent *agent)
     ft_loop_at(agent->loop, &agent->sample, ft_io_monotonic());
 }
 
+/* Logs what has ceased to reply, and what replies again. */
+static void log_blocked(struct ft_agent *agent)
+{
+  struct ft_measure_blocked now = ft_measure_blocked(agent->measure);
+
+  if (now.gpu != agent->blocked.gpu)
+    ft_log(now.gpu ? LOG_WARNING : LOG_INFO, "the GPUs' driver %s",
+           now.gpu ? "does not reply; jobs are measured without their GPUs" : "replies again");
+  if (now.reads != agent->blocked.reads)
+    ft_log(now.reads ? LOG_WARNING : LOG_INFO, "/proc: %s",
+           now.reads ? "the files of a stuck process cannot be read; jobs are measured without PSS"
+                     : "all processes can be read again");
+  agent->blocked = now;
+}
+
 static void tick_jobs(void *data)
 {
   struct ft_agent *agent = data;
+
+  log_blocked(agent);
 
   ft_loop_at(agent->loop, &agent->tick, ft_jobs_tick(agent->jobs, ft_agent_now()));
   arm_sampling(agent);

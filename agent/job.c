@@ -8,6 +8,7 @@
 
 #include "agent/job.h"
 #include "daemon/log.h"
+#include "predictor/core/hash.h"
 #include "predictor/core/text.h"
 #include "predictor/record/secret.h"
 
@@ -371,4 +372,37 @@ void ft_job_merge(struct job *job, struct job *part)
   job->replayed = job->replayed || part->replayed;
   job->idle_since = part->idle_since;
   job->query_interval = part->query_interval;
+}
+
+/* ---- counters ---- */
+
+/* Of LATER_RUNS runs of an app that has enough counted ones, one is counted; by judgement. */
+enum { LATER_RUNS = 50 };
+
+/* Returns the index of O's app in `counted`. */
+static size_t slot_of(const struct ft_counter_choice *choice, const ft_observation *o)
+{
+  const char *app = o->submission.app;
+  uint64_t hash = ft_hash64(FT_HASH_SEED, &o->uid, sizeof o->uid);
+
+  return ft_hash64(hash, app, strlen(app)) % (sizeof choice->counted / sizeof *choice->counted);
+}
+
+bool ft_counter_choice_wants(const struct ft_counter_choice *choice, const ft_observation *o)
+{
+  if (choice->mode != FT_COUNTERS_NEW)
+    return choice->mode == FT_COUNTERS_ALWAYS;
+  /* nothing is learnt of a job without an app */
+  if (!o->submission.app[0])
+    return false;
+  return (o->submission.app_runs < choice->runs &&
+          choice->counted[slot_of(choice, o)] < choice->runs) ||
+         ft_hash64(FT_HASH_SEED, &o->job_id, sizeof o->job_id) % LATER_RUNS == 0;
+}
+
+void ft_counter_choice_add(struct ft_counter_choice *choice, const ft_observation *o)
+{
+  uint16_t *counted = &choice->counted[slot_of(choice, o)];
+
+  *counted += o->counters_count > 0 && *counted < UINT16_MAX;
 }

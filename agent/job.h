@@ -6,6 +6,7 @@
 #include "agent/jobs.h"
 #include "agent/outcome.h"
 #include "predictor/core/buf.h"
+#include "predictor/site/conf.h"
 
 /* Slurm's IDs of steps that srun did not create (slurm.h of 22.05). */
 #define FT_STEP_BATCH UINT32_C(0xfffffffb)
@@ -31,7 +32,7 @@ struct job {
   bool replayed;   /* announced to an earlier agent: part of the run was not measured */
   bool batch_over; /* the batch script has ended */
   bool has_status, has_oom_kills;
-  bool nested_kill; /* the kernel killed at a container's own limit */
+  bool nested_kill;   /* the kernel killed at a container's own limit */
   bool query_pending; /* of Slurm's record */
   bool warned;        /* that the submission record is invalid */
   bool confirmed;     /* restart_count agrees with Slurm's record, queried since the run began */
@@ -54,6 +55,24 @@ struct job {
   struct ft_buf packed;              /* encoded observation */
   struct job *next;
 };
+
+/*
+ * Which runs are counted with hardware counters (counters in foretell.conf(5)): as few as the
+ * cross-platform model needs, because users' own tools need the same counters. All nodes of a job
+ * choose alike, by its submission record, which has the runs of the app's model. If the plugin read
+ * no model, the runs that this agent has counted decide.
+ */
+struct ft_counter_choice {
+  enum ft_counters mode;
+  uint64_t runs;          /* counter_runs */
+  uint16_t counted[4096]; /* counted runs on this node, by hash of user and app */
+};
+
+/* Whether the run of O, which begins, is to be counted. */
+bool ft_counter_choice_wants(const struct ft_counter_choice *choice, const ft_observation *o);
+
+/* Adds the run of O, which has ended. */
+void ft_counter_choice_add(struct ft_counter_choice *choice, const ft_observation *o);
 
 /* Creates a run of job ID. Returns NULL out of memory. */
 struct job *ft_job_new(uint32_t id, uint32_t restart_count);

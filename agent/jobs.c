@@ -40,6 +40,12 @@ void ft_jobs_set_apps(struct ft_jobs *jobs, const ft_declared_app *apps, size_t 
   jobs->app_count = count;
 }
 
+void ft_jobs_set_counters(struct ft_jobs *jobs, enum ft_counters mode, uint64_t runs)
+{
+  jobs->counters.mode = mode;
+  jobs->counters.runs = runs;
+}
+
 void ft_jobs_set_rule(struct ft_jobs *jobs, ft_rule rule)
 {
   jobs->settings.rule = rule;
@@ -155,6 +161,7 @@ static bool open_job_tree(struct ft_jobs *jobs, struct job *job, struct ft_insta
   (void)snprintf(mark, sizeof mark, "SLURM_JOB_ID=%" PRIu32, job->id);
   ft_tree_set_mark(job->tree, mark, job->o->uid);
   expect_declared_command(jobs, job);
+  ft_tree_set_counted(job->tree, ft_counter_choice_wants(&jobs->counters, job->o));
   jobs->trees++;
   job->started = now.monotonic;
   job->o->start_time = now.utc;

@@ -9,6 +9,7 @@
 
 #include "agent/measure/measure.h"
 #include "predictor/record/record.h"
+#include "predictor/site/conf.h"
 
 /* Limits, chosen by judgement. */
 enum {
@@ -59,6 +60,9 @@ struct ft_jobs *ft_jobs_open(const struct ft_jobs_settings *settings, struct ft_
  * runs state whether the declared command ran.
  */
 void ft_jobs_set_apps(struct ft_jobs *jobs, const ft_declared_app *apps, size_t count);
+
+/* Sets which jobs that begin later are counted. */
+void ft_jobs_set_counters(struct ft_jobs *jobs, enum ft_counters mode, uint64_t runs);
 
 /* Saves the measurements of undelivered runs and frees all jobs. */
 void ft_jobs_close(struct ft_jobs *jobs);

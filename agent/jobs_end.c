@@ -28,6 +28,8 @@ void ft_jobs_close_tree(struct ft_jobs *jobs, struct job *job)
     return;
   job->stopped = job->stopped || ft_tree_was_stopped(job->tree);
   ft_tree_close(job->tree, job->o);
+  if (job->o)
+    ft_counter_choice_add(&jobs->counters, job->o);
   job->tree = NULL;
   jobs->trees--;
 }

@@ -12,6 +12,7 @@ struct ft_jobs {
   bool warned_full;
   const ft_declared_app *apps; /* of the site */
   size_t app_count;
+  struct ft_counter_choice counters;
 };
 
 /* Returns the run of JOB_ID with the largest restart count, or NULL. */

@@ -143,6 +143,15 @@ static void format_figures(const struct ft_agent_metrics *metrics, struct ft_buf
                 (double)figures.samples);
   ft_metric_add(out, "foretell_agent_sampling_seconds_total", "Time that sampling took.",
                 figures.sampling_seconds);
+  ft_metric_add(out, "foretell_agent_gpu_driver_blocked",
+                "1 while the GPUs' driver does not reply: no GPU is measured.",
+                figures.blocked.gpu);
+  ft_metric_add(out, "foretell_agent_process_files_blocked",
+                "1 while the files of a stuck process cannot be read: neither PSS nor orphans are.",
+                figures.blocked.reads);
+  ft_metric_add(out, "foretell_agent_blocked_children_total",
+                "Children that waited for one of both and were replaced.",
+                (double)figures.blocked.replaced);
   add_delivery_figures(out, &figures.delivery);
   ft_metric_add(out, "foretell_agent_learner_last_reply_timestamp_seconds",
                 "Time of the learner's latest reply; 0: none since the start. A quiet learner "

@@ -8,6 +8,7 @@
 #define FT_AGENT_METRICS_H
 
 #include "agent/delivery.h"
+#include "agent/measure/measure.h"
 #include "daemon/loop.h"
 
 struct ft_agent_metrics;
@@ -17,7 +18,8 @@ struct ft_agent_figures {
   size_t jobs, processes;  /* that are measured */
   uint64_t samples;        /* of all jobs at one instant */
   double sampling_seconds; /* that these took */
-  double learner_time;     /* of the learner's latest reply, as ft_io_now; 0: none yet */
+  struct ft_measure_blocked blocked;
+  double learner_time; /* of the learner's latest reply, as ft_io_now; 0: none yet */
   struct ft_delivery_figures delivery;
 };
 

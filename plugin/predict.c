@@ -338,6 +338,8 @@ static int predict_for_site(struct prediction *w)
     ft_known_read_partition(w->state_fd, &w->site, &s->request, &w->known);
     known = ft_known_read_evidence(w->state_fd, &submitter, s, w->collected.description.array,
                                    &w->array, &w->known, &err) == 0;
+    if (known && ft_model_lookup_of_app(&w->known.evidence))
+      s->app_runs = ft_model_lookup_of_app(&w->known.evidence)->completed;
     if (!known)
       w->why = err;
     else if (!(off && !placement) && !w->has_network_request &&

@@ -203,6 +203,18 @@ void ft_attach_free(struct ft_attach *attach)
   *attach = (struct ft_attach){ 0 };
 }
 
+unsigned ft_counter_next_groups(const struct ft_measure *measure)
+{
+  static unsigned trees;
+  char text[16];
+  double held = 0;
+
+  if (ft_proc_read(measure->proc_fd, "sys/kernel/nmi_watchdog", text, sizeof text) < 0 ||
+      !ft_proc_number(text, &held) || held <= 0)
+    return FT_COUNTER_GROUPS;
+  return 1u << (trees++ % 3);
+}
+
 void ft_counter_sum_add(struct ft_counter_sum *sum, uint64_t value, uint64_t enabled,
                         uint64_t running)
 {

@@ -51,6 +51,14 @@ bool ft_attach_is_whole(const struct ft_attach *attach, double cpu_seconds);
 void ft_attach_free(struct ft_attach *attach);
 
 /*
+ * Hardware events are counted in groups of at most four where the kernel's NMI watchdog holds a
+ * counter, one group in each tree. FT_COUNTER_GROUPS: of an event that belongs to all. Returns the
+ * groups of the next tree, bits of that.
+ */
+enum { FT_COUNTER_GROUPS = 7 };
+unsigned ft_counter_next_groups(const struct ft_measure *measure);
+
+/*
  * Sum of an event's counts over threads. With more events than hardware counters the kernel
  * multiplexes them: a count covers `running` of the `enabled` nanoseconds of a thread
  * (perf_event_open(2)).

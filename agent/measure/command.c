@@ -49,20 +49,25 @@ static bool line_matches(const struct ft_tree *tree, const char *text)
 /* A process has its parent's command line until it calls exec, which changes its size. */
 void ft_command_check(struct ft_tree *tree)
 {
-  char text[LINE_SIZE];
+  char line[LINE_SIZE];
   size_t read = 0;
 
   for (size_t i = 0; i < tree->count && !tree->command_ran && read < READS_LIMIT; i++) {
     const struct ft_member *member = &tree->members[i];
+    const char *text;
     ssize_t length;
 
     if (!ft_member_lives(member) || !(member->fresh || member->changed || member->read_details))
       continue;
-    length = ft_proc_read_pid(tree->measure, member->pid, "cmdline", text, sizeof text);
+    length = ft_reader_read(tree->measure, member->pid, "cmdline", &text, NULL);
     read++;
     if (length <= 0)
       continue;
-    join_words(text, (size_t)length);
-    tree->command_ran = line_matches(tree, text);
+    if (length >= LINE_SIZE)
+      length = LINE_SIZE - 1;
+    memcpy(line, text, (size_t)length);
+    line[length] = '\0';
+    join_words(line, (size_t)length);
+    tree->command_ran = line_matches(tree, line);
   }
 }

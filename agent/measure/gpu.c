@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /*
  * The sampler "nvml": use of NVIDIA GPUs by a tree's processes. One query of all GPUs serves all
- * trees and takes at most 1 % of a core. The library is loaded only while a tree is open, so that
- * an idle agent keeps neither its memory nor the driver in use. Energy, transfers and utilisation
- * are those of a whole GPU. They count only if no other process computes on it and MIG is off;
- * energy and transfers from the first query that finds the job on it until the tree's end. On an
- * H100 the energy counter takes 3.4 ms of CPU time, the other queries together 0.5 ms, so energy
- * has a pace of its own (tests/bench/gpu_agent).
+ * trees and takes at most 1 % of a core. The driver is loaded, in a child (gpu_driver.h), only
+ * while a tree is open, so that an idle agent does not keep it in use. Energy, transfers and
+ * utilisation are those of a whole GPU. They count only if no other process computes on it and MIG
+ * is off; energy and transfers from the first query that finds the job on it until the tree's end.
+ * On an H100 the energy counter takes 3.4 ms of CPU time, the other queries together 0.5 ms, so
+ * energy has a pace of its own (tests/bench/gpu_agent).
  */
 #include "config.h"
 
@@ -15,11 +15,10 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 #include <unistd.h>
 
+#include "agent/measure/gpu_driver.h"
 #include "agent/measure/internal.h"
-#include "agent/measure/nvml.h"
 #include "predictor/core/io.h"
 
 /* Fraction of a core for queries of energy, and for all others. */
@@ -70,37 +69,18 @@ struct state {
 
 /* Global, because NVML has one state per process. */
 static struct {
-  const char *library;
-  struct ft_nvml *nvml;
   unsigned users;
   struct pace query, energy;
   struct ft_nvml_use *uses;
   size_t count;
 } gpu;
 
-bool ft_nvml_probe(const char *library, struct ft_measure_report *report)
-{
-  struct ft_error err;
-  struct ft_nvml *nvml = ft_nvml_open(library, &err);
-  char name[64] = "a GPU without a name";
-
-  if (!nvml) {
-    ft_string_copy(err.text, report->why, sizeof report->why);
-    return false;
-  }
-  ft_nvml_name(nvml, 0, name, sizeof name);
-  snprintf(report->why, sizeof report->why, "%u %s", ft_nvml_devices(nvml), name);
-  ft_nvml_close(nvml);
-  gpu.library = library;
-  return true;
-}
-
 static bool gpu_probe(struct ft_measure *measure, struct ft_measure_report *report)
 {
   if (measure->own_proc) {
     /* the directory of NVIDIA's kernel module */
     report->absent = faccessat(measure->settings.root_fd, "proc/driver/nvidia", F_OK, 0) < 0;
-    return ft_nvml_probe(FT_NVML_LIBRARY, report);
+    return ft_gpu_driver_probe(FT_NVML_LIBRARY, report);
   }
   snprintf(report->why, sizeof report->why, "the processes are not of this system");
   return false;
@@ -110,9 +90,8 @@ static void release_gpu(void)
 {
   if (gpu.users && --gpu.users)
     return;
-  ft_nvml_close(gpu.nvml);
+  ft_gpu_driver_close();
   free(gpu.uses);
-  gpu.nvml = NULL;
   gpu.uses = NULL;
   gpu.count = 0;
   gpu.query = gpu.energy = (struct pace){ 0 };
@@ -125,12 +104,9 @@ static int gpu_open(struct ft_measure *measure, struct ft_tree *tree, void *data
   (void)measure;
   (void)tree;
   if (!gpu.users) {
-    gpu.nvml = ft_nvml_open(gpu.library, NULL);
     gpu.uses = calloc(FT_NVML_USES, sizeof *gpu.uses);
-    if (!gpu.nvml || !gpu.uses) {
-      release_gpu();
+    if (!gpu.uses)
       return -1;
-    }
   }
   gpu.users++;
   state->loaded = true;
@@ -140,11 +116,7 @@ static int gpu_open(struct ft_measure *measure, struct ft_tree *tree, void *data
 
 static struct watch read_watch(void)
 {
-  struct timespec used = { 0 };
-
-  (void)clock_gettime(CLOCK_THREAD_CPUTIME_ID, &used);
-  return (struct watch){ .cpu = (double)used.tv_sec + 1e-9 * (double)used.tv_nsec,
-                         .wall = ft_io_monotonic() };
+  return (struct watch){ .cpu = ft_gpu_driver_cpu_seconds(), .wall = ft_io_monotonic() };
 }
 
 /* Adds the time since BEGUN to the round of PACE. */
@@ -181,7 +153,8 @@ static void query_uses(void)
 {
   struct watch begun = read_watch();
 
-  gpu.count = ft_nvml_list_uses(gpu.nvml, gpu.uses, FT_NVML_USES);
+  if (!ft_gpu_driver_list_uses(gpu.uses, FT_NVML_USES, &gpu.count))
+    gpu.count = 0;
   add_spent_time(&gpu.query, begun);
 }
 
@@ -198,14 +171,13 @@ static struct device *device_of(struct state *state, const struct ft_nvml_use *u
     return NULL;
   device = &state->devices[state->count++];
   *device = (struct device){ .index = use->device, .exclusive = true };
-  device->has_energy = ft_nvml_energy(gpu.nvml, use->device, &device->first_joules);
+  device->has_energy = ft_gpu_driver_energy(use->device, &device->first_joules);
   device->last_joules = device->first_joules;
-  device->has_transferred = ft_nvml_transferred(gpu.nvml, use->device, device->sent_received, wrap);
+  device->has_transferred = ft_gpu_driver_transferred(use->device, device->sent_received, wrap);
   if (!state->name[0])
-    ft_nvml_name(gpu.nvml, use->device, state->name, sizeof state->name);
+    ft_gpu_driver_name(use->device, state->name, sizeof state->name);
   if (!state->profile[0])
-    ft_nvml_mig_profile(gpu.nvml, use->device, use->instance, state->profile,
-                        sizeof state->profile);
+    ft_gpu_driver_mig_profile(use->device, use->instance, state->profile, sizeof state->profile);
   return device;
 }
 
@@ -225,7 +197,7 @@ static void update_transfers(struct device *device)
 {
   double now[2], wrap[2];
 
-  if (!device->has_transferred || !ft_nvml_transferred(gpu.nvml, device->index, now, wrap))
+  if (!device->has_transferred || !ft_gpu_driver_transferred(device->index, now, wrap))
     return;
   for (int i = 0; i < 2; i++) {
     double more = now[i] - device->sent_received[i];
@@ -246,7 +218,7 @@ static void update_energy(struct state *state, const struct ft_tree *tree)
     struct device *device = &state->devices[i];
 
     if (device->has_energy && device->exclusive && is_used_alone(tree, device->index))
-      ft_nvml_energy(gpu.nvml, device->index, &device->last_joules);
+      ft_gpu_driver_energy(device->index, &device->last_joules);
   }
   add_spent_time(&gpu.energy, begun);
 }
@@ -264,7 +236,7 @@ static void update_readings(struct state *state, const struct ft_tree *tree)
     if (!device->exclusive)
       continue;
     update_transfers(device);
-    if (ft_nvml_utilisation(gpu.nvml, device->index, &part)) {
+    if (ft_gpu_driver_utilisation(device->index, &part)) {
       state->utilisation += part;
       state->utilisation_count++;
     }

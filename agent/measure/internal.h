@@ -151,6 +151,7 @@ struct ft_measure {
   struct ft_tree_index shared_cgroups;
   size_t shared_cgroup_count;
   struct ft_discovery *discovery;  /* of discovery.c */
+  struct ft_reader *reader;        /* of reader.c */
   uint8_t *known_pids;             /* examined since pids last wrapped around */
   struct ft_cgroup_mounts *mounts; /* of cgroup.c */
   struct ft_exits *exits;          /* of exits.c */
@@ -215,6 +216,8 @@ struct ft_tree {
   size_t expected_count;
   bool command_ran; /* a process ran one of them */
 
+  bool counted;       /* its performance events are counted */
+  bool uses_counters; /* it uses performance events itself */
   bool includes_self; /* a root is the calling process itself: foretell profile, not a job */
   char *cgroup; /* path in its hierarchy of the cgroup whose memory usage counts; NULL: none */
   bool cgroup_v1;
@@ -245,6 +248,22 @@ ssize_t ft_proc_reread(int fd, char *text, size_t size);
 /* Reads proc/PID/NAME likewise. */
 ssize_t ft_proc_read_pid(const struct ft_measure *measure, pid_t pid, const char *name, char *text,
                          size_t size);
+
+/*
+ * Reads all of /proc/PID/NAME, for which the kernel takes the process's mmap lock, in a child: the
+ * process may be stuck with the lock. Sets TEXT, NUL-terminated and valid until the next call, and
+ * CPU_SECONDS (may be NULL) to the child's CPU time. Returns the length; -1 with errno, ETIMEDOUT:
+ * the process is stuck; EAGAIN: the child waits for another one.
+ */
+ssize_t ft_reader_read(const struct ft_measure *measure, pid_t pid, const char *name,
+                       const char **text, double *cpu_seconds);
+
+/* Creates and frees the reader of PROC_FD; NULL out of memory. ft_reader_rest ends its child, which
+ * the next read starts again. */
+struct ft_reader *ft_reader_new(int proc_fd);
+void ft_reader_rest(struct ft_reader *reader);
+void ft_reader_free(struct ft_reader *reader);
+const struct ft_supervised *ft_reader_child(const struct ft_reader *reader);
 
 /* Parses the number after KEY at the beginning of a line (memory.stat, status). False if absent. */
 bool ft_proc_value(const char *text, const char *key, double *value);
@@ -304,7 +323,8 @@ struct ft_member *ft_tree_find(const struct ft_tree *tree, pid_t pid);
 /* Returns the tree with the member PID, or NULL. */
 struct ft_tree *ft_tree_of(const struct ft_measure *measure, pid_t pid);
 
-/* Adds the process PID with STAT. Returns NULL out of memory. */
+/* Adds the process PID with STAT. Returns NULL out of memory, and for a child of these samplers
+ * (supervised.h), which is part of no job. */
 struct ft_member *ft_tree_add_member(struct ft_tree *tree, pid_t pid, const struct ft_stat *stat);
 
 /* Sets the parent and the session of TREE's MEMBER, which may have changed, to those of STAT. */
@@ -344,6 +364,10 @@ size_t ft_proc_threads(const struct ft_measure *measure, pid_t pid, pid_t *tids,
 
 /* Returns the current time in clock ticks after boot, as field 22 of stat. */
 uint64_t ft_proc_ticks(const struct ft_measure *measure);
+
+/* Checks whether a new or due member of TREE, which is counted, uses performance counters itself;
+ * then it is not counted any longer. */
+void ft_own_counters_check(struct ft_tree *tree);
 
 /* Checks whether a new or changed member of TREE runs an expected command. */
 void ft_command_check(struct ft_tree *tree);

@@ -10,6 +10,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "agent/measure/gpu_driver.h"
 #include "agent/measure/internal.h"
 #include "predictor/core/array_grow.h"
 #include "predictor/core/io.h"
@@ -68,7 +69,8 @@ struct ft_measure *ft_measure_open(const struct ft_measure_settings *settings, s
   measure->own_proc = proc_is_own(measure);
   measure->descriptors_limit = ft_proc_descriptors_limit();
   measure->discovery = ft_discovery_new(measure);
-  if (!measure->discovery) {
+  measure->reader = ft_reader_new(measure->proc_fd);
+  if (!measure->discovery || !measure->reader) {
     ft_error_set(err, "out of memory");
     goto fail;
   }
@@ -93,6 +95,7 @@ void ft_measure_close(struct ft_measure *measure)
     ft_tree_close(measure->trees[measure->tree_count - 1], NULL);
   free(measure->trees);
   ft_discovery_free(measure->discovery);
+  ft_reader_free(measure->reader);
   free(measure->known_pids);
   ft_cgroup_free_mounts(measure);
   ft_exits_free(measure);
@@ -163,6 +166,7 @@ struct ft_tree *ft_tree_open(struct ft_measure *measure, struct ft_error *err)
   tree->rss_time = tree->started;
   tree->end_rss_bytes = tree->end_charge_bytes = tree->spike_bytes = tree->largest_bytes = -1;
   tree->max_open_files = tree->max_swap_bytes = tree->max_hugetlb_bytes = -1;
+  tree->counted = true;
   sample_clear(&tree->latest);
   sample_clear(&tree->max);
   tree->place = measure->tree_count;
@@ -245,6 +249,8 @@ FT_HOT static void sample_tree(struct ft_measure *measure, struct ft_tree *tree)
   }
   if (tree->changed && tree->expected_count && !tree->command_ran)
     ft_command_check(tree);
+  if (tree->changed && tree->counted)
+    ft_own_counters_check(tree);
   for (size_t i = 0; i < SAMPLERS; i++)
     if (tree->states[i] && (tree->changed || !samplers[i]->by_members))
       samplers[i]->sample(measure, tree, tree->states[i], sample);
@@ -274,6 +280,16 @@ FT_HOT void ft_measure_sample(struct ft_measure *measure)
   }
 }
 
+struct ft_measure_blocked ft_measure_blocked(const struct ft_measure *measure)
+{
+  const struct ft_supervised *gpu = ft_gpu_driver_child(),
+                             *reads = ft_reader_child(measure->reader);
+
+  return (struct ft_measure_blocked){ .gpu = ft_supervised_is_blocked(gpu),
+                                      .reads = ft_supervised_is_blocked(reads),
+                                      .replaced = gpu->replaced + reads->replaced };
+}
+
 size_t ft_measure_process_count(const struct ft_measure *measure)
 {
   size_t count = 0;
@@ -281,6 +297,11 @@ size_t ft_measure_process_count(const struct ft_measure *measure)
   for (size_t i = 0; i < measure->tree_count; i++)
     count += measure->trees[i]->alive;
   return count;
+}
+
+void ft_tree_set_counted(struct ft_tree *tree, bool counted)
+{
+  tree->counted = counted;
 }
 
 void ft_tree_expect_command(struct ft_tree *tree, const char *pattern)
@@ -447,5 +468,7 @@ void ft_tree_close(struct ft_tree *tree, ft_observation *out)
   while (tree->expected_count)
     free(tree->expected[--tree->expected_count]);
   free(tree->expected);
+  if (!tree->measure->tree_count)
+    ft_reader_rest(tree->measure->reader);
   free(tree);
 }

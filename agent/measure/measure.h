@@ -52,6 +52,7 @@ struct ft_measure_report {
   const char *name; /* "rss", "exits", "cgroup", "perf", "papi", "io", "nvml", "rapl", "pss" */
   bool works;
   bool absent;   /* this machine lacks the hardware: there is no remedy */
+  bool blocked;  /* it works, or not: the kernel or a driver does not reply */
   char why[200]; /* its data source, or what is missing and the remedy */
 };
 
@@ -109,6 +110,10 @@ int ft_tree_add_root(struct ft_tree *tree, pid_t pid, uint64_t start_ticks, bool
  */
 void ft_tree_set_mark(struct ft_tree *tree, const char *mark, uid_t user);
 
+/* Sets whether performance events of TREE's processes are counted, as without this call; before
+ * TREE has a root. A tree that uses them itself is not counted on. */
+void ft_tree_set_counted(struct ft_tree *tree, bool counted);
+
 /*
  * Adds PATTERN (fnmatch(3)) to the commands that TREE's app is declared to run. A process runs one
  * if its command line, from its first, second or third argument on, matches, with or without that
@@ -119,6 +124,15 @@ void ft_tree_expect_command(struct ft_tree *tree, const char *pattern);
 /* Samples all open trees, with one scan for new processes. Cost with 50 processes: see
  * tests/bench. */
 void ft_measure_sample(struct ft_measure *measure);
+
+/* What does not reply: the GPUs' driver, files of a process. And how many children were replaced
+ * because of that (supervised.h). */
+struct ft_measure_blocked {
+  bool gpu, reads;
+  uint64_t replaced;
+};
+
+struct ft_measure_blocked ft_measure_blocked(const struct ft_measure *measure);
 
 /* Returns the number of living processes in all trees. */
 size_t ft_measure_process_count(const struct ft_measure *measure);

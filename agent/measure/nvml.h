@@ -65,7 +65,4 @@ bool ft_nvml_transferred(struct ft_nvml *nvml, unsigned device, double out[2], d
  * MIG. */
 bool ft_nvml_utilisation(struct ft_nvml *nvml, unsigned device, double *part);
 
-/* Whether LIBRARY works, which the sampler uses from then on. LIBRARY is borrowed for good. */
-bool ft_nvml_probe(const char *library, struct ft_measure_report *report);
-
 #endif

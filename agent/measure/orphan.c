@@ -15,9 +15,7 @@
 #include <unistd.h>
 
 #include "agent/measure/internal.h"
-#include "predictor/core/buf.h"
 #include "predictor/core/hash.h"
-#include "predictor/core/io.h"
 
 /* Members that are compared with an orphan, by user namespace. By judgement. */
 enum { NAMESPACES_LIMIT = 1024 };
@@ -122,17 +120,13 @@ static struct ft_tree *find_marked_tree(const struct ft_measure *measure, struct
 static struct ft_tree *tree_by_environment(const struct ft_measure *measure, pid_t pid)
 {
   struct ft_tree *tree;
-  struct ft_buf text;
-  char name[32];
+  const char *text;
+  ssize_t length;
 
   if (!measure->marks.root)
     return NULL;
-  (void)snprintf(name, sizeof name, "%d/environ", (int)pid);
-  ft_buf_init(&text, FT_LIMIT_ENVIRON);
-  /* a longer environment is truncated */
-  (void)ft_io_read_file(measure->proc_fd, name, &text, NULL);
-  tree = find_marked_tree(measure, ft_text_of(ft_buf_text(&text), text.length));
-  ft_buf_free(&text);
+  length = ft_reader_read(measure, pid, "environ", &text, NULL);
+  tree = find_marked_tree(measure, ft_text_of(text, length > 0 ? (size_t)length : 0));
   return tree && is_of_user(measure, pid, tree->user) ? tree : NULL;
 }
 
@@ -191,18 +185,13 @@ static struct ft_tree *tree_by_namespace(const struct ft_measure *measure, pid_t
  * variable of the marker's name, which would name another job. */
 static bool is_unmarked(const struct ft_tree *tree, pid_t pid)
 {
-  size_t length = strcspn(tree->mark, "=") + 1;
-  struct ft_buf text;
-  char name[32];
+  size_t size = strcspn(tree->mark, "=") + 1;
+  const char *text;
+  ssize_t length = ft_reader_read(tree->measure, pid, "environ", &text, NULL);
   bool marked = false;
 
-  (void)snprintf(name, sizeof name, "%d/environ", (int)pid);
-  ft_buf_init(&text, FT_LIMIT_ENVIRON);
-  (void)ft_io_read_file(tree->measure->proc_fd, name, &text, NULL);
-  for (const char *at = ft_buf_text(&text); at < ft_buf_text(&text) + text.length;
-       at += strlen(at) + 1)
-    marked |= strncmp(at, tree->mark, length) == 0;
-  ft_buf_free(&text);
+  for (const char *at = text; at < text + length; at += strlen(at) + 1)
+    marked |= strncmp(at, tree->mark, size) == 0;
   return tree->has_mark && !marked;
 }
 

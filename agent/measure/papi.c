@@ -30,17 +30,18 @@ static const struct preset {
   const char *name;
   unsigned code;
   bool may_be_zero; /* even though exercise_counters() causes such events */
+  unsigned groups;  /* ft_counter_next_groups */
 } presets[] = {
-  { "PAPI_TOT_INS", (unsigned)PAPI_TOT_INS, false },
-  { "PAPI_TOT_CYC", (unsigned)PAPI_TOT_CYC, false },
-  { "PAPI_LD_INS", (unsigned)PAPI_LD_INS, false },
-  { "PAPI_SR_INS", (unsigned)PAPI_SR_INS, false },
-  { "PAPI_BR_INS", (unsigned)PAPI_BR_INS, false },
-  { "PAPI_BR_MSP", (unsigned)PAPI_BR_MSP, false },
-  { "PAPI_L1_DCM", (unsigned)PAPI_L1_DCM, false },
-  { "PAPI_L3_TCM", (unsigned)PAPI_L3_TCM, true },
-  { "PAPI_FP_OPS", (unsigned)PAPI_FP_OPS, false },
-  { "PAPI_FP_INS", (unsigned)PAPI_FP_INS, false },
+  { "PAPI_TOT_INS", (unsigned)PAPI_TOT_INS, false, FT_COUNTER_GROUPS },
+  { "PAPI_TOT_CYC", (unsigned)PAPI_TOT_CYC, false, 1 },
+  { "PAPI_LD_INS", (unsigned)PAPI_LD_INS, false, 2 },
+  { "PAPI_SR_INS", (unsigned)PAPI_SR_INS, false, 2 },
+  { "PAPI_BR_INS", (unsigned)PAPI_BR_INS, false, 4 },
+  { "PAPI_BR_MSP", (unsigned)PAPI_BR_MSP, false, 4 },
+  { "PAPI_L1_DCM", (unsigned)PAPI_L1_DCM, false, 2 | 1 },
+  { "PAPI_L3_TCM", (unsigned)PAPI_L3_TCM, true, 1 },
+  { "PAPI_FP_OPS", (unsigned)PAPI_FP_OPS, false, 4 },
+  { "PAPI_FP_INS", (unsigned)PAPI_FP_INS, false, 4 },
 };
 
 enum { PRESETS = sizeof presets / sizeof *presets, INSTRUCTIONS = 0, FP_OPS = 8, FP_INS = 9 };
@@ -84,6 +85,7 @@ struct state {
   struct set *sets;
   size_t count;
   bool loaded;
+  bool wanted[PRESETS]; /* by this tree */
 };
 
 static int resolve_papi(struct ft_error *err)
@@ -305,7 +307,7 @@ static int attach_set(struct state *state, pid_t tid, bool inherit)
     return -1;
   state->sets = sets;
   errno = EIO;
-  if (set_make(&set, papi.counts, inherit) < 0)
+  if (set_make(&set, state->wanted, inherit) < 0)
     return -1;
   if (papi.PAPI_attach(set.id, (unsigned long)tid) != PAPI_OK ||
       papi.PAPI_start(set.id) != PAPI_OK) {
@@ -322,16 +324,44 @@ static int attach_papi_thread(void *data, pid_t tid, bool skipped)
   return attach_set(data, tid, true) < 0 || (skipped && attach_set(data, tid, false) < 0) ? -1 : 0;
 }
 
-static int papi_open(struct ft_measure *measure, struct ft_tree *tree, void *data)
+/* Loads the library for the tree of STATE, and chooses the presets. */
+static bool open_counters(struct ft_measure *measure, struct state *state)
 {
-  struct state *state = data;
+  unsigned groups;
 
-  (void)measure;
-  (void)tree;
+  if (state->loaded)
+    return true;
   if (load_papi(NULL, NULL) < 0)
-    return -1;
-  state->loaded = true;
-  return 0;
+    return false;
+  groups = ft_counter_next_groups(measure);
+  for (size_t i = 0; i < PRESETS; i++)
+    state->wanted[i] = papi.counts[i] && presets[i].groups & groups;
+  return state->loaded = true;
+}
+
+/* Frees all sets, adds their values to SUMS, and releases the library. Returns whether all could be
+ * read. */
+static bool close_counters(struct state *state, double *sums)
+{
+  bool whole = true;
+
+  for (size_t s = 0; s < state->count; s++) {
+    long long values[PRESETS] = { 0 };
+
+    if (papi.PAPI_stop(state->sets[s].id, values) != PAPI_OK)
+      whole = false;
+    for (int i = 0; i < state->sets[s].count; i++)
+      sums[state->sets[s].presets[i]] += state->sets[s].sign * (double)values[i];
+    set_free(&state->sets[s]);
+  }
+  free(state->sets);
+  state->sets = NULL;
+  state->count = 0;
+  ft_attach_free(&state->attach);
+  if (state->loaded)
+    release_papi();
+  state->loaded = false;
+  return whole;
 }
 
 /* Sets close-on-exec on PAPI's descriptors. */
@@ -359,8 +389,12 @@ static void papi_added(struct ft_measure *measure, struct ft_tree *tree, void *d
 {
   struct state *state = data;
   size_t before = state->count;
+  double ignored[PRESETS] = { 0 };
 
-  ft_attach_tree(&state->attach, measure, tree, attach_papi_thread, state);
+  if (!tree->counted)
+    (void)close_counters(state, ignored);
+  else if (open_counters(measure, state))
+    ft_attach_tree(&state->attach, measure, tree, attach_papi_thread, state);
   if (state->count > before)
     set_close_on_exec(measure);
 }
@@ -380,24 +414,11 @@ static void papi_close(struct ft_measure *measure, struct ft_tree *tree, void *d
   bool whole = ft_attach_is_whole(&state->attach, out->has_cpu_seconds ? out->cpu_seconds : -1);
 
   (void)measure;
-  (void)tree;
-  for (size_t s = 0; s < state->count; s++) {
-    long long values[PRESETS] = { 0 };
-
-    if (papi.PAPI_stop(state->sets[s].id, values) != PAPI_OK)
-      whole = false;
-    for (int i = 0; i < state->sets[s].count; i++)
-      sums[state->sets[s].presets[i]] += state->sets[s].sign * (double)values[i];
-    set_free(&state->sets[s]);
-  }
-  whole = whole && (sums[INSTRUCTIONS] > 0 || !papi.counts[INSTRUCTIONS]);
+  whole &= close_counters(state, sums) && !tree->uses_counters;
+  whole = whole && (sums[INSTRUCTIONS] > 0 || !state->wanted[INSTRUCTIONS]);
   for (size_t i = 0; i < PRESETS; i++)
-    if (whole && papi.counts[i])
+    if (whole && state->wanted[i])
       ft_counter_add(out, presets[i].name, sums[i] > 0 ? sums[i] : 0);
-  free(state->sets);
-  ft_attach_free(&state->attach);
-  if (state->loaded)
-    release_papi();
 }
 
 #else
@@ -425,7 +446,6 @@ const struct ft_sampler ft_sampler_papi = { .name = "papi",
                                             .probe = papi_probe,
 #ifdef HAVE_PAPI
                                             .state_size = sizeof(struct state),
-                                            .open = papi_open,
                                             .added = papi_added,
                                             .sample = papi_sample,
                                             .close = papi_close

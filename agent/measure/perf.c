@@ -31,20 +31,26 @@ static const struct event {
   uint32_t type;
   uint64_t config;
   enum event_kind kind;
+  unsigned groups; /* of a hardware event (ft_counter_next_groups): ratios need both in one tree */
 } events[] = {
-  { "task-clock", PERF_TYPE_SOFTWARE, PERF_COUNT_SW_TASK_CLOCK, EVENT_USER },
-  { "minor-faults", PERF_TYPE_SOFTWARE, PERF_COUNT_SW_PAGE_FAULTS_MIN, EVENT_KERNEL },
-  { "major-faults", PERF_TYPE_SOFTWARE, PERF_COUNT_SW_PAGE_FAULTS_MAJ, EVENT_KERNEL },
-  { "context-switches", PERF_TYPE_SOFTWARE, PERF_COUNT_SW_CONTEXT_SWITCHES, EVENT_KERNEL },
-  { "cpu-migrations", PERF_TYPE_SOFTWARE, PERF_COUNT_SW_CPU_MIGRATIONS, EVENT_KERNEL },
-  { "instructions", PERF_TYPE_HARDWARE, PERF_COUNT_HW_INSTRUCTIONS, EVENT_HARDWARE },
-  { "cycles", PERF_TYPE_HARDWARE, PERF_COUNT_HW_CPU_CYCLES, EVENT_HARDWARE },
-  { "branches", PERF_TYPE_HARDWARE, PERF_COUNT_HW_BRANCH_INSTRUCTIONS, EVENT_HARDWARE },
-  { "branch-misses", PERF_TYPE_HARDWARE, PERF_COUNT_HW_BRANCH_MISSES, EVENT_HARDWARE },
+  { "task-clock", PERF_TYPE_SOFTWARE, PERF_COUNT_SW_TASK_CLOCK, EVENT_USER, FT_COUNTER_GROUPS },
+  { "minor-faults", PERF_TYPE_SOFTWARE, PERF_COUNT_SW_PAGE_FAULTS_MIN, EVENT_KERNEL,
+    FT_COUNTER_GROUPS },
+  { "major-faults", PERF_TYPE_SOFTWARE, PERF_COUNT_SW_PAGE_FAULTS_MAJ, EVENT_KERNEL,
+    FT_COUNTER_GROUPS },
+  { "context-switches", PERF_TYPE_SOFTWARE, PERF_COUNT_SW_CONTEXT_SWITCHES, EVENT_KERNEL,
+    FT_COUNTER_GROUPS },
+  { "cpu-migrations", PERF_TYPE_SOFTWARE, PERF_COUNT_SW_CPU_MIGRATIONS, EVENT_KERNEL,
+    FT_COUNTER_GROUPS },
+  { "instructions", PERF_TYPE_HARDWARE, PERF_COUNT_HW_INSTRUCTIONS, EVENT_HARDWARE,
+    FT_COUNTER_GROUPS },
+  { "cycles", PERF_TYPE_HARDWARE, PERF_COUNT_HW_CPU_CYCLES, EVENT_HARDWARE, 1 },
+  { "branches", PERF_TYPE_HARDWARE, PERF_COUNT_HW_BRANCH_INSTRUCTIONS, EVENT_HARDWARE, 2 },
+  { "branch-misses", PERF_TYPE_HARDWARE, PERF_COUNT_HW_BRANCH_MISSES, EVENT_HARDWARE, 2 },
   { "L1-dcache-load-misses", PERF_TYPE_HW_CACHE, CACHE_READ_MISS(PERF_COUNT_HW_CACHE_L1D),
-    EVENT_HARDWARE },
-  { "LLC-load-misses", PERF_TYPE_HW_CACHE, CACHE_READ_MISS(PERF_COUNT_HW_CACHE_LL),
-    EVENT_HARDWARE },
+    EVENT_HARDWARE, 4 },
+  { "LLC-load-misses", PERF_TYPE_HW_CACHE, CACHE_READ_MISS(PERF_COUNT_HW_CACHE_LL), EVENT_HARDWARE,
+    4 },
 };
 
 enum { EVENTS = sizeof events / sizeof *events, TASK_CLOCK = 0, MINOR = 1, MAJOR = 2 };
@@ -59,6 +65,7 @@ struct state {
   struct ft_measure *measure;
   struct thread *threads;
   size_t count;
+  unsigned groups;
 };
 
 /* Results of the probe, the same for all contexts of this process. */
@@ -207,7 +214,7 @@ static int attach_perf_thread(void *data, pid_t tid, bool skipped)
     thread->fd[i] = -1;
   state->count++;
   for (size_t i = 0; i < EVENTS; i++) {
-    if (!works.opens[i])
+    if (!works.opens[i] || !(events[i].groups & state->groups))
       continue;
     if (!ft_proc_may_keep_open(state->measure)) {
       errno = EMFILE;
@@ -227,14 +234,32 @@ static int perf_open(struct ft_measure *measure, struct ft_tree *tree, void *dat
 
   (void)tree;
   state->measure = measure;
+  state->groups = ft_counter_next_groups(measure);
   return 0;
+}
+
+static void close_events(struct ft_measure *measure, struct state *state)
+{
+  for (size_t t = 0; t < state->count; t++)
+    for (size_t i = 0; i < EVENTS; i++)
+      if (state->threads[t].fd[i] >= 0) {
+        close(state->threads[t].fd[i]);
+        measure->descriptors--;
+      }
+  free(state->threads);
+  state->threads = NULL;
+  state->count = 0;
+  ft_attach_free(&state->attach);
 }
 
 static void perf_added(struct ft_measure *measure, struct ft_tree *tree, void *data)
 {
   struct state *state = data;
 
-  ft_attach_tree(&state->attach, measure, tree, attach_perf_thread, state);
+  if (!tree->counted)
+    close_events(measure, state);
+  else
+    ft_attach_tree(&state->attach, measure, tree, attach_perf_thread, state);
 }
 
 static void perf_sample(struct ft_measure *measure, struct ft_tree *tree, void *data,
@@ -277,7 +302,6 @@ static void perf_close(struct ft_measure *measure, struct ft_tree *tree, void *d
   struct state *state = data;
   double counts[EVENTS];
 
-  (void)tree;
   for (size_t i = 0; i < EVENTS; i++)
     counts[i] = total_of_event(state, i);
   if (ft_attach_is_whole(&state->attach, 1e-9 * counts[TASK_CLOCK])) {
@@ -287,14 +311,9 @@ static void perf_close(struct ft_measure *measure, struct ft_tree *tree, void *d
       if (i != MINOR && i != MAJOR && counts[i] >= 0)
         ft_counter_add(out, events[i].name, counts[i]);
   }
-  for (size_t t = 0; t < state->count; t++)
-    for (size_t i = 0; i < EVENTS; i++)
-      if (state->threads[t].fd[i] >= 0) {
-        close(state->threads[t].fd[i]);
-        measure->descriptors--;
-      }
-  free(state->threads);
-  ft_attach_free(&state->attach);
+  if (tree->uses_counters)
+    ft_counter_add(out, "own-counters", 1);
+  close_events(measure, state);
 }
 
 const struct ft_sampler ft_sampler_perf = { .name = "perf",

@@ -140,27 +140,31 @@ static double cpu_seconds(void)
   return (double)used.tv_sec + 1e-9 * (double)used.tv_nsec;
 }
 
-/* Reads one process; one that may not be read counts with its RSS, an upper bound. */
-static void read_one(struct ft_measure *measure, struct pss *pss, struct ft_member *member)
+/* Reads one process; one that may not be read, or is stuck, counts with its RSS, an upper bound.
+ * Returns false if it cannot be read now. */
+static bool read_one(struct ft_measure *measure, struct pss *pss, struct ft_member *member)
 {
-  double begun = cpu_seconds(), took, value;
-  char text[4096];
+  double begun = cpu_seconds(), took = 0, value;
+  const char *text;
 
   member->pss_bytes = member->rss_bytes;
-  if (ft_proc_read_pid(measure, member->pid, "smaps_rollup", text, sizeof text) >= 0 &&
+  if (ft_reader_read(measure, member->pid, "smaps_rollup", &text, &took) >= 0 &&
       ft_proc_value(text, "Pss:", &value)) {
     member->pss_bytes = value * FT_KIB;
     pss->any = true;
   } else {
     pss->refused |= errno == EACCES || errno == EPERM;
+    if (errno == EAGAIN)
+      return false;
   }
-  took = cpu_seconds() - begun;
+  took += cpu_seconds() - begun;
   pss->used_seconds += took;
   if (member->rss_bytes < LARGE_BYTES)
-    return;
+    return true;
   took /= member->rss_bytes;
   pss->seconds_per_byte =
       took > pss->seconds_per_byte ? took : (3 * pss->seconds_per_byte + took) / 4;
+  return true;
 }
 
 /*
@@ -186,7 +190,8 @@ static bool read_on(struct ft_measure *measure, struct ft_tree *tree, struct pss
     } else if (member->pss_round != pss->round) {
       if (pss->used_seconds + expected > allowed || pss->used_seconds > sample_limit)
         return false;
-      read_one(measure, pss, member);
+      if (!read_one(measure, pss, member))
+        return false;
     }
     member->pss_round = pss->round;
     *total += member->pss_bytes;

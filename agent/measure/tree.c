@@ -12,6 +12,7 @@
 #include <stdlib.h>
 #include <unistd.h>
 
+#include "agent/measure/gpu_driver.h"
 #include "agent/measure/internal.h"
 #include "predictor/core/hash.h"
 
@@ -165,6 +166,9 @@ struct ft_member *ft_tree_add_member(struct ft_tree *tree, pid_t pid, const stru
   struct ft_measure *measure = tree->measure;
   struct ft_member *member;
 
+  if ((measure->reader && pid == ft_reader_child(measure->reader)->pid) ||
+      pid == ft_gpu_driver_child()->pid)
+    return NULL;
   if (make_room(tree) < 0 || index_member(tree, pid, stat->session) < 0)
     return NULL;
   tree->changed = true;

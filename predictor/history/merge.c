@@ -175,9 +175,14 @@ static void add_peaks(ft_observation *run, const ft_observation *node)
   run->peak_is_bound = run->peak_is_bound || node->peak_is_bound;
 }
 
-/* Adds the counters of NODE to those of RUN by name; a full list ignores further names. */
+/* Adds the counters of NODE to those of RUN by name; a full list ignores further names. Without
+ * those of all nodes there is no sum. */
 static void add_counters(ft_observation *run, const ft_observation *node)
 {
+  if (!run->counters_count || !node->counters_count) {
+    run->counters_count = 0;
+    return;
+  }
   for (size_t i = 0; i < node->counters_count; i++) {
     const ft_counter *counter = &node->counters[i];
     size_t at = 0;

@@ -33,6 +33,28 @@ static void fill_values(const ft_observation *o, ft_timed_run *run)
         ft_quantity_measured(&ft_quantities[i], o, o->rule, &value, &bound) ? (float)value : 0;
 }
 
+/* Sets the features of RUN that were not measured to their means over P's runs on its platform, so
+ * that a run without counters changes no mean: only some runs of an app have them. */
+static void carry_features(const ft_performance *p, ft_timed_run *run)
+{
+  for (size_t c = 0; c < run->run_features_count; c++) {
+    double sum = 0;
+    size_t n = 0;
+
+    for (size_t i = 0; i < p->history_count && isnan(run->run_features[c]); i++) {
+      const ft_timed_run *other = &p->history[i];
+
+      if (other->platform != run->platform || c >= other->run_features_count ||
+          isnan(other->run_features[c]))
+        continue;
+      sum += (double)other->run_features[c];
+      n++;
+    }
+    if (n)
+      run->run_features[c] = (float)(sum / (double)n);
+  }
+}
+
 /* Applies O to W->next. */
 static void apply_observation(struct ft_runtime_series *w, const ft_observation *o)
 {
@@ -49,6 +71,7 @@ static void apply_observation(struct ft_runtime_series *w, const ft_observation 
   at = ft_platforms_find(p, o->platform);
   run.platform = at;
   ft_run_features_fill(o, run.run_features);
+  carry_features(p, &run);
   fill_values(o, &run);
   ft_runtime_series_add(w, o, &run);
   p->updated = fmax(p->updated, run.time);

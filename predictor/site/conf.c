@@ -45,7 +45,8 @@ struct key {
     KEY_PATH,
     KEY_LEARNERS,
     KEY_LISTEN,
-    KEY_AUTH
+    KEY_AUTH,
+    KEY_COUNTERS
   } type;
   size_t offset;
   double low, high;
@@ -73,6 +74,8 @@ static const struct key site_keys[] = {
   { "metrics_file", KEY_PATH, TEXT(metrics_file) },
   { "metrics_listen", KEY_NAME, TEXT(metrics_listen) },
   { "sample_hz", KEY_NUMBER, AT(sample_hertz), 0.1, 100 },
+  { "counters", KEY_COUNTERS, AT(counters), 0, 0 },
+  { "counter_runs", KEY_COUNT, AT(counter_runs), 1, 1000 },
   { "cluster_refresh", KEY_COUNT, AT(cluster_seconds), 10, 86400 },
   { "memory_rule", KEY_RULE, AT(rule), 0, 0 },
   { "slurm_bin", KEY_PATH, TEXT(slurm_bin) },
@@ -141,6 +144,19 @@ static void report_first_error(cfg_t *cfg, const char *format, va_list ap)
   ft_error_set(parse.err, "%s: line %d: %s", parse.path, line, text);
 }
 
+/* Values of the key counters, by enum ft_counters. */
+static const char *const counter_names[] = { "new", "always", "off" };
+
+/* Returns the position of NAME in counter_names; their number if it is none. */
+static size_t find_counters(const char *name)
+{
+  size_t at = 0;
+
+  while (at < COUNT(counter_names) && strcmp(counter_names[at], name) != 0)
+    at++;
+  return at;
+}
+
 /* Checks TEXT, the value of a KEY that is no number. Returns 0; -1 after cfg_error with the
  * expected value. */
 static int check_text(cfg_t *cfg, const struct key *key, const char *text)
@@ -187,6 +203,11 @@ static int check_text(cfg_t *cfg, const struct key *key, const char *text)
     if (strcmp(text, "munge") == 0 || strcmp(text, "tls") == 0)
       return 0;
     cfg_error(cfg, "auth: expected munge or tls, not \"%s\"", text);
+    return -1;
+  case KEY_COUNTERS:
+    if (find_counters(text) < COUNT(counter_names))
+      return 0;
+    cfg_error(cfg, "counters: expected new, always or off, not \"%s\"", text);
     return -1;
   case KEY_PATH:
     if ((text[0] == '/' || !text[0]) && strlen(text) < (size_t)key->high)
@@ -294,6 +315,9 @@ static void convert_key(cfg_t *cfg, const struct key *key, struct ft_config *con
     text = cfg_getstr(cfg, key->name);
     *(enum ft_auth *)to = strcmp(text, "tls") == 0 ? FT_AUTH_TLS : FT_AUTH_MUNGE;
     break;
+  case KEY_COUNTERS:
+    *(enum ft_counters *)to = (enum ft_counters)find_counters(cfg_getstr(cfg, key->name));
+    break;
   default:
     (void)ft_string_copy(cfg_getstr(cfg, key->name), to, (size_t)key->high);
     break;
@@ -399,6 +423,7 @@ out:
 void ft_config_defaults(struct ft_config *config)
 {
   *config = (struct ft_config){ .sample_hertz = 10,
+                                .counter_runs = 20,
                                 .cluster_seconds = 300,
                                 .helper_milliseconds = 500,
                                 .user_apps = true,

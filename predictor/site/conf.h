@@ -25,6 +25,9 @@ struct ft_config_platform {
 /* How agents and the learner identify each other over the network. */
 enum ft_auth { FT_AUTH_MUNGE, FT_AUTH_TLS };
 
+/* Which runs the agent counts with hardware counters (agent/job.h). */
+enum ft_counters { FT_COUNTERS_NEW, FT_COUNTERS_ALWAYS, FT_COUNTERS_OFF };
+
 /* The way from agents to learners of other hosts. */
 struct ft_config_network {
   char learners[FT_ADDRESS_TEXT]; /* of this host's agent (site/address.h); empty: learner_socket */
@@ -47,10 +50,12 @@ struct ft_config {
   char cluster[64]; /* empty: ClusterName of slurm.conf */
   /* platform of this node if no platform section has it; empty: the fingerprint */
   char node_platform[64];
-  char currency[16];            /* of prices; empty: none */
-  char metrics_file[PATH_MAX];  /* of the agent's metrics; empty: none */
-  char metrics_listen[64];      /* address of the learner's metrics; empty: none */
-  double sample_hertz;          /* sampling rate of jobs */
+  char currency[16];           /* of prices; empty: none */
+  char metrics_file[PATH_MAX]; /* of the agent's metrics; empty: none */
+  char metrics_listen[64];     /* address of the learner's metrics; empty: none */
+  double sample_hertz;         /* sampling rate of jobs */
+  enum ft_counters counters;
+  uint64_t counter_runs;        /* of an app that are counted at first, with FT_COUNTERS_NEW */
   uint64_t cluster_seconds;     /* interval of cluster polls */
   ft_rule rule;                 /* FT_RULE_UNKNOWN: from the configuration of Slurm */
   char slurm_bin[PATH_MAX];     /* directory of scontrol and sacct; empty: search PATH */

@@ -3,11 +3,11 @@
  * Replaces libnvidia-ml.so.1 with three GPUs, by the variable FT_FAKE_NVML: "gpus": GPU 0 whole, 1
  * divided by MIG, 2 lost from the bus; "idle": the same without a process on any GPU; "shared": as
  * "gpus", with an unrelated process on GPU 0 too; "none": no GPU; "driver": the driver is not
- * loaded. The process on the GPUs has the pid FT_FAKE_NVML_PID and uses 3 GiB on GPU 0; the file
- * FT_FAKE_NVML_FILE ("PID MIB") overrides both at any time. Between two queries GPU 0 uses 1.5 J,
- * sends 1000 bytes and receives 500. Its 32-bit counter of sent bytes is about to overflow. With
- * FT_FAKE_NVML_BUSY=N the first N queries of GPU 0's processes take 30 ms of CPU time each, as
- * while a process creates its context.
+ * loaded; "stuck": no call returns. The process on the GPUs has the pid FT_FAKE_NVML_PID and uses 3
+ * GiB on GPU 0; the file FT_FAKE_NVML_FILE ("PID MIB") overrides both at any time. Between two
+ * queries GPU 0 uses 1.5 J, sends 1000 bytes and receives 500. Its 32-bit counter of sent bytes is
+ * about to overflow. With FT_FAKE_NVML_BUSY=N the first N queries of GPU 0's processes take 30 ms
+ * of CPU time each, as while a process creates its context.
  */
 #include "config.h"
 
@@ -15,6 +15,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
+#include <unistd.h>
 
 #define EXPORT __attribute__((visibility("default")))
 
@@ -87,6 +88,8 @@ static int is_script(const char *name)
 
 int nvmlInit_v2(void)
 {
+  while (is_script("stuck"))
+    pause();
   return is_script("driver") ? DRIVER_NOT_LOADED : SUCCESS;
 }
 

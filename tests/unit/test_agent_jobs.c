@@ -8,6 +8,7 @@
 #include <math.h>
 #include <signal.h>
 
+#include "agent/job.h"
 #include "agent/jobs.h"
 #include "agent/outcome.h"
 #include "daemon/log.h"
@@ -26,6 +27,7 @@ struct ft_tree {
 static struct fake {
   int open, roots;
   bool alive, stopped;
+  bool counted; /* the latest tree */
   uint64_t rss;
   const char *expected; /* expected command of the latest tree */
 } fake;
@@ -55,6 +57,12 @@ void ft_tree_set_mark(struct ft_tree *tree, const char *mark, uid_t user)
   (void)tree;
   (void)mark;
   (void)user;
+}
+
+void ft_tree_set_counted(struct ft_tree *tree, bool counted)
+{
+  (void)tree;
+  fake.counted = counted;
 }
 
 void ft_tree_expect_command(struct ft_tree *tree, const char *pattern)
@@ -1339,6 +1347,48 @@ static void running_jobs_are_reported_as_measured_so_far(void **state)
   assert_int_equal(o.job_id, 8);
 }
 
+/* Runs of NEW are counted until the app has enough, then one in 50. */
+static void few_runs_are_counted(void **state)
+{
+  static const struct {
+    enum ft_counters mode;
+    const char *app;
+    uint32_t known, counted; /* runs of the app's model, and counted here */
+    int least, most;         /* of 1000 runs that are counted */
+  } cases[] = {
+    { FT_COUNTERS_NEW, "a", 0, 0, 1000, 1000 },
+    { FT_COUNTERS_NEW, "a", 19, 19, 1000, 1000 },
+    { FT_COUNTERS_NEW, "a", 20, 0, 10, 30 },
+    { FT_COUNTERS_NEW, "a", 0, 20, 10, 30 },
+    { FT_COUNTERS_NEW, "", 0, 0, 0, 0 },
+    { FT_COUNTERS_OFF, "a", 0, 0, 0, 0 },
+    { FT_COUNTERS_ALWAYS, "a", 50, 0, 1000, 1000 },
+  };
+  static struct ft_counter_choice choice;
+  static ft_observation o, other;
+
+  (void)state;
+  for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+    int counted = 0;
+
+    choice = (struct ft_counter_choice){ .mode = cases[i].mode, .runs = 20 };
+    o = (ft_observation){ .uid = 7, .counters_count = 1 };
+    (void)ft_string_copy(cases[i].app, o.submission.app, sizeof o.submission.app);
+    o.submission.app_runs = cases[i].known;
+    for (uint32_t n = 0; n < cases[i].counted; n++)
+      ft_counter_choice_add(&choice, &o);
+    for (o.job_id = 1; o.job_id <= 1000; o.job_id++)
+      counted += ft_counter_choice_wants(&choice, &o);
+    if (counted < cases[i].least || counted > cases[i].most)
+      fail_msg("case %zu: %d", i, counted);
+    other = o;
+    other.uid = 8;
+    other.submission.app_runs = 0;
+    assert_int_equal(ft_counter_choice_wants(&choice, &other),
+                     cases[i].mode != FT_COUNTERS_OFF && cases[i].app[0]);
+  }
+}
+
 int main(void)
 {
 #define TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
@@ -1389,6 +1439,7 @@ int main(void)
     TEST(ended_jobs_use_little_memory),
     TEST(delivered_jobs_use_less_memory),
     TEST(running_jobs_are_reported_as_measured_so_far),
+    TEST(few_runs_are_counted),
   };
 
   return cmocka_run_group_tests_name("agent jobs", tests, NULL, NULL);

@@ -182,7 +182,7 @@ static void every_key_is_read(void **state)
       "state_dir = /srv/foretell\nsocket = /run/x.sock\ncluster = alpha\nnode_platform = "
       "\"milan\"\nmetrics_file = /srv/metrics/foretell.prom\n"
       "metrics_listen = \"127.0.0.1:9841\"\n"
-      "sample_hz = 5\ncluster_refresh = 60\nmemory_rule = cgroup\nslurm_bin = /opt/slurm/bin\n"
+      "sample_hz = 5\ncounters = off\ncounter_runs = 7\ncluster_refresh = 60\nmemory_rule = cgroup\nslurm_bin = /opt/slurm/bin\n"
       "helper_timeout_ms = 250\nuser_apps = no\nmax_runs = 0\n"
       "max_age = \"400 days\"\nmax_apps = 50\n"
       "keep_arguments = \"token_type, auth\"\ndrop_arguments = patient\n"
@@ -204,6 +204,7 @@ static void every_key_is_read(void **state)
   assert_string_equal(c.metrics_listen, "127.0.0.1:9841");
   assert_string_equal(c.slurm_bin, "/opt/slurm/bin");
   assert_true(c.sample_hertz == 5 && c.cluster_seconds == 60);
+  assert_true(c.counters == FT_COUNTERS_OFF && c.counter_runs == 7);
   assert_int_equal(c.rule, FT_RULE_CGROUP);
   assert_int_equal(c.helper_milliseconds, 250);
   assert_false(c.user_apps);
@@ -308,6 +309,7 @@ static void errors_name_their_line(void **state)
                 { "keep_arguments = \"a\\n\"\n", { "line 1", "keep_arguments" } },
                 { "floor = -3\n", { "line 1", "floor" } },
                 { "state_dir = here\n", { "line 1", "absolute" } },
+                { "counters = some\n", { "line 1", "counters: expected new, always or off" } },
                 { "memory_rule = unknown\n", { "line 1", "memory_rule" } },
                 { "partition gpu {\n mode = never\n}\n", { "line 2", "never" } },
                 { "partition gpu { color = red }\n", { "line 1", "color" } },

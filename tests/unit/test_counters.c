@@ -9,17 +9,20 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <linux/filter.h>
+#include <linux/perf_event.h>
 #include <linux/seccomp.h>
 #include <stddef.h>
 #include <sys/mman.h>
 #include <sys/prctl.h>
 #include <sys/resource.h>
+#include <sys/stat.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
 
 #include "agent/measure/attach.h"
+#include "agent/measure/gpu_driver.h"
 #include "agent/measure/nvml.h"
 #include "agent/measure/papi.h"
 #include "predictor/core/units.h"
@@ -159,6 +162,23 @@ static void work_late(int fd)
   spin(0.1);
 }
 
+/* A process of the job counts an event of its own until the byte comes. */
+static void work_counts_itself(int fd)
+{
+  struct perf_event_attr attr = { .size = sizeof attr,
+                                  .type = PERF_TYPE_SOFTWARE,
+                                  .config = PERF_COUNT_SW_TASK_CLOCK,
+                                  .exclude_kernel = 1 };
+
+  if (fork() == 0) {
+    if (syscall(SYS_perf_event_open, &attr, 0, -1, -1, PERF_FLAG_FD_CLOEXEC) < 0)
+      _exit(1);
+    await(fd);
+    _exit(0);
+  }
+  wait(NULL);
+}
+
 /* ---- measuring them ---- */
 
 static struct ft_measure *open_measure(void)
@@ -263,6 +283,84 @@ static struct ft_measure *open_perf(void)
 }
 
 /* ---- perf ---- */
+
+static void test_a_job_that_counts_itself_is_left_alone(void **unused)
+{
+  static ft_observation out;
+  struct ft_measure *measure = open_perf();
+  struct worker worker = begin(work_counts_itself);
+  struct ft_tree *tree = open_tree(measure, worker.pid, false);
+
+  (void)unused;
+  memset(&out, 0, sizeof out);
+  while (!tree->uses_counters) {
+    ft_measure_sample(measure);
+    usleep(5000);
+  }
+  ft_measure_sample(measure);
+  assert_int_equal(measure->descriptors, tree->count); /* statm, no event */
+  go(&worker, 1);
+  follow(measure, &worker);
+  ft_tree_close(tree, &out);
+  assert_int_equal(out.counters_count, 1);
+  assert_near(counter(&out, "own-counters"), 1, 0);
+  close_measure(measure);
+}
+
+static void test_a_job_that_need_not_be_counted_is_not(void **unused)
+{
+  static ft_observation out;
+  struct ft_measure *measure = open_perf();
+  struct worker worker = begin(work_forks);
+  struct ft_error err;
+  struct ft_tree *tree = ft_tree_open(measure, &err);
+  size_t before = measure->descriptors;
+
+  (void)unused;
+  memset(&out, 0, sizeof out);
+  ft_tree_set_counted(tree, false);
+  assert_int_equal(ft_tree_add_root(tree, worker.pid, 0, false, &err), 0);
+  assert_int_equal(measure->descriptors, before + 1); /* statm */
+  go(&worker, 1);
+  follow(measure, &worker);
+  ft_tree_close(tree, &out);
+  assert_int_equal(out.counters_count, 0);
+  assert_true(out.has_cpu_seconds);
+  close_measure(measure);
+}
+
+/* The watchdog holds one of a processor's counters: three groups take turns. */
+static void test_few_events_are_counted_beside_the_watchdog(void **unused)
+{
+  struct ft_measure measure = { .proc_fd = -1 };
+  unsigned all = 0;
+  char path[] = "/tmp/ft-watchdog-XXXXXX";
+
+  (void)unused;
+  assert_non_null(mkdtemp(path));
+  measure.proc_fd = open(path, O_RDONLY | O_DIRECTORY);
+  assert_int_equal(ft_counter_next_groups(&measure), FT_COUNTER_GROUPS);
+  assert_int_equal(mkdirat(measure.proc_fd, "sys", 0700), 0);
+  assert_int_equal(mkdirat(measure.proc_fd, "sys/kernel", 0700), 0);
+  for (int on = 0; on < 2; on++) {
+    int fd = openat(measure.proc_fd, "sys/kernel/nmi_watchdog", O_WRONLY | O_CREAT, 0600);
+
+    assert_int_equal(write(fd, on ? "1\n" : "0\n", 2), 2);
+    close(fd);
+    for (int i = 0; i < 3; i++) {
+      unsigned groups = ft_counter_next_groups(&measure);
+
+      assert_int_equal(__builtin_popcount(groups), on ? 1 : 3);
+      all |= on ? groups : 0;
+    }
+  }
+  assert_int_equal(all, FT_COUNTER_GROUPS);
+  unlinkat(measure.proc_fd, "sys/kernel/nmi_watchdog", 0);
+  unlinkat(measure.proc_fd, "sys/kernel", AT_REMOVEDIR);
+  unlinkat(measure.proc_fd, "sys", AT_REMOVEDIR);
+  close(measure.proc_fd);
+  rmdir(path);
+}
 
 static void test_perf_counts_each_process_once(void **unused)
 {
@@ -543,7 +641,7 @@ static void sample_gpus(int looks, double seconds, ft_observation *out, struct f
   memset(out, 0, sizeof *out);
   assert_non_null(ft_tree_add_member(&tree, getpid(), &stat));
   tree.members[0].root = true;
-  assert_true(ft_nvml_probe(fake(), &report));
+  assert_true(ft_gpu_driver_probe(fake(), &report));
   assert_int_equal(ft_sampler_nvml.open(&measure, &tree, state), 0);
   for (int i = 0; i < looks; i++) {
     sample->gpu_bytes = -1;
@@ -654,10 +752,42 @@ static void test_nvml_reports_what_is_missing(void **unused)
   (void)unused;
   for (size_t i = 0; i < COUNT_OF(cases); i++) {
     script(cases[i].script, false);
-    assert_false(ft_nvml_probe(cases[i].library ? cases[i].library : fake(), &report));
+    assert_false(ft_gpu_driver_probe(cases[i].library ? cases[i].library : fake(), &report));
     if (!strstr(report.why, cases[i].says))
       fail_msg("\"%s\" does not say \"%s\"", report.why, cases[i].says);
   }
+}
+
+/* The first call of a driver may never return. Samples go on, and the child is replaced. */
+static void test_nvml_that_never_returns_stops_no_sample(void **unused)
+{
+  const struct ft_supervised_limits limits = ft_supervised_limits;
+  const struct ft_supervised *child = ft_gpu_driver_child();
+  struct ft_measure_report report = { 0 };
+  struct ft_measure measure = { .now = 1, .proc_fd = -1 };
+  struct ft_tree tree = { .measure = &measure };
+  struct ft_sample sample = { .gpu_bytes = -1 };
+  static ft_observation out;
+  void *state = calloc(1, ft_sampler_nvml.state_size);
+  uint64_t before = child->replaced;
+
+  (void)unused;
+  script("gpus", false);
+  assert_true(ft_gpu_driver_probe(fake(), &report));
+  assert_false(report.blocked);
+  script("stuck", false);
+  ft_supervised_limits = (struct ft_supervised_limits){ 0.001, 0 };
+  assert_int_equal(ft_sampler_nvml.open(&measure, &tree, state), 0);
+  for (int i = 0; i < 100; i++, measure.now++)
+    ft_sampler_nvml.sample(&measure, &tree, state, &sample);
+  assert_true(sample.gpu_bytes < 0);
+  assert_true(ft_supervised_is_blocked(child));
+  assert_true(child->replaced > before);
+  ft_sampler_nvml.last(&measure, &tree, state);
+  ft_sampler_nvml.close(&measure, &tree, state, &out);
+  assert_false(out.has_gpu_memory_bytes);
+  ft_supervised_limits = limits;
+  free(state);
 }
 
 /* ---- the fingerprint ---- */
@@ -711,6 +841,9 @@ int main(int argc, char **argv)
 {
   const struct CMUnitTest tests[] = {
     cmocka_unit_test(test_perf_counts_each_process_once),
+    cmocka_unit_test(test_a_job_that_counts_itself_is_left_alone),
+    cmocka_unit_test(test_a_job_that_need_not_be_counted_is_not),
+    cmocka_unit_test(test_few_events_are_counted_beside_the_watchdog),
     cmocka_unit_test(test_perf_counts_faults_as_the_kernel_does),
     cmocka_unit_test(test_perf_attaches_to_what_ran_before),
     cmocka_unit_test(test_perf_leaves_out_a_skipped_root),
@@ -727,6 +860,7 @@ int main(int argc, char **argv)
     cmocka_unit_test(test_nvml_measures_a_mig_instance),
     cmocka_unit_test(test_nvml_reports_nothing_for_a_job_without_gpu),
     cmocka_unit_test(test_nvml_reports_what_is_missing),
+    cmocka_unit_test(test_nvml_that_never_returns_stops_no_sample),
     cmocka_unit_test(test_fingerprint_of_a_recorded_machine),
     cmocka_unit_test(test_fingerprint_leaves_no_memory),
   };
@@ -737,5 +871,6 @@ int main(int argc, char **argv)
   }
   if (readlink("/proc/self/exe", self, sizeof self - 1) < 0)
     return 1;
+  ft_supervised_limits = (struct ft_supervised_limits){ 60, 60 };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -73,6 +73,43 @@ static void a_run_keeps_what_it_had_of_each_quantity(void **state)
   free(p);
 }
 
+/* Counters of the first 20 runs and of one in 50 give the means that those of all runs give. */
+static void runs_without_counters_lose_no_feature(void **state)
+{
+  ft_performance *all = learnt(0, 1), *few = learnt(0, 1);
+  struct ft_random random;
+
+  (void)state;
+  ft_random_seed(&random, 4);
+  for (unsigned i = 0; i < 400; i++) {
+    ft_observation o = make_run(i, "slow", 3, 3);
+
+    o.counters_count = 2;
+    (void)ft_string_copy("instructions", o.counters[0].name, sizeof o.counters[0].name);
+    (void)ft_string_copy("branches", o.counters[1].name, sizeof o.counters[1].name);
+    o.counters[0].value = 1e9;
+    o.counters[1].value = 1e8 * (1 + 0.1 * ft_random_double(&random));
+    assert_int_equal(ft_performance_update(all, &o, NULL), 1);
+    if (i >= 20 && i % 50)
+      o.counters_count = 0;
+    assert_int_equal(ft_performance_update(few, &o, NULL), 1);
+  }
+  for (size_t c = 0; c < FT_RUN_FEATURES; c++) {
+    double sum[2] = { 0 };
+
+    for (size_t i = 0; i < all->history_count; i++) {
+      assert_int_equal(isnan(all->history[i].run_features[c]),
+                       isnan(few->history[i].run_features[c]));
+      sum[0] += (double)all->history[i].run_features[c];
+      sum[1] += (double)few->history[i].run_features[c];
+    }
+    if (!isnan(sum[0]))
+      assert_near(sum[1], sum[0], 0.02);
+  }
+  free(all);
+  free(few);
+}
+
 static void run_time_and_ratio_are_found(void **state)
 {
   ft_performance *p = learnt(60, 3);
@@ -291,6 +328,7 @@ int main(void)
 {
   const struct CMUnitTest tests[] = {
     cmocka_unit_test(a_run_keeps_what_it_had_of_each_quantity),
+    cmocka_unit_test(runs_without_counters_lose_no_feature),
     cmocka_unit_test(run_time_and_ratio_are_found),
     cmocka_unit_test(the_memory_of_a_run_does_not_change_its_time),
     cmocka_unit_test(only_completed_runs_with_a_run_time_count),

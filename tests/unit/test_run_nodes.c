@@ -244,6 +244,10 @@ static void the_largest_node_gives_the_peak_and_totals_are_sums(void **state)
   assert_near(run.start_time, 1e9 + 61, 1e-15);
   assert_near(run.end_time, 1e9 + 83, 1e-15);
   assert_near(run.runtime_seconds, 22, 1e-9);
+  other = make_record(1, 2, 4);
+  other.counters_count = 0; /* the sum would lack this node's */
+  ft_observation_add_node(&run, &other);
+  assert_int_equal(run.counters_count, 0);
 }
 
 static void the_worst_known_outcome_is_the_runs(void **state)

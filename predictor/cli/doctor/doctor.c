@@ -353,7 +353,8 @@ static void check_samplers(struct ft_doctor *doctor)
     reports = ft_measure_reports(measure, &count);
     for (size_t i = 0; i < count; i++)
       ft_doctor_add(doctor, reports[i].name,
-                    reports[i].works                      ? FT_FINDING_OK
+                    reports[i].blocked                    ? FT_FINDING_WARN
+                    : reports[i].works                    ? FT_FINDING_OK
                     : strcmp(reports[i].name, "rss") == 0 ? FT_FINDING_FAIL
                     : reports[i].absent                   ? FT_FINDING_NOTE
                                                           : FT_FINDING_WARN,
