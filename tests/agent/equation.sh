@@ -101,7 +101,7 @@ ok $? "another app has an equation"
 again='lean: equation found in (6[4-9]|[78][0-9]) runs, error [0-9.]+ %'
 for ((i = 1; i <= 28; i++)); do
   run $((200 + i)) lean $i $((i <= 3 ? 100 : 75))
-  [ $i -lt 12 ] || ! wait_until 30 log_has "$again" || break
+  [ $i -lt 12 ] || ! wait_until 8 log_has "$again" || break
 done
 found "$again"
 ok $? "the search is repeated for an app that needs a quarter less memory"

@@ -195,7 +195,7 @@ export FT_FAKE_NVML=gpus FT_FAKE_NVML_FILE=$scratch/process
 : >"$FT_FAKE_NVML_FILE"
 LD_LIBRARY_PATH=$scratch/lib start
 "$announce" "$socket" job=70 uid=1001 app=NETWORK feature="model_gpu_bytes:$((300 << 20))" -- \
-  bash -c "echo \$\$ 900 >'$FT_FAKE_NVML_FILE'; sleep 2; : >'$FT_FAKE_NVML_FILE'"
+  bash -c "echo \$\$ 900 >'$FT_FAKE_NVML_FILE'; '$FT_TOP_SRCDIR/tests/slurm/gpu-seen' '$FT_FAKE_NVML_FILE'; : >'$FT_FAKE_NVML_FILE'"
 wait_until 60 test -s "$state/gpus"
 with=$(stat -c %s "$state/gpus")
 is "$(as 1001 NETWORK)" "forgot 1 run of 1 app (1 model removed)" "a run on a GPU is forgotten"

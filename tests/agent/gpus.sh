@@ -17,7 +17,7 @@ export FT_FAKE_NVML=gpus FT_FAKE_NVML_FILE=$scratch/process
 # gpu_run JOB APP NETWORK_MIB GPU_MIB: a job whose network was estimated at NETWORK_MIB
 gpu_run() {
   "$announce" "$socket" job="$1" app="$2" feature="model_gpu_bytes:$(($3 * MIB))" -- \
-    bash -c "echo \$\$ $4 >'$FT_FAKE_NVML_FILE'; sleep 0.3; : >'$FT_FAKE_NVML_FILE'"
+    bash -c "echo \$\$ $4 >'$FT_FAKE_NVML_FILE'; '$FT_TOP_SRCDIR/tests/slurm/gpu-seen' '$FT_FAKE_NVML_FILE'; : >'$FT_FAKE_NVML_FILE'"
   wait_until 20 log_has "job $1: $2, completed"
 }
 

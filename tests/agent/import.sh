@@ -71,7 +71,6 @@ wait_until 20 test -S "$scratch/quiet.sock"
 wait_until 20 counts rss
 table idle 300 12 1 >"$scratch/idle.csv"
 state=$quiet import "$scratch/idle.csv" >/dev/null
-quiet_since=$SECONDS
 
 # ---- no agent
 
@@ -203,7 +202,7 @@ stop
 # ---- without a signal
 
 state=$quiet
-wait_until $((75 + quiet_since - SECONDS)) model idle
+wait_until 75 model idle
 ok $? "the agent scans its store within about a minute"
 is "$(predicted idle)" "12 300" "it publishes the model"
 tap_done

@@ -110,7 +110,11 @@ except OSError:
 : >"$scratch/empty"
 send "$port" /runs "$scratch/empty" "$(credential /runs "$scratch/empty")" >"$scratch/sent" &
 sender=$!
-sleep 1
+# is_connected: a connection to the port is established (proc(5): 01); nobody has accepted it yet
+is_connected() {
+  grep -Eq "^ +[0-9]+: 0100007F:$(printf %04X "$port") [0-9A-F]+:[0-9A-F]+ 01 " /proc/net/tcp
+}
+wait_until 60 is_connected
 touch "$scratch/go"
 wait_until 60 starts_again $((before + 2))
 wait_child 60 "$sender"

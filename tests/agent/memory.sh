@@ -36,8 +36,12 @@ wait_until 20 grep -q 22.05.8 "$state/site"
 play 40
 before=$(kib RssAnon)
 play 200
-after=$(kib RssAnon)
-[ -n "$before" ] && [ "$after" -lt $((before + 400)) ]
+# it is idle again when the last job's query and a search for an equation have ended
+has_settled() {
+  after=$(kib RssAnon)
+  [ -n "$before" ] && [ "$after" -lt $((before + 400)) ]
+}
+wait_until 15 has_settled
 ok $? "200 more jobs leave an idle agent at ${after:-?} KiB of its own, from ${before:-?}"
 echo "# $(kib VmRSS) KiB resident"
 stop

@@ -93,7 +93,10 @@ is $? 1 "a user cannot send announcements on the plugin's socket"
 # ---- running jobs
 
 "$announce" "$socket" job=41 uid=$alice app=alice-fold -- \
-  python3 -S -c 'import time; a = bytes(1) * (80 << 20); time.sleep(30)' &
+  python3 -S -c 'import os, time
+a, parent = bytes(1) * (80 << 20), os.getppid()
+while os.getppid() == parent:
+    time.sleep(0.1)' &
 running=$!
 pids="$pids $running"
 runs_now() {

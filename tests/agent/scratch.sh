@@ -2,7 +2,7 @@
 # A foretelld and a foretell-learnd in a scratch directory, without a Slurm; sourced after tap.sh.
 # Functions: config [LINE]..., start, stop [SIGNAL], start_learner, stop_learner [SIGNAL],
 # start_agent, stop_agent [SIGNAL], reload, log_has PATTERN, model APP [UID], spooled COUNT,
-# array_task JOB ARRAY TASK [UID], rows STORE SQL, stored_jobs STORE, learner_metrics SOCKET.
+# has_measured JOB MIB, array_task JOB ARRAY TASK [UID], rows STORE SQL, stored_jobs STORE, learner_metrics SOCKET.
 # Variables: agent, learner, announce and foretell (programs), state, socket, scratch, pid and learner_pid (of those
 # started last).
 . "$FT_TOP_SRCDIR/tests/slurm/wait.sh"
@@ -82,6 +82,13 @@ stop_learner() {
 stop() {
   stop_agent "$@"
   stop_learner "$@"
+}
+
+# has_measured JOB MIB: the job runs, and the agent has measured MIB or more of it
+has_measured() {
+  FORETELL_CONFIG=$scratch/foretell.conf "$foretell" job --json "$1" 2>/dev/null | python3 -c 'import json, sys
+job = json.load(sys.stdin)
+sys.exit(not job["running"] or (job["used"]["peak_bytes"] or 0) < float(sys.argv[1]) * 2**20)' "$2" 2>/dev/null
 }
 
 # array_task JOB ARRAY TASK [UID]: from now on Slurm has JOB as this task of an array

@@ -30,8 +30,8 @@ config "$declared"
 start
 "$foretell" import --state="$state" "$scratch/runs.csv" >/dev/null 2>&1
 reload
-wait_until 20 ls "$state"/models/4294967295/blast-*.model
-wait_until 20 ls "$state"/models/1002/blast-*.model
+wait_until 20 model blast 4294967295
+wait_until 20 model blast 1002
 is "$(shared_model blast)" "" "runs of two users make no pooled model"
 {
   echo "app,job_id,peak_mib,runtime,end,uid,platform"
@@ -118,10 +118,13 @@ high=$(needs p95)
     echo "blast,$((1000 + i)),3.8,60,$((1700001000 + i)),1005,new"
   done
 } >"$scratch/flood.csv"
+before=$(stat -c %i "$(shared_model blast)")
 "$foretell" import --state="$state" "$scratch/flood.csv" >/dev/null 2>&1
 reload
-wait_until 20 ls "$state"/models/1005/blast-*.model
-sleep 2
+wait_until 20 model blast 1005
+rebuilt() { [ "$(stat -c %i "$(shared_model blast)")" != "$before" ]; }
+wait_until 60 rebuilt
+ok $? "the pooled model is made again with 104 runs of one user"
 near "$median" "$(needs p50)" && near "$high" "$(needs p95)"
 ok $? "104 runs of one user change another user's prediction by at most 5 %"
 diag "$median $high, then $(needs p50) $(needs p95)"

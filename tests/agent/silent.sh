@@ -52,13 +52,14 @@ like "$(send "$port" /runs "$scratch/empty" "$(credential /runs "$scratch/empty"
 
 # ---- connections that send nothing, or little
 
-# hold.py PORT KIND ADDRESSES COUNT SECONDS: keeps COUNT connections of each of ADDRESSES open, and opens them again when
-# they are closed; prints for how long the first of these was open
+# hold.py PORT KIND ADDRESSES COUNT ENOUGH: keeps COUNT connections of each of ADDRESSES open, and opens them again when
+# they are closed, for ten minutes or until one was open for at most ENOUGH seconds; prints the shortest of these times.
+# A timer of the learner is late on a busy machine, but not for each connection.
 cat >"$scratch/hold.py" <<'END'
 import socket, sys, time
-port, kind, addresses, count, seconds = int(sys.argv[1]), sys.argv[2], int(sys.argv[3]), int(sys.argv[4]), float(sys.argv[5])
+port, kind, addresses, count, enough = int(sys.argv[1]), sys.argv[2], int(sys.argv[3]), int(sys.argv[4]), float(sys.argv[5])
 begin = time.monotonic()
-first = None
+shortest = float("inf")
 
 def connect(i):
     client = socket.socket()
@@ -71,7 +72,7 @@ def connect(i):
 
 held = [connect(i % addresses) for i in range(addresses * count)]
 print("begun", flush=True)
-while time.monotonic() < begin + seconds:
+while shortest > enough and time.monotonic() < begin + 600:
     for i, (client, since) in enumerate(held):
         try:
             if kind == "trickle":
@@ -81,13 +82,13 @@ while time.monotonic() < begin + seconds:
         except BlockingIOError:
             pass
         except OSError:
-            first = first or time.monotonic() - since
+            shortest = min(shortest, time.monotonic() - since)
             client.close()
             held[i] = connect(i % addresses)
     time.sleep(0.2)
-print("open for", first)
+print("open for", shortest)
 END
-# hold KIND ADDRESSES COUNT SECONDS: in the background, sets $holder
+# hold KIND ADDRESSES COUNT ENOUGH: in the background, sets $holder
 hold() {
   rm -f "$scratch/held"
   python3 "$scratch/hold.py" "$port" "$@" >"$scratch/held" &
@@ -100,27 +101,27 @@ held_time() {
 }
 # is_between VALUE LOW HIGH
 is_between() {
-  awk -v v="$1" -v low="$2" -v high="$3" 'BEGIN { exit !(v != "" && v != "None" && v >= low && v <= high) }'
+  awk -v v="$1" -v low="$2" -v high="$3" 'BEGIN { exit !(v != "" && v >= low && v <= high) }'
 }
 for kind in silent part trickle; do
-  hold $kind 1 8 10
-  wait_child 60 "$holder"
+  hold $kind 1 8 9
+  wait_child 150 "$holder"
   is_between "$(held_time)" 4 9
   ok $? "a connection that is $kind is closed after 5 s ($(held_time))"
 done
 
-hold silent 1 200 30
+hold silent 1 200 0
 open_daemon "$agent" one
 one_pid=$pid
 job one 1
-wait_until 25 has_stored learner 1
+wait_until 60 has_stored learner 1
 ok $? "200 silent connections of its host do not cut off an agent"
 kill -0 "$holder"
 ok $? "while they are there"
 kill "$holder"
-hold part 100 16 30
+hold part 100 16 0
 job one 2
-wait_until 25 has_stored learner 1 2
+wait_until 60 has_stored learner 1 2
 ok $? "nor do those of 100 hosts"
 wait_until 20 spools one 0
 kill "$holder"

@@ -272,7 +272,11 @@ is "$status" 0 "a hundred thousand rows are accepted"
 set -m # else the shell starts background processes with SIGINT ignored
 "$foretell" fit -t y --generations=100000 --test=0 --json "$scratch/net.csv" -t peak_bytes -f edge,batch >"$scratch/out" &
 pid=$!
-sleep 1
+# searches: the process catches SIGINT, the second bit of its signal mask, and has used half a second of CPU time
+searches() {
+  grep -q '^SigCgt:.*[2367abef]$' "/proc/$pid/status" && test "$(cut -d' ' -f14 "/proc/$pid/stat")" -gt 50
+}
+wait_until 60 searches
 kill -INT "$pid"
 wait_child 120 "$pid"
 is $? 130 "an interrupt gives exit status 130"

@@ -72,7 +72,7 @@ interrupt() {
 interrupted() {
   start_command "$scratch/net.csv" --generations=100000 "$@"
   wait_until 60 catches
-  sleep 0.2
+  wait_until 60 searches
   interrupt
 }
 

@@ -244,8 +244,16 @@ submit sbatch --parsable --output=/dev/null --no-requeue --mem=300M --predict-ap
   --wrap "srun --het-group=0,1 $hog --mib 50 --seconds 1"
 het=$id
 submit sbatch --parsable --output=/dev/null --no-requeue -N 2 --ntasks-per-node=2 --mem=500M --predict-app=steps \
-  --wrap "for mib in 40 60; do srun --overlap --mem=0 -N 2 -n 2 $hog --mib \$mib --seconds 1 & done; wait"
+  --wrap "for mib in 40 60; do srun --overlap --mem=0 -N 2 -n 2 $hog --mib \$mib --until $scratch/both & done; wait"
 steps=$id
+# both_measured NODE: the job runs on the node, whose agent has measured both steps at once
+both_measured() {
+  host "$1" env "FORETELL_CONFIG=$scratch/etc/$1.conf" "$foretell" job "$steps" |
+    grep -E ' now, at most (at least )?1[0-9]{2}(\.[0-9])? MiB'
+}
+wait_until 60 both_measured n1 && wait_until 60 both_measured n2
+ok $? "each agent measures both steps at once"
+touch "$scratch/both"
 enter_all "$pair" "a job of both nodes completes"
 enter_all "$array" "an array completes"
 enter_all "$het" "a heterogeneous job completes"

@@ -108,7 +108,8 @@ is "$(store "select count(distinct array_task_id) from observation where array_j
 
 # ---- steps: peaks of concurrent steps add up, those of consecutive steps do not
 submit sbatch --parsable --output=/dev/null --mem=900M -n 2 --predict-app=steps --wrap \
-  "srun -n1 --exact --mem=300M $hog --mib 60 --seconds 1 & srun -n1 --exact --mem=300M $hog --mib 60 --seconds 1 & wait"
+  "srun -n1 --exact --mem=300M $hog --mib 60 --until both & srun -n1 --exact --mem=300M $hog --mib 60 --until both & wait"
+until_measured 120 both
 is "$(job_wait "$id")" COMPLETED "two concurrent steps complete"
 wait_observed "$id"
 between "$(($(observed "$id" rss_bytes) >> 20))" 119 160 "the peaks of concurrent steps add up"
@@ -117,7 +118,8 @@ submit sbatch --parsable --output=/dev/null --mem=900M --predict-app=steps --wra
 is "$(job_wait "$id")" COMPLETED "two consecutive steps complete"
 wait_observed "$id"
 between "$(($(observed "$id" rss_bytes) >> 20))" 59 110 "the peaks of consecutive steps do not add up"
-submit sbatch --parsable --output=/dev/null --mem=900M --predict-app=forks --wrap "$hog --mib 80 --fork 8 --seconds 0.6"
+submit sbatch --parsable --output=/dev/null --mem=900M --predict-app=forks --wrap "$hog --mib 80 --fork 8 --until forked"
+until_measured 79 forked
 job_wait "$id" >/dev/null; wait_observed "$id"
 between "$(($(observed "$id" rss_bytes) >> 20))" 79 110 "the memory of eight processes of a task adds up"
 submit sbatch --parsable --output=/dev/null --mem=900M --predict-app=burst --wrap "$hog --mib 90 --burst-ms 50 --seconds 0.7"

@@ -14,17 +14,18 @@ release=$(slurmd -V | sed -E 's/.* ([0-9]+\.[0-9]+)\..*/\1/')
   exit 0
 }
 play_begin
-submit sbatch --parsable --output=/dev/null --mem=300M --predict-app=lowered --wrap "$hog --mib 60 --seconds 8"
+submit sbatch --parsable --output=/dev/null --mem=300M --predict-app=lowered --wrap "$hog --mib 60 --until lowered"
 fits=$id
 submit sbatch --parsable --output=/dev/null --mem=300M --predict-app=grown \
-  --wrap "$hog --mib 60 --seconds 6; $hog --mib 200 --seconds 4"
+  --wrap "$hog --mib 60 --until lowered; $hog --mib 200 --seconds 4"
 grows=$id
-wait_until 20 pgrep -f "$hog --mib 60 --seconds 8" >/dev/null
-wait_until 20 pgrep -f "$hog --mib 60 --seconds 6" >/dev/null
+wait_until 20 has_measured "$fits" 60
+wait_until 20 has_measured "$grows" 60
 for id in "$fits" "$grows"; do
   wait_until 20 scontrol update jobid="$id" MinMemoryNode=100
   ok $? "job $id is lowered to 100 MiB"
 done
+touch lowered
 is "$(job_wait "$fits")" COMPLETED "a job that needs less completes"
 wait_observed "$fits"
 is "$(observed "$fits" limit_bytes)" $((100 << 20)) "its recorded limit is the one at its end"

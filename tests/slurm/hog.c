@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// hog --mib N [--seconds S] [--fork N] [--burst-ms MS]: a job of known memory.
-// Touches N MiB and keeps them S seconds. --fork splits the memory among that
-// many children; --burst-ms keeps it in one child for that time only.
+// hog --mib N [--seconds S] [--until FILE] [--fork N] [--burst-ms MS]: a job of known memory.
+// Touches N MiB and keeps them until FILE exists, then S seconds. --fork splits the memory among
+// that many children; --burst-ms keeps it in one child for that time only.
 #include "config.h"
 
 #include <errno.h>
@@ -12,6 +12,8 @@
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
+
+static const char *until; // NULL: nothing to wait for
 
 static double parse_number(const char *text)
 {
@@ -28,7 +30,7 @@ static double parse_number(const char *text)
 static void keep_memory(double mib, double seconds)
 {
   size_t size = (size_t)(mib * 1048576.0);
-  struct timespec rest = {(time_t)seconds, (long)((seconds - (double)(time_t)seconds) * 1e9)};
+  struct timespec rest = { (time_t)seconds, (long)((seconds - (double)(time_t)seconds) * 1e9) };
   volatile unsigned char *memory;
 
   if (size > 0) {
@@ -40,6 +42,8 @@ static void keep_memory(double mib, double seconds)
     for (size_t i = 0; i < size; i += 4096)
       memory[i] = (unsigned char)(i >> 12 | 1);
   }
+  while (until && access(until, F_OK) < 0)
+    nanosleep(&(struct timespec){ 0, 20000000 }, NULL);
   while (nanosleep(&rest, &rest) < 0 && errno == EINTR)
     ;
 }
@@ -72,8 +76,13 @@ int main(int argc, char **argv)
   int children = 0;
 
   for (int i = 1; i + 1 < argc; i += 2) {
-    double value = parse_number(argv[i + 1]);
+    double value;
 
+    if (strcmp(argv[i], "--until") == 0) {
+      until = argv[i + 1];
+      continue;
+    }
+    value = parse_number(argv[i + 1]);
     if (strcmp(argv[i], "--mib") == 0)
       mib = value;
     else if (strcmp(argv[i], "--seconds") == 0)

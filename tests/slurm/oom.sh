@@ -48,14 +48,12 @@ story() {
     diag "attempt $size: $err; asked $(requested_mem "$id")"
     [ "$(job_wait "$id")" != COMPLETED ] || break
     wait_observed "$id"
-    wait_until 3 false
   done
   is "$(job_field "$id" JobState)" COMPLETED "$FT_ENFORCE: the app completes within four attempts"
 
   # a cancelled job did not run out of memory
-  submit sbatch --parsable --output=/dev/null --mem=500M --predict-app=cancelled --wrap "exec $hog --mib 50 --seconds 60"
-  wait_until 60 pgrep -f "$hog --mib 50 --seconds 60"
-  wait_until 1 false
+  submit sbatch --parsable --output=/dev/null --mem=500M --predict-app=cancelled --wrap "exec $hog --mib 50 --seconds 600"
+  wait_until 60 has_measured "$id" 50
   scancel "$id"
   wait_observed "$id"
   is "$(observed "$id" censored)" 1 "$FT_ENFORCE: the observation of a cancelled job is censored"
@@ -97,10 +95,9 @@ story_of_limits() {
   is "$(observed "$id" killed_at_bytes)" 0 "$FT_ENFORCE: it was not killed at its own limit"
   diag "limit $(observed "$id" limit_bytes), rss $(observed "$id" rss_bytes), charge $(observed "$id" charge_bytes)"
 
-  submit sbatch --parsable --output=/dev/null --mem=300M --predict-app=by-hand --wrap "exec $hog --mib 275 --seconds 60"
-  wait_until 60 pgrep -f "$hog --mib 275 --seconds 60"
-  wait_until 1 false
-  kill -KILL $(pgrep -f "$hog --mib 275 --seconds 60")
+  submit sbatch --parsable --output=/dev/null --mem=300M --predict-app=by-hand --wrap "exec $hog --mib 275 --seconds 600"
+  wait_until 60 has_measured "$id" 275
+  kill -KILL $(pgrep -f "$hog --mib 275 --seconds 600")
   job_wait "$id" >/dev/null
   wait_observed "$id"
   wait_until 10 model_file by-hand

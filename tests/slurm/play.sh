@@ -146,6 +146,20 @@ model_has_runs() {
     [ $3 = runs ] || echo " and outcome = 'completed'")")" ]
 }
 
+# has_measured ID MIB: the job runs, and the agent has measured MIB or more of it
+has_measured() {
+  local most
+  most=$(FORETELL_CONFIG=$FT_AGENT_CONF "$foretell" job "$1" 2>/dev/null |
+    sed -nE 's/.* now, at most (at least )?([0-9.]+) (.)iB.*/\2\3/p')
+  [ "$(mib "${most:-0M}")" -ge "$2" ]
+}
+
+# until_measured MIB FILE: waits until the agent has measured MIB or more of the last job, which may end with FILE
+until_measured() {
+  wait_until 60 has_measured "$id" "$1" || diag "$("$foretell" job --state="$FT_STATE" "$id")"
+  touch "$2"
+}
+
 # learn APP MIB...: runs a job of each size, without prediction, all at once; waits until the model has them
 learn() {
   local app=$1 before ids= size job

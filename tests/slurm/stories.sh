@@ -258,11 +258,9 @@ story_failing() { # USER
 # ---- other ends
 story_cancelled() { # USER
   local user=$1
-  script "cancelled-$user.sh" "exec PROGRAM --mib 230 --seconds 60"
+  script "cancelled-$user.sh" "exec PROGRAM --mib 230 --seconds 600"
   submit cluster_as "$user" sbatch --parsable --mem=1G "cancelled-$user.sh"
-  wait_until 10 job_running "$id"
-  wait_until 10 pgrep -u "$user" -f "cancelled-$user --mib"
-  wait_until 1 false
+  wait_until 60 has_measured "$id" 230
   scancel "$id"
   wait_observed "$id"
   attempt_held "$user" --predict-mem "cancelled-$user.sh"
@@ -275,11 +273,10 @@ requeue_done() {
 
 story_requeued() { # USER
   local user=$1 app
-  script "requeued-$user.sh" "[ -e again-$user ] || { touch again-$user; exec PROGRAM --mib 120 --seconds 60; }" \
+  script "requeued-$user.sh" "[ -e again-$user ] || { touch again-$user; exec PROGRAM --mib 120 --seconds 600; }" \
     "exec PROGRAM --mib 80 --seconds 0.5"
   submit cluster_as "$user" sbatch --parsable --requeue --mem=1G --predict-mem=set "requeued-$user.sh"
-  wait_until 20 pgrep -u "$user" -f "requeued-$user --mib 120"
-  wait_until 1 false
+  wait_until 60 has_measured "$id" 120
   scontrol requeue "$id"
   wait_until 180 requeue_done "$id"
   ok $? "$user: both runs of a requeued job are stored"

@@ -1,11 +1,11 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 # Waiting with a time limit, for shell tests; sourced (bash). Without a limit, a test would never end
-# after the thing that it waits for has failed.
+# after the thing that it waits for has failed. A limit is no measurement: what succeeds is not delayed by it.
 
-# wait_until SECONDS COMMAND...: polls COMMAND until it succeeds; returns 1 if that takes longer than SECONDS, or
-# FT_SLOWNESS times as long on an emulated machine
+# wait_until SECONDS COMMAND...: polls COMMAND until it succeeds; returns 1 if that takes longer than SECONDS of an idle
+# machine, which are FT_SLOWNESS seconds each (4 where other load shares the processors, more on an emulated machine)
 wait_until() {
-  local end=$((SECONDS + $1 * ${FT_SLOWNESS:-1}))
+  local end=$((SECONDS + $1 * ${FT_SLOWNESS:-4}))
   shift
   until "$@" >/dev/null 2>&1; do
     [ $SECONDS -le $end ] || return 1

@@ -4,10 +4,11 @@
  * divided by MIG, 2 lost from the bus; "idle": the same without a process on any GPU; "shared": as
  * "gpus", with an unrelated process on GPU 0 too; "none": no GPU; "driver": the driver is not
  * loaded; "stuck": no call returns. The process on the GPUs has the pid FT_FAKE_NVML_PID and uses 3
- * GiB on GPU 0; the file FT_FAKE_NVML_FILE ("PID MIB") overrides both at any time. Between two
- * queries GPU 0 uses 1.5 J, sends 1000 bytes and receives 500. Its 32-bit counter of sent bytes is
- * about to overflow. With FT_FAKE_NVML_BUSY=N the first N queries of GPU 0's processes take 30 ms
- * of CPU time each, as while a process creates its context.
+ * GiB on GPU 0; the file FT_FAKE_NVML_FILE ("PID MIB") overrides both at any time, and a query that
+ * sees it appends a byte to the file of that name with ".read". Between two queries GPU 0 uses 1.5
+ * J, sends 1000 bytes and receives 500. Its 32-bit counter of sent bytes is about to overflow. With
+ * FT_FAKE_NVML_BUSY=N the first N queries of GPU 0's processes take 30 ms of CPU time each, as
+ * while a process creates its context.
  */
 #include "config.h"
 
@@ -157,6 +158,22 @@ static struct process running(void)
   return who;
 }
 
+/* Appends a byte to the file whose size is the number of queries that have seen FILE's process. */
+static void count_query(void)
+{
+  const char *path = getenv("FT_FAKE_NVML_FILE");
+  char name[4096];
+  FILE *file;
+
+  if (!path || (size_t)snprintf(name, sizeof name, "%s.read", path) >= sizeof name)
+    return;
+  file = fopen(name, "ae");
+  if (file) {
+    fputc('.', file);
+    fclose(file);
+  }
+}
+
 static void be_busy(void)
 {
   static unsigned queries;
@@ -183,8 +200,10 @@ int nvmlDeviceGetComputeRunningProcesses_v3(const char *unit, unsigned *count,
   }
   if (unit == &units[WHOLE] && is_script("shared"))
     processes[found++] = (struct process){ 1, ~0ULL, ~0U, ~0U };
-  if (unit == &units[WHOLE])
+  if (unit == &units[WHOLE]) {
     processes[found++] = who;
+    count_query();
+  }
   if (unit == &units[LARGE] && getenv("FT_FAKE_NVML_MIG"))
     processes[found++] = (struct process){ who.pid, 1ULL << 30, 2, 0 };
   *count = found;

@@ -7,6 +7,7 @@
 #include "tests/unit/unit.h"
 
 #include <sys/stat.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "predictor/core/io.h"
@@ -552,18 +553,18 @@ static void weights_are_never_read(void **state)
   struct ft_error err = { "" };
   struct ft_graph *graph;
   int fd = mkstemp(scratch);
-  double begun;
+  clock_t begun;
 
   (void)state;
   assert_true(fd >= 0);
   assert_int_equal(ft_io_write_all(fd, head, sizeof head), 0);
   assert_true(lseek(fd, (off_t)3 << 30, SEEK_CUR) > 0);
   assert_int_equal(ft_io_write_all(fd, tail, sizeof tail), 0);
-  begun = ft_io_monotonic();
+  begun = clock();
   graph = ft_graph_read(scratch, &err);
   if (!graph)
     fail_msg("%s", err.text);
-  assert_true(ft_io_monotonic() - begun < 0.5);
+  assert_true(clock() - begun < CLOCKS_PER_SEC / 2);
   assert_int_equal(find(graph, "w")->constant->elements, INT64_C(32768) * 24576);
   assert_true(graph->arena.used < 1 << 16);
   ft_graph_free(graph);

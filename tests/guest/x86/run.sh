@@ -87,7 +87,7 @@ build_initrd() {
   cp "$FT_TOP_SRCDIR/tests/guest/x86/guest.sh" "$FT_TOP_SRCDIR/contrib/gather-proc" "$initrd/test"
   cp "$FT_TOP_SRCDIR/tests/guest/x86/init" "$initrd/sbin/init"
   chmod 0755 "$initrd/sbin/init"
-  printf '%s\n' "FT_ROOT=$FT_ROOT" "FT_PLUGIN_BUILT=$FT_PLUGIN_BUILT" FT_HOG=/test/hog FT_CI=1 FT_SLOWNESS=5 "FT_GATHER=${FT_GATHER+1}" \
+  printf '%s\n' "FT_ROOT=$FT_ROOT" "FT_PLUGIN_BUILT=$FT_PLUGIN_BUILT" FT_HOG=/test/hog FT_CI=1 FT_SLOWNESS=10 "FT_GATHER=${FT_GATHER+1}" \
     "PATH=$(dirname "$(type -P sbatch)"):$(dirname "$(type -P slurmd)"):\$PATH" \
     >"$initrd/test/settings"
   printf '%s\n' root:x:0:0:root:/root:/bin/sh nobody:x:65534:65534:nobody:/tmp:/bin/sh \
