@@ -16,7 +16,7 @@
 
 /* Interval of the tries to continue an answer that waits for the store or for the peer. */
 #define POLL_SECONDS 0.004
-/* Deadline of a peer for sending its question and for reading each reply; by judgement. */
+/* Deadline of a peer for sending its question and for reading each reply. */
 #define PEER_SECONDS 30.0
 
 struct query_connection {

@@ -23,9 +23,8 @@ enum {
   FT_QUERY_PACKET_BYTES = 4096,         /* no question is longer */
   /* limit: half of the descriptors of a process without a setting, 1024 (systemd.exec(5)) */
   FT_QUERY_CONNECTIONS = 512,
-  FT_QUERY_PRIVILEGED_CONNECTIONS = 32, /* of these no other user gets; by judgement */
-  /* limit per unprivileged user, whose submissions may come from a workflow manager; by judgement
-   */
+  FT_QUERY_PRIVILEGED_CONNECTIONS = 32, /* of these no other user gets */
+  /* limit per unprivileged user, whose submissions may come from a workflow manager */
   FT_QUERY_USER_CONNECTIONS = 64
 };
 

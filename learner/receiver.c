@@ -20,13 +20,13 @@
 #include "predictor/core/io.h"
 #include "predictor/core/text.h"
 
-/* Connections of one address over TCP, by judgement. */
+/* Connections of one address over TCP. */
 #define ADDRESS_LIMIT 128u
 /* Places that are kept for new connections: as many of the oldest that have not proved their sender
- * are dropped. By judgement, more than libmicrohttpd accepts at once. */
+ * are dropped. libmicrohttpd accepts fewer at once. */
 enum { FREE_PLACES = 64 };
-/* Bytes of a connection for headers and pieces of bodies; by judgement: several times what
- * foretell-courier sends as headers. libmicrohttpd touches all of them. */
+/* Bytes of a connection for headers and pieces of bodies: several times what foretell-courier sends
+ * as headers. libmicrohttpd touches all of them. */
 #define CONNECTION_BYTES ((size_t)4096)
 /* More than a credential over a digest has, about 250 bytes. */
 enum { SIGNATURE_BYTES = 1024 };

@@ -17,8 +17,8 @@
 #include "predictor/core/text.h"
 #include "predictor/site/address.h"
 
-/* Limits, by judgement: a few Prometheus servers, which send some hundred bytes. Above it the
- * oldest connection is dropped; libmicrohttpd, which notices that later, has a higher one. */
+/* Limits: a few Prometheus servers, which send some hundred bytes. Above it the oldest connection
+ * is dropped; libmicrohttpd, which notices that later, has a higher one. */
 #define CONNECTION_LIMIT 16u
 #define ACCEPT_LIMIT (2 * CONNECTION_LIMIT)
 #define CONNECTION_BYTES ((size_t)16 << 10)

@@ -15,10 +15,7 @@
 #include "predictor/core/io.h"
 #include "predictor/record/state_files.h"
 
-/*
- * Timeout in seconds for one packet of the daemon. Long enough for a slow disk; chosen by
- * judgement.
- */
+/* Timeout in seconds for one packet of the daemon. Long enough for a slow disk. */
 #define PATIENCE_SECONDS 60
 
 /* Returns a connection to the daemon at PATH; -1 with ERR and errno. */

@@ -23,7 +23,7 @@
 /* Pause between two tries while another process uses the store, and time until giving up. */
 #define RETRY_PAUSE_SECONDS 0.1
 #define GIVE_UP_AFTER_SECONDS 20.0
-/* Default of --tasks. Chosen by judgement. */
+/* Default of --tasks. */
 enum { DEFAULT_TASKS = 32, MAX_TASKS = 10000 };
 
 struct rebuild_command {

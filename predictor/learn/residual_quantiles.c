@@ -21,7 +21,7 @@ enum { MAX_DEGREES = 8 };
 /* Minimum scale of a tail, as a fraction of the scale of all residuals. Chosen by judgement. */
 #define MIN_TAIL_SCALE 0.25
 /* Residuals; divided by their number it is the relative margin of outer_limit, as normal residuals
- * need it. No derivation is recorded. */
+ * need it. By judgement. */
 #define OUTER_RESIDUALS 15
 
 double ft_residual_interpolate(const double *sorted, size_t count, double position)

@@ -16,7 +16,7 @@
 #include "predictor/record/state_files.h"
 
 /* Deadline of the connection, and again of the reply: together that of a submission for a state
- * directory on a remote file system. By judgement. */
+ * directory on a remote file system. */
 enum { WAIT_MICROSECONDS = 125000 };
 
 /* Returns a connection to the learner's socket for queries; -1 with errno. */

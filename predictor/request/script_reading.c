@@ -16,12 +16,12 @@
 #include "predictor/request/shell/csh.h"
 
 enum {
-  LINE_SIZE = 1024,           /* bytes of a command line for pattern matching; by judgement */
-  LINES_MATCHED = 256,        /* commands matched with patterns; by judgement */
+  LINE_SIZE = 1024,           /* bytes of a command line for pattern matching */
+  LINES_MATCHED = 256,        /* commands matched with patterns */
   INNER_SIZE = FT_SHELL_TEXT, /* bytes of a command text for a shell */
-  INNER_DEPTH = 3,            /* nesting of such texts; by judgement */
-  LISTS = 16,                 /* lists of commands that are read; by judgement */
-  LISTED = 64                 /* commands read of a list; by judgement */
+  INNER_DEPTH = 3,            /* nesting of such texts */
+  LISTS = 16,                 /* lists of commands that are read */
+  LISTED = 64                 /* commands read of a list */
 };
 
 /* Sets members one by one: most pages of the large struct are never touched. */

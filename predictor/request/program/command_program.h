@@ -19,7 +19,7 @@ struct ft_command_parts {
   bool whole;           /* SCRIPT is the batch script itself, not read as commands */
 };
 
-enum { FT_BASE_NAME = 128 }; /* size of an array for a file name, in bytes; chosen by judgement */
+enum { FT_BASE_NAME = 128 }; /* size of an array for a file name, in bytes */
 
 /* Copies the file name of WORD, without directory, to OUT, truncated if necessary; "" if unknown.
  * Returns OUT. */
