@@ -51,10 +51,10 @@ struct ft_query_handler {
   void *data;
 };
 
-/* Listens at PATH; copies HANDLER. Returns NULL and ERR on failure. */
-struct ft_query_server *ft_query_server_open(struct ft_loop *loop, const char *path,
-                                             const struct ft_query_handler *handler,
-                                             struct ft_error *err);
+/* Listens beside the daemon's SOCKET, at its path with FT_STATE_QUERY_SUFFIX; copies HANDLER. Logs a
+ * failure, for daemons do without, and returns NULL. */
+struct ft_query_server *ft_query_server_open(struct ft_loop *loop, const char *socket,
+                                             const struct ft_query_handler *handler);
 
 /* Makes UID (Slurm's SlurmUser) privileged; SERVER may be NULL. */
 void ft_query_server_allow(struct ft_query_server *server, uid_t uid);

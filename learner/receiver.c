@@ -96,15 +96,9 @@ static void peer_changed(void *data, struct MHD_Connection *http, void **context
                          enum MHD_ConnectionNotificationCode code)
 {
   struct ft_receiver *receiver = data;
-  const union MHD_ConnectionInfo *address =
-      MHD_get_connection_info(http, MHD_CONNECTION_INFO_CLIENT_ADDRESS);
-  const union MHD_ConnectionInfo *fd =
-      MHD_get_connection_info(http, MHD_CONNECTION_INFO_CONNECTION_FD);
 
-  if (code == MHD_CONNECTION_NOTIFY_CLOSED)
-    ft_peer_end(&receiver->peers, *context);
-  else if (receiver->access && address && fd)
-    *context = ft_peer_begin(&receiver->peers, fd->connect_fd, address->client_addr);
+  if (receiver->access || code == MHD_CONNECTION_NOTIFY_CLOSED)
+    ft_peer_changed(&receiver->peers, http, context, code);
 }
 
 /* Returns the peer of C; NULL on a Unix socket, or out of memory. */

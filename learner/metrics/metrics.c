@@ -135,15 +135,8 @@ static void metrics_peer_changed(void *data, struct MHD_Connection *http, void *
                                  enum MHD_ConnectionNotificationCode code)
 {
   struct ft_metrics *metrics = data;
-  const union MHD_ConnectionInfo *address =
-      MHD_get_connection_info(http, MHD_CONNECTION_INFO_CLIENT_ADDRESS);
-  const union MHD_ConnectionInfo *fd =
-      MHD_get_connection_info(http, MHD_CONNECTION_INFO_CONNECTION_FD);
 
-  if (code == MHD_CONNECTION_NOTIFY_CLOSED)
-    ft_peer_end(&metrics->peers, *context);
-  else if (address && fd)
-    *context = ft_peer_begin(&metrics->peers, fd->connect_fd, address->client_addr);
+  ft_peer_changed(&metrics->peers, http, context, code);
 }
 
 /* Starts libmicrohttpd on the listening socket FD, which it owns from then on. */
