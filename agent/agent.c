@@ -26,7 +26,7 @@
  */
 #define MAP_BYTES (64 << 10)
 
-/* Time without a process until Slurm is queried whether the job has ended; by judgement. */
+/* Time without a process until Slurm is queried whether the job has ended. */
 #define GRACE_SECONDS 30.0
 /* Time from a job's end to the first query: Slurm's epilog and accounting come first. */
 #define QUERY_SECONDS 1.0

@@ -2,14 +2,10 @@
 /* Users' queries about running jobs. */
 #include "config.h"
 
-#include <stdio.h>
-
 #include "agent/agent_internal.h"
 #include "agent/query_running.h"
-#include "daemon/log.h"
 #include "daemon/program.h"
 #include "predictor/core/text.h"
-#include "predictor/record/state_files.h"
 
 static bool is_about_running(const ft_question *q)
 {
@@ -40,11 +36,6 @@ static void end_query(struct ft_query *query, void *data)
 void ft_agent_open_queries(struct ft_agent *agent)
 {
   const struct ft_query_handler handler = { step_query, end_query, agent };
-  char path[sizeof agent->config.socket + sizeof FT_STATE_QUERY_SUFFIX];
-  struct ft_error err;
 
-  (void)snprintf(path, sizeof path, "%s" FT_STATE_QUERY_SUFFIX, agent->config.socket);
-  agent->queries = ft_query_server_open(agent->loop, path, &handler, &err);
-  if (!agent->queries)
-    ft_log(LOG_WARNING, "users' queries are not available: %s", err.text);
+  agent->queries = ft_query_server_open(agent->loop, agent->config.socket, &handler);
 }

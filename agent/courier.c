@@ -28,7 +28,7 @@
 #include "predictor/record/state_files.h"
 
 /* Deadlines of a request: to connect, and until the reply is complete, which the learner may hold
- * for FT_EXCHANGE_HOLD_SECONDS. By judgement. */
+ * for FT_EXCHANGE_HOLD_SECONDS. */
 #define CONNECT_SECONDS 10L
 #define REPLY_SECONDS ((long)FT_EXCHANGE_HOLD_SECONDS + 30L)
 

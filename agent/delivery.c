@@ -11,7 +11,7 @@
 #include "predictor/core/units.h"
 
 /* Time until the next delivery of what was not accepted, at first and at most: it is doubled each
- * time. A learner that replies again is noticed earlier (agent/settings.c). By judgement. */
+ * time. A learner that replies again is noticed earlier (agent/settings.c). */
 #define RETRY_SECONDS 5.0
 #define MAX_RETRY_SECONDS 60.0
 

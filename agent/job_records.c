@@ -10,7 +10,7 @@
 #include "predictor/core/io.h"
 
 /* Interval of the tries while the learner does not reply, and time until a query has failed: a
- * restart of the learner is shorter. By judgement. */
+ * restart of the learner is shorter. */
 #define RETRY_SECONDS 2.0
 #define PATIENCE_SECONDS 60.0
 /* Jobs per request. */

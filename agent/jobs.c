@@ -11,7 +11,7 @@
 #include "daemon/log.h"
 #include "predictor/core/hot.h"
 
-/* Interval of the checks whether a job still has processes; chosen by judgement. */
+/* Interval of the checks whether a job still has processes. */
 #define CHECK_SECONDS 10.0
 
 struct ft_jobs *ft_jobs_open(const struct ft_jobs_settings *settings, struct ft_error *err)

@@ -11,7 +11,7 @@
 #include "predictor/record/record.h"
 #include "predictor/site/conf.h"
 
-/* Limits, chosen by judgement. */
+/* Limits. */
 enum {
   FT_JOBS_LIMIT = 4096, /* jobs, including ended ones that Slurm's record may still complete */
   FT_JOBS_USER_LIMIT = FT_JOBS_LIMIT / 2, /* jobs of one user */

@@ -13,13 +13,13 @@
 /* Time after a job's end for which Slurm's record is queried: Slurm removes the record MinJobAge
  * (slurm.conf(5), 300 s by default) after the end. */
 #define LAST_QUERY_SECONDS 300.0
-/* Maximum interval between two queries; chosen by judgement. */
+/* Maximum interval between two queries. */
 #define MAX_QUERY_SECONDS 600.0
-/* Failed queries until an observation is delivered without its submit time; chosen by judgement. */
+/* Failed queries until an observation is delivered without its submit time. */
 #define MAX_SUBMIT_TIME_QUERIES 3
-/* Time without processes and without Slurm's record until a run counts as ended; by judgement. */
+/* Time without processes and without Slurm's record until a run counts as ended. */
 #define GIVE_UP_SECONDS 3600.0
-/* Time for which a job with a final outcome is kept, for late announcements; by judgement. */
+/* Time for which a job with a final outcome is kept, for late announcements. */
 #define KEEP_SECONDS 60.0
 
 void ft_jobs_close_tree(struct ft_jobs *jobs, struct job *job)

@@ -15,7 +15,7 @@
 #include "predictor/core/io.h"
 #include "predictor/core/text.h"
 
-/* Minimum time between two log lines about rejected packets; chosen by judgement. */
+/* Minimum time between two log lines about rejected packets. */
 #define REJECTION_LOG_SECONDS 60.0
 
 struct connection {

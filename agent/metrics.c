@@ -21,9 +21,9 @@
 
 /* Interval of the writes without a change: Prometheus' scrape_interval is often 15 s. */
 #define WRITE_SECONDS 15.0
-/* Time from a change to its write, which later changes share; by judgement. */
+/* Time from a change to its write, which later changes share. */
 #define CHANGE_SECONDS 1.0
-/* Time that a stopping agent waits for the removal of the file, ms; by judgement. */
+/* Time that a stopping agent waits for the removal of the file, ms. */
 enum { REMOVAL_MS = 1000 };
 
 /*

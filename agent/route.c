@@ -8,7 +8,7 @@
 
 #include "agent/route.h"
 
-/* Sends probes on silent connections, so that a lost host is noticed; seconds, by judgement. */
+/* Sends probes on silent connections, so that a lost host is noticed; seconds. */
 #define PROBE_SECONDS 20L
 
 int ft_route_parse(struct ft_route *route, int count, char **arguments, struct ft_error *err)

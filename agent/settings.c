@@ -8,7 +8,7 @@
 #include "predictor/core/io.h"
 #include "predictor/core/text.h"
 
-/* Interval of the tries while the learner does not reply; by judgement. */
+/* Interval of the tries while the learner does not reply. */
 #define RETRY_SECONDS 2.0
 
 struct ft_node_settings {

@@ -38,7 +38,7 @@ extern const char *const ft_exchange_paths[FT_EXCHANGE_COUNT];
 enum {
   FT_EXCHANGE_BYTES = 96 << 10, /* no body is longer */
   FT_EXCHANGE_RUN_LIMIT = 64,   /* observations per request */
-  /* connections of a learner: of each agent one, and one more while it delivers; by judgement */
+  /* connections of a learner: of each agent one, and one more while it delivers */
   FT_EXCHANGE_CONNECTIONS = 20000
 };
 

@@ -2,6 +2,7 @@
 #include "config.h"
 
 #include <errno.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
@@ -13,10 +14,11 @@
 #include "daemon/socket.h"
 #include "predictor/core/io.h"
 #include "predictor/core/text.h"
+#include "predictor/record/state_files.h"
 
 /* Interval of the tries to continue an answer that waits for the store or for the peer. */
 #define POLL_SECONDS 0.004
-/* Deadline of a peer for sending its question and for reading each reply; by judgement. */
+/* Deadline of a peer for sending its question and for reading each reply. */
 #define PEER_SECONDS 30.0
 
 struct query_connection {
@@ -346,29 +348,33 @@ static void accept_query(struct ft_watch *watch)
   close(fd);
 }
 
-struct ft_query_server *ft_query_server_open(struct ft_loop *loop, const char *path,
-                                             const struct ft_query_handler *handler,
-                                             struct ft_error *err)
+struct ft_query_server *ft_query_server_open(struct ft_loop *loop, const char *socket,
+                                             const struct ft_query_handler *handler)
 {
   struct ft_query_server *q = calloc(1, sizeof *q);
+  struct ft_error err;
+  char path[sizeof q->path];
 
+  (void)snprintf(path, sizeof path, "%s" FT_STATE_QUERY_SUFFIX, socket);
   if (!q) {
-    ft_error_errno(err, "%s", path);
-    return NULL;
+    ft_error_errno(&err, "%s", path);
+    goto failed;
   }
   q->loop = loop;
   q->handler = *handler;
   q->extra_uid = (uid_t)-1;
   q->timer = (struct ft_timer){ .fire = work_on_next, .data = q };
   q->watch =
-      (struct ft_watch){ ft_socket_listen(path, SOCK_SEQPACKET, 0666, err), accept_query, q };
+      (struct ft_watch){ ft_socket_listen(path, SOCK_SEQPACKET, 0666, &err), accept_query, q };
   if (q->watch.fd >= 0) {
     (void)ft_string_copy(path, q->path, sizeof q->path);
     if (ft_loop_watch(loop, &q->watch) == 0)
       return q;
-    ft_error_errno(err, "%s", path);
+    ft_error_errno(&err, "%s", path);
   }
+failed:
   ft_query_server_close(q);
+  ft_log(LOG_WARNING, "users' queries are not available: %s", err.text);
   return NULL;
 }
 

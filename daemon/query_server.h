@@ -23,9 +23,8 @@ enum {
   FT_QUERY_PACKET_BYTES = 4096,         /* no question is longer */
   /* limit: half of the descriptors of a process without a setting, 1024 (systemd.exec(5)) */
   FT_QUERY_CONNECTIONS = 512,
-  FT_QUERY_PRIVILEGED_CONNECTIONS = 32, /* of these no other user gets; by judgement */
-  /* limit per unprivileged user, whose submissions may come from a workflow manager; by judgement
-   */
+  FT_QUERY_PRIVILEGED_CONNECTIONS = 32, /* of these no other user gets */
+  /* limit per unprivileged user, whose submissions may come from a workflow manager */
   FT_QUERY_USER_CONNECTIONS = 64
 };
 
@@ -52,10 +51,10 @@ struct ft_query_handler {
   void *data;
 };
 
-/* Listens at PATH; copies HANDLER. Returns NULL and ERR on failure. */
-struct ft_query_server *ft_query_server_open(struct ft_loop *loop, const char *path,
-                                             const struct ft_query_handler *handler,
-                                             struct ft_error *err);
+/* Listens beside the daemon's SOCKET, at its path with FT_STATE_QUERY_SUFFIX; copies HANDLER. Logs a
+ * failure, for daemons do without, and returns NULL. */
+struct ft_query_server *ft_query_server_open(struct ft_loop *loop, const char *socket,
+                                             const struct ft_query_handler *handler);
 
 /* Makes UID (Slurm's SlurmUser) privileged; SERVER may be NULL. */
 void ft_query_server_allow(struct ft_query_server *server, uid_t uid);

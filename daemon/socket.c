@@ -16,7 +16,7 @@
 #include "predictor/core/io.h"
 #include "predictor/core/text.h"
 
-/* Chosen by judgement; clients that connect meanwhile wait in the socket's backlog. */
+/* Clients that connect meanwhile wait in the socket's backlog. */
 #define BACKOFF_SECONDS 0.5
 
 /* Whether a process listens at ADDRESS. */

@@ -40,7 +40,7 @@ int ft_subprocess_run_input(struct ft_subprocesses *children, const char *const 
                             const char *input, size_t length, double seconds,
                             ft_subprocess_callback *call, void *data, struct ft_error *err);
 
-/* By judgement. */
+/* Memory that a forked copy may allocate, against a loop that allocates without end. */
 #define FT_SUBPROCESS_FORK_BYTES ((rlim_t)1 << 30)
 
 /*

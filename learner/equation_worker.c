@@ -19,9 +19,9 @@
 
 enum { MAX_WAITING = 64 }; /* apps; one beyond the limit is due again after its next run */
 
-/* Pause before each child, because runs come in bursts (arrays); by judgement. */
+/* Pause before each child, because runs come in bursts (arrays). */
 #define SEARCH_PAUSE_SECONDS 1.0
-/* Pause after a failed child, because the next one will probably fail as well; by judgement. */
+/* Pause after a failed child, because the next one will probably fail as well. */
 #define FAILURE_PAUSE_SECONDS 600.0
 /* Limits of a search, which takes some seconds of a core, much longer on a busy node at nice 19. */
 #define SEARCH_CPU_SECONDS 60.0

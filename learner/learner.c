@@ -36,7 +36,7 @@
 /* Deadline of the child that overwrites removed runs, and minimum time until the next one. */
 #define SCRUB_SECONDS 3600.0
 #define SCRUB_PAUSE_SECONDS 60.0
-/* Time until the next run that differs from Slurm's record is logged; by judgement. */
+/* Time until the next run that differs from Slurm's record is logged. */
 #define COMPLAINT_SECONDS 10.0
 
 struct ft_learner {

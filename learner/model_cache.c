@@ -9,7 +9,7 @@
 #include "predictor/core/hash.h"
 #include "predictor/core/text.h"
 
-/* Chains of the hash table, a power of two; by judgement, some more than apps fit. */
+/* Chains of the hash table, a power of two, some more than apps fit. */
 enum { BUCKETS = 2048 };
 
 struct ft_model_cache {

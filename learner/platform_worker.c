@@ -29,7 +29,7 @@ enum {
 };
 
 /* Pause before each child, because runs come in bursts (arrays). A new model is thus applied to
- * about 30 apps per second. By judgement, as the limits below. */
+ * about 30 apps per second. */
 #define CHILD_PAUSE_SECONDS 1.0
 /* Minimum time between two trainings, and pause after a failed child. */
 #define TRAIN_PAUSE_SECONDS 600.0

@@ -24,7 +24,7 @@
 #include "predictor/online/pool.h"
 #include "predictor/record/state_files.h"
 
-/* Memory for the models of the apps that ran last, bytes: about a thousand apps. By judgement. */
+/* Memory for the models of the apps that ran last, bytes: about a thousand apps. */
 #define CACHE_BYTES ((size_t)128 << 20)
 
 struct ft_publisher {

@@ -12,8 +12,7 @@
 
 /* Interval of the progress packets, as long as which arrive the command waits. */
 #define PROGRESS_SECONDS 1.0
-/* Time without progress until the user gets an error; the learner continues to try. By judgement.
- */
+/* Time without progress until the user gets an error; the learner continues to try. */
 #define FAILING_SECONDS 20.0
 
 /* Progress of a request. */

@@ -15,8 +15,7 @@
 #define PROGRESS_SECONDS 1.0
 /* Interval at which the progress is looked at: a request for few models ends soon. */
 #define CHECK_SECONDS 0.05
-/* Time without progress until the user gets an error: longer than the largest app takes. By
- * judgement. */
+/* Time without progress until the user gets an error: longer than the largest app takes. */
 #define STUCK_SECONDS 600.0
 
 struct rebuild_query {

@@ -20,13 +20,13 @@
 #include "predictor/core/io.h"
 #include "predictor/core/text.h"
 
-/* Connections of one address over TCP, by judgement. */
+/* Connections of one address over TCP. */
 #define ADDRESS_LIMIT 128u
 /* Places that are kept for new connections: as many of the oldest that have not proved their sender
- * are dropped. By judgement, more than libmicrohttpd accepts at once. */
+ * are dropped. libmicrohttpd accepts fewer at once. */
 enum { FREE_PLACES = 64 };
-/* Bytes of a connection for headers and pieces of bodies; by judgement: several times what
- * foretell-courier sends as headers. libmicrohttpd touches all of them. */
+/* Bytes of a connection for headers and pieces of bodies: several times what foretell-courier sends
+ * as headers. libmicrohttpd touches all of them. */
 #define CONNECTION_BYTES ((size_t)4096)
 /* More than a credential over a digest has, about 250 bytes. */
 enum { SIGNATURE_BYTES = 1024 };
@@ -96,15 +96,9 @@ static void peer_changed(void *data, struct MHD_Connection *http, void **context
                          enum MHD_ConnectionNotificationCode code)
 {
   struct ft_receiver *receiver = data;
-  const union MHD_ConnectionInfo *address =
-      MHD_get_connection_info(http, MHD_CONNECTION_INFO_CLIENT_ADDRESS);
-  const union MHD_ConnectionInfo *fd =
-      MHD_get_connection_info(http, MHD_CONNECTION_INFO_CONNECTION_FD);
 
-  if (code == MHD_CONNECTION_NOTIFY_CLOSED)
-    ft_peer_end(&receiver->peers, *context);
-  else if (receiver->access && address && fd)
-    *context = ft_peer_begin(&receiver->peers, fd->connect_fd, address->client_addr);
+  if (receiver->access || code == MHD_CONNECTION_NOTIFY_CLOSED)
+    ft_peer_changed(&receiver->peers, http, context, code);
 }
 
 /* Returns the peer of C; NULL on a Unix socket, or out of memory. */

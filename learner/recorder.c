@@ -34,7 +34,7 @@
 #define STORE_WAIT_MILLISECONDS 20
 
 /* Time per step of ft_recorder_name_platforms, to which the last transaction adds 8 ms: 34 s for a
- * million runs. By judgement: a request waits that long. */
+ * million runs. A request waits that long. */
 #define NAME_STEP_SECONDS 0.002
 
 /* SQLite's page cache: enough for the B-tree pages of one row and of its index entries. */

@@ -73,8 +73,8 @@ bool ft_recorder_maintain(struct ft_recorder *recorder);
 int ft_recorder_add(struct ft_recorder *recorder, const ft_observation *observation, bool *rebuild,
                     struct ft_error *err);
 
-/* Observations in a transaction, which take 30 KB of memory each. By judgement: with more, a commit
- * costs less than a tenth of the observations. */
+/* Observations in a transaction, which take 30 KB of memory each. With more, a commit costs less
+ * than a tenth of the observations. */
 enum { FT_RECORDER_TOGETHER = 128 };
 
 /* Begins a transaction of at most FT_RECORDER_TOGETHER observations. Returns 0; -1 and ERR. */

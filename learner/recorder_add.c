@@ -16,8 +16,7 @@
 #include "predictor/record/state_files.h"
 
 /* Minimum time between two renames of a user's runs to one name, seconds. Each rebuilds the model
- * of all runs with that name: 0.3 s for 10,000. By judgement: the next submission renames the rest.
- */
+ * of all runs with that name: 0.3 s for 10,000. The next submission renames the rest. */
 #define RENAME_PAUSE_SECONDS 60.0
 /* Observations between two removals of runs beyond max_runs. */
 #define TRIM_EVERY 8

@@ -21,7 +21,7 @@ struct recorded_run {
   int64_t mark, pooled_mark;
 };
 
-/* Places for the latest renames, of all users. By judgement. */
+/* Places for the latest renames, of all users. */
 enum { FT_RECORDER_RENAMES = 64 };
 
 struct ft_recorder {

@@ -23,10 +23,10 @@
 /* Minimum time between two publications of an app. */
 #define PUBLISH_INTERVAL_SECONDS 1.0
 /* Time per step of publishing, and the pause after it in times of its duration, during which
- * requests are served: many active apps must not stop reception. By judgement. */
+ * requests are served: many active apps must not stop reception. */
 #define PUBLISH_STEP_SECONDS 0.01
 #define PUBLISH_PAUSE 3.0
-/* Time after which a model that no run uses leaves the memory. By judgement. */
+/* Time after which a model that no run uses leaves the memory. */
 #define UNUSED_SECONDS 600.0
 
 /* ---- publishing ---- */

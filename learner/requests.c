@@ -15,7 +15,7 @@
 #include "predictor/core/text.h"
 
 /* Minimum time between two announcements of requests to forget: each makes every agent look up its
- * runs, which takes less than a millisecond of the learner for each. By judgement. */
+ * runs, which takes less than a millisecond of the learner for each. */
 #define FORGET_SECONDS 1.0
 #define FORGET_SECONDS_PER_AGENT 0.001
 

@@ -157,13 +157,8 @@ static void end_user_query(struct ft_query *query, void *data)
 static void open_queries(struct ft_service *service)
 {
   const struct ft_query_handler handler = { step_user_query, end_user_query, service };
-  char path[sizeof service->config.learner_socket + sizeof FT_STATE_QUERY_SUFFIX];
-  struct ft_error err;
 
-  (void)snprintf(path, sizeof path, "%s" FT_STATE_QUERY_SUFFIX, service->config.learner_socket);
-  service->queries = ft_query_server_open(service->loop, path, &handler, &err);
-  if (!service->queries)
-    ft_log(LOG_WARNING, "users' queries are not available: %s", err.text);
+  service->queries = ft_query_server_open(service->loop, service->config.learner_socket, &handler);
 }
 
 /* ---- opening ---- */

@@ -21,7 +21,7 @@
 #define SLURM_NO_VALUE_32 UINT32_C(0xfffffffd)
 #define SLURM_NO_VALUE_64 UINT64_C(0xfffffffffffffffd)
 
-/* Tasks of a step whose cgroups are kept on a node; chosen by judgement. */
+/* Tasks of a step whose cgroups are kept on a node. */
 enum { MAX_TASKS = 4096 };
 
 static struct task {

@@ -285,7 +285,7 @@ static int start_helper(struct ft_helper *helper, struct ft_error *err)
 
 /* Sends the question, which is complete unless STATUS is -1 and ERR says why, and receives the
  * answer. After a failure there are no more questions. Returns 0; -1 and notes the failure. */
-static int query(struct ft_helper *helper, int status, struct ft_error *err)
+static int query_helper(struct ft_helper *helper, int status, struct ft_error *err)
 {
   if (helper->pid && helper->fd < 0)
     return -1;
@@ -327,10 +327,11 @@ static bool read_file(void *data, const char *path, struct ft_text *text)
   struct ft_helper *helper = data;
   ft_answer *answer = malloc(sizeof *answer);
   struct ft_error err;
-  bool done = answer &&
-              query(helper, ft_helper_ask_text(path, helper->directory, &helper->question, &err),
-                    &err) == 0 &&
-              read_answer(helper, answer, NULL, text) == 0 && text->at;
+  bool done =
+      answer &&
+      query_helper(helper, ft_helper_ask_text(path, helper->directory, &helper->question, &err),
+                   &err) == 0 &&
+      read_answer(helper, answer, NULL, text) == 0 && text->at;
 
   free(answer);
   return done;
@@ -362,7 +363,7 @@ int ft_helper_query_apps(struct ft_helper *helper, ft_apps *apps)
   struct ft_error err;
   int status = -1;
 
-  if (answer && query(helper, ft_helper_ask_apps(&helper->question, &err), &err) == 0)
+  if (answer && query_helper(helper, ft_helper_ask_apps(&helper->question, &err), &err) == 0)
     status = read_answer(helper, answer, apps, NULL);
   free(answer);
   return status;
@@ -376,8 +377,9 @@ int ft_helper_query_files(struct ft_helper *helper, const struct ft_file_queries
   int status = -1;
 
   if (answer &&
-      query(helper, ft_helper_ask_files(files, helper->directory, array, &helper->question, &err),
-            &err) == 0)
+      query_helper(helper,
+                   ft_helper_ask_files(files, helper->directory, array, &helper->question, &err),
+                   &err) == 0)
     status = read_answer(helper, answer, NULL, NULL);
   if (status == 0) {
     *facts = answer->facts;
@@ -397,8 +399,9 @@ int ft_helper_query_network(struct ft_helper *helper, const struct ft_network_re
 
   *network = NULL;
   if (answer &&
-      query(helper, ft_helper_ask_network(request, submission, tasks, &helper->question, &err),
-            &err) == 0)
+      query_helper(helper,
+                   ft_helper_ask_network(request, submission, tasks, &helper->question, &err),
+                   &err) == 0)
     status = read_answer(helper, answer, NULL, NULL);
   if (status == 0) {
     ft_helper_add_features(answer, submission);

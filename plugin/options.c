@@ -30,7 +30,7 @@ enum {
   OPTIONS
 };
 
-/* Bytes of a value with its NUL; chosen by judgement, PATH_MAX for a file. */
+/* Bytes of a value with its NUL, PATH_MAX for a file. */
 enum {
   APP_SIZE = 1024,
   PARAMS_SIZE = 4096,

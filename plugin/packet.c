@@ -10,8 +10,8 @@
 #include "plugin/packet.h"
 #include "predictor/core/text.h"
 
-/* Connects to the socket PATH. Returns -1 after three attempts, a number chosen by judgement. The
- * agent empties a full backlog within a fraction of a millisecond. */
+/* Connects to the socket PATH. Returns -1 after three attempts: the agent empties a full backlog
+ * within a fraction of a millisecond. */
 static int connect_to_agent(const char *path)
 {
   const struct timespec pause = { .tv_nsec = 200000 };

@@ -26,7 +26,7 @@
 #include "predictor/request/file_facts.h"
 
 enum {
-  /* Deadlines; chosen by judgement. */
+  /* Deadlines. */
   HOME_MILLISECONDS = 50,         /* to find ~/.config/foretell/apps.conf */
   STATE_MILLISECONDS = 250,       /* to open a state directory on a remote file system */
   HELPER_MILLISECONDS = 500,      /* of the helper, unless the site file has helper_timeout_ms */

@@ -8,7 +8,7 @@
 #include "predictor/core/buf.h"
 #include "predictor/request/describe.h"
 
-/* Number of the command's arguments that are analysed, at most. Chosen by judgement. */
+/* Number of the command's arguments that are analysed, at most. */
 enum { FT_WORDS = 1024 };
 
 /* The collected submission. */

@@ -20,7 +20,7 @@
 #include "predictor/core/io.h"
 
 /* Fraction of a core for reading memory.stat, for which the kernel sums the counts of all CPUs: of
- * one tree, and at most of all. Unused time is saved for up to STAT_SAVED_SECONDS. By judgement. */
+ * one tree, and at most of all. Unused time is saved for up to STAT_SAVED_SECONDS. */
 #define STAT_BUDGET 0.001
 #define STAT_NODE_BUDGET 0.01
 #define STAT_SAVED_SECONDS 50.0
@@ -32,7 +32,7 @@
 #define STAT_IDLE_SECONDS 60.0
 
 /* A usage that was constant for STAT_LAG_SECONDS, as were the processes' sizes, is read only so
- * often while no process of the tree changes, if the kernel keeps its maximum. By judgement. */
+ * often while no process of the tree changes, if the kernel keeps its maximum. */
 #define IDLE_READ_SECONDS 2.0
 
 /* First interval between searches for a tree's cgroup; doubled each time. */

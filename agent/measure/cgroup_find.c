@@ -17,8 +17,7 @@
 
 enum { DEPTH_LIMIT = 16, FOLDERS_LIMIT = 256 };
 
-/* Number of cgroups that are remembered as shared with other processes, and for how long. Chosen by
- * judgement. */
+/* Number of cgroups that are remembered as shared with other processes, and for how long. */
 enum { SHARED_LIMIT = 1024 };
 #define SHARED_SECONDS 30.0
 

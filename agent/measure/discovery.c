@@ -28,13 +28,13 @@ enum {
   CANDIDATES_KEPT = 256, /* a larger array is freed after the scan */
   THREADS_LIMIT = 256,   /* threads whose children are listed; more: /proc is listed */
   PASSES_LIMIT = 32,    /* generations below a new root; more, as of a fork bomb: /proc is listed */
-  UNRELATED_LIMIT = 256 /* unrelated processes that are remembered. Chosen by judgement. */
+  UNRELATED_LIMIT = 256 /* unrelated processes that are remembered. */
 };
 
 /* Interval of full scans, for processes that do not advance the newest pid (clone3 with
  * set_tid). */
 #define SCAN_SECONDS 30.0
-/* Fraction of a core that they may take: with very many processes they are rarer. By judgement. */
+/* Fraction of a core that they may take: with very many processes they are rarer. */
 #define SCAN_BUDGET 0.001
 
 /* A process that may be new to a tree. */

@@ -17,7 +17,7 @@
 #include "agent/measure/internal.h"
 #include "predictor/core/hash.h"
 
-/* Members that are compared with an orphan, by user namespace. By judgement. */
+/* Members that are compared with an orphan, by user namespace. */
 enum { NAMESPACES_LIMIT = 1024 };
 
 static uint64_t mark_key(const char *mark)

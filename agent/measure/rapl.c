@@ -23,7 +23,7 @@
 
 #define POWER_PMU "sys/bus/event_source/devices/power/"
 
-/* Maximum number of packages, or of dies where each has a counter. By judgement. */
+/* Maximum number of packages, or of dies where each has a counter. */
 enum { PACKAGES_LIMIT = 64 };
 /* Fraction of a run that may pass before the first reading; as that of attach.c. */
 #define MISSED_FRACTION 0.02

@@ -16,11 +16,11 @@
 #include "agent/measure/internal.h"
 #include "predictor/core/hash.h"
 
-/* Maximum number of processes of one tree: a quarter of PID_MAX_LIMIT. Chosen by judgement. */
+/* Maximum number of processes of one tree: a quarter of PID_MAX_LIMIT. */
 #define MEMBERS_LIMIT (1 << 20)
 /* Interval of the checks whether a tree is stopped, as a fraction of the time since a process last
  * changed its memory. At least STOP_MIN_SECONDS, as Slurm's times are whole seconds; at most
- * STOP_MAX_SECONDS, so that no longer suspension is missed. Chosen by judgement. */
+ * STOP_MAX_SECONDS, so that no longer suspension is missed. */
 #define STOP_FRACTION 0.25
 #define STOP_MIN_SECONDS 1.0
 #define STOP_MAX_SECONDS 10.0
@@ -35,7 +35,7 @@
 #define DETAILS_IDLE_SECONDS 32.0
 /* Of a process that has not run, /proc/PID/stat alone is read, after this fraction of the time
  * since it last ran, which bounds the processor time that is missed if it runs and ends unnoticed;
- * and after at most SLEEP_LONGEST_SECONDS. By judgement. */
+ * and after at most SLEEP_LONGEST_SECONDS. */
 #define SLEEP_FRACTION 0.25
 #define SLEEP_LONGEST_SECONDS 120.0
 

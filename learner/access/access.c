@@ -21,11 +21,10 @@
 #include "predictor/core/io.h"
 #include "predictor/core/text.h"
 
-/* Users of agent_users; by judgement. */
+/* Users of agent_users. */
 enum { USER_LIMIT = 16 };
 
-/* Time for which a request waits for a silent munged, seconds; by judgement, less than libmunge's
- * 10 s. */
+/* Time for which a request waits for a silent munged, seconds, less than libmunge's 10 s. */
 #define MUNGE_SECONDS 5.0
 
 struct ft_access {

@@ -14,7 +14,7 @@
 #include "predictor/core/io.h"
 #include "predictor/core/text.h"
 
-/* More than the 2 of munged by default, so that it is never idle. By judgement. */
+/* More than the 2 of munged by default, so that it is never idle. */
 enum { THREADS = 4 };
 
 /* Of a credential that exists; or, without `authorization`, of one to be made over the digest in

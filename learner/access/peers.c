@@ -92,3 +92,17 @@ void ft_peer_end(struct ft_peers *peers, struct ft_peer *peer)
   peers->count--;
   free(peer);
 }
+
+void ft_peer_changed(struct ft_peers *peers, struct MHD_Connection *http, void **context,
+                     enum MHD_ConnectionNotificationCode code)
+{
+  const union MHD_ConnectionInfo *address =
+      MHD_get_connection_info(http, MHD_CONNECTION_INFO_CLIENT_ADDRESS);
+  const union MHD_ConnectionInfo *fd =
+      MHD_get_connection_info(http, MHD_CONNECTION_INFO_CONNECTION_FD);
+
+  if (code == MHD_CONNECTION_NOTIFY_CLOSED)
+    ft_peer_end(peers, *context);
+  else if (address && fd)
+    *context = ft_peer_begin(peers, fd->connect_fd, address->client_addr);
+}

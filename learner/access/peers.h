@@ -3,6 +3,7 @@
 #ifndef FT_LEARNER_ACCESS_PEERS_H
 #define FT_LEARNER_ACCESS_PEERS_H
 
+#include <microhttpd.h>
 #include <stdbool.h>
 
 #include "daemon/loop.h"
@@ -33,6 +34,10 @@ void ft_peers_close(struct ft_peers *peers);
  * has its FD shut down, and ends with ft_peer_end as others do. */
 struct ft_peer *ft_peer_begin(struct ft_peers *peers, int fd, const struct sockaddr *address);
 void ft_peer_end(struct ft_peers *peers, struct ft_peer *peer);
+
+/* Begins the peer of the connection HTTP, which CONTEXT gets, or ends it. */
+void ft_peer_changed(struct ft_peers *peers, struct MHD_Connection *http, void **context,
+                     enum MHD_ConnectionNotificationCode code);
 
 /* PEER has sent the headers of a request: its time no longer counts; or the sender was rejected,
  * and it counts again. PEER may be NULL. */

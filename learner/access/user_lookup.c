@@ -8,11 +8,11 @@
 #include "learner/access/user_lookup.h"
 #include "predictor/core/io.h"
 
-/* Deadline of a lookup, seconds; by judgement. */
+/* Deadline of a lookup, seconds. */
 #define LOOKUP_SECONDS 5.0
 
 /* Time for which a name, or that there is none, is not looked up again, seconds; and number of
- * remembered users. By judgement. */
+ * remembered users. */
 #define NAME_SECONDS 60.0
 enum { NAMES = 64 };
 

@@ -13,13 +13,13 @@
 #include "predictor/core/io.h"
 #include "predictor/core/random.h"
 
-/* Generous, because no submission waits for it; chosen by judgement. */
+/* Generous, because no submission waits for it. */
 #define POLL_DEADLINE_SECONDS 60.0
 /* Time until the retry after a first failure: slurmctld may start just after the learner. Doubled
  * with each failure up to the usual interval. */
 #define FIRST_RETRY_SECONDS 2.0
 /* Fraction of the interval by which a poll is early at most: learners that started together, as
- * after a power cut, do not ask slurmctld at the same time for ever. Chosen by judgement. */
+ * after a power cut, do not ask slurmctld at the same time for ever. */
 #define JITTER 0.2
 
 enum query { QUERY_CONFIG, QUERY_HOSTNAMES, QUERY_PARTITION, QUERY_ACCOUNTS, QUERY_NODE };

@@ -10,10 +10,10 @@
 #include "learner/cluster/job_check.h"
 #include "learner/cluster/node_list.h"
 
-/* Jobs that are remembered, about 200 bytes each: of 5,000 nodes with six each, by judgement. */
+/* Jobs that are remembered, about 200 bytes each: of 5,000 nodes with six each. */
 enum { JOBS_LIMIT = 1 << 15 };
 /* Age from which a record that differs is queried again: job IDs begin again after MaxJobId, and a
- * job may get further nodes. By judgement. */
+ * job may get further nodes. */
 #define FRESH_SECONDS 30.0
 
 struct known_job {

@@ -12,7 +12,7 @@
 enum {
   SECTIONS = sizeof((struct ft_config *)NULL)->platforms / sizeof(struct ft_config_platform),
   MAX_OBSERVED_NODES = 16384, /* observed nodes; further ones are ignored */
-  MAX_ASSIGNED_NODES = 65536  /* above the largest clusters, by judgement */
+  MAX_ASSIGNED_NODES = 65536  /* above the largest clusters */
 };
 
 /* Name that, with the section's index appended, follows the names of a section's list. */

@@ -15,11 +15,10 @@
 /* An agent that has not connected for so long, in seconds, is no longer missed: its node was
  * removed. Twice the time for which a query of settings is held. */
 #define MISSED_SECONDS (2 * FT_EXCHANGE_HOLD_SECONDS)
-/* Limit of the answers to one query that wait for the user's command, bytes; by judgement: about
- * 1,000 jobs. */
+/* Limit of the answers to one query that wait for the user's command, bytes: about 1,000 jobs. */
 #define WAITING_BYTES ((size_t)1 << 20)
-/* Pause after a query of an unprivileged user, in seconds for each agent asked, by judgement: to
- * check two requests takes the learner half of it, so that queries take at most half its time. */
+/* Pause after a query of an unprivileged user, in seconds for each agent asked: to check two
+ * requests takes the learner half of it, so that queries take at most half its time. */
 #define PAUSE_SECONDS 0.002
 
 struct agent {

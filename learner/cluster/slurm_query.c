@@ -21,12 +21,12 @@
  * default). What has not been printed by then is queried again. */
 #define DEADLINE_SECONDS 12.0
 /* Time between the starts of two commands, so that Slurm gets at most five a second however many
- * jobs end. A part of it, at most JITTER, is random. By judgement. */
+ * jobs end. A part of it, at most JITTER, is random. */
 #define INTERVAL_SECONDS 0.25
 #define JITTER 0.2
 
 enum {
-  BATCH_JOBS = 256,     /* jobs of one command, by judgement: half a second of a busy slurmctld */
+  BATCH_JOBS = 256,     /* jobs of one command: half a second of a busy slurmctld */
   BATCH_QUERIES = 4096, /* queries that one command answers; nodes of one job each have one */
   QUEUE_LIMIT = 1 << 20 /* 10,000 nodes with 64 jobs (ft_jobs_query) each, and some more */
 };

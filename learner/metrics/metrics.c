@@ -17,8 +17,8 @@
 #include "predictor/core/text.h"
 #include "predictor/site/address.h"
 
-/* Limits, by judgement: a few Prometheus servers, which send some hundred bytes. Above it the
- * oldest connection is dropped; libmicrohttpd, which notices that later, has a higher one. */
+/* Limits: a few Prometheus servers, which send some hundred bytes. Above it the oldest connection
+ * is dropped; libmicrohttpd, which notices that later, has a higher one. */
 #define CONNECTION_LIMIT 16u
 #define ACCEPT_LIMIT (2 * CONNECTION_LIMIT)
 #define CONNECTION_BYTES ((size_t)16 << 10)
@@ -135,15 +135,8 @@ static void metrics_peer_changed(void *data, struct MHD_Connection *http, void *
                                  enum MHD_ConnectionNotificationCode code)
 {
   struct ft_metrics *metrics = data;
-  const union MHD_ConnectionInfo *address =
-      MHD_get_connection_info(http, MHD_CONNECTION_INFO_CLIENT_ADDRESS);
-  const union MHD_ConnectionInfo *fd =
-      MHD_get_connection_info(http, MHD_CONNECTION_INFO_CONNECTION_FD);
 
-  if (code == MHD_CONNECTION_NOTIFY_CLOSED)
-    ft_peer_end(&metrics->peers, *context);
-  else if (address && fd)
-    *context = ft_peer_begin(&metrics->peers, fd->connect_fd, address->client_addr);
+  ft_peer_changed(&metrics->peers, http, context, code);
 }
 
 /* Starts libmicrohttpd on the listening socket FD, which it owns from then on. */

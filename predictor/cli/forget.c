@@ -5,7 +5,6 @@
  */
 #include "config.h"
 
-#include <errno.h>
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
@@ -86,23 +85,13 @@ static bool receive_forget_reply(const ft_reply *reply, void *data)
 static int forget_runs(struct forget_command *command, int state_fd, const struct ft_config *config,
                        struct ft_error *err)
 {
-  struct ft_error why;
-
   if (ft_store_is_elsewhere(command->state, state_fd, config, err))
     return -1;
   if (ft_offline_is_possible(state_fd))
     return ft_forget_offline(state_fd, config->state_directory, &command->question.asked.forget,
                              &command->done, err);
-  if (ft_daemon_ask(FT_DAEMON_LEARNER, config->learner_socket, state_fd, &command->question,
-                    receive_forget_reply, command, &why) == 0)
-    return 0;
-  if (errno == ENOENT || errno == ECONNREFUSED)
-    return ft_error_set(
-        err,
-        "%s: foretell-learnd does not run on this machine; run this where it does, or "
-        "ask root",
-        why.text);
-  return ft_error_set(err, "%s", why.text);
+  return ft_ask_learner(config->learner_socket, state_fd, &command->question, receive_forget_reply,
+                        command, ", or ask root", err);
 }
 
 static int print_forget_result(const struct forget_command *command)

@@ -26,7 +26,6 @@
 #include "predictor/request/helper_protocol.h"
 #include "predictor/site/conf.h"
 
-/* All chosen by judgement. */
 enum {
   ANSWER_PART = 10,          /* 1 / ANSWER_PART of the time is reserved for writing the answer */
   SLOTS = 8,                 /* helpers of one user that may read files at the same time */

@@ -26,7 +26,7 @@
 enum {
   MAX_PRINTED = 20, /* messages about skipped lines */
   NAMES = 256,      /* slots of the cache of user names */
-  /* maximum wait for another process that writes: its transactions are short; by judgement */
+  /* maximum wait for another process that writes: its transactions are short */
   STORE_WAIT_MILLISECONDS = 10000
 };
 

@@ -23,8 +23,7 @@
 #include "predictor/core/io.h"
 #include "predictor/core/units.h"
 
-/* Range of the time between two samples, in seconds: below it sampling takes all of a CPU. Chosen
- * by judgement. */
+/* Range of the time between two samples, in seconds: below it sampling takes all of a CPU. */
 #define MIN_SECONDS 0.001
 #define MAX_SECONDS 3600.0
 
@@ -69,7 +68,7 @@ struct profile {
 
 /* ---- the file ---- */
 
-/* Seconds of samples that are lost if foretell is killed; chosen by judgement. */
+/* Seconds of samples that are lost if foretell is killed. */
 #define FLUSH_SECONDS 1.0
 
 /* Writes the command as one line, which mprof shows as the plot's title. */
@@ -84,7 +83,7 @@ static void write_command(FILE *file, char **command)
   fputc('\n', file);
 }
 
-enum { MAX_AT_ONCE = 10000 }; /* default outputs of one second; chosen by judgement */
+enum { MAX_AT_ONCE = 10000 }; /* default outputs of one second */
 
 /*
  * Creates the default output, with the time in its name, and sets PROFILE's name. A number keeps
@@ -358,7 +357,7 @@ FT_HOT static void watch(struct profile *profile)
 }
 
 /* RSS counts a shared page once per process. The summary has PSS, too, if it is lower by at least
- * this fraction; chosen by judgement. */
+ * this fraction. */
 #define SHARED_PART 0.1
 
 static void print_summary(const struct profile *profile, const ft_observation *seen)

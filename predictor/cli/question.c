@@ -8,43 +8,15 @@
 #include <string.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
-#include <sys/un.h>
 #include <unistd.h>
 
 #include "predictor/cli/question.h"
 #include "predictor/core/io.h"
+#include "predictor/record/state_fetch.h"
 #include "predictor/record/state_files.h"
 
-/*
- * Timeout in seconds for one packet of the daemon. Long enough for a slow disk; chosen by
- * judgement.
- */
-#define PATIENCE_SECONDS 60
-
-/* Returns a connection to the daemon at PATH; -1 with ERR and errno. */
-static int connect_daemon(const char *path, struct ft_error *err)
-{
-  const struct timeval patience = { .tv_sec = PATIENCE_SECONDS };
-  struct sockaddr_un address = { .sun_family = AF_UNIX };
-  int fd, saved;
-
-  if (snprintf(address.sun_path, sizeof address.sun_path, "%s" FT_STATE_QUERY_SUFFIX, path) >=
-      (int)sizeof address.sun_path) {
-    errno = ENAMETOOLONG;
-    return ft_error_errno(err, "%s" FT_STATE_QUERY_SUFFIX, path);
-  }
-  fd = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0);
-  if (fd >= 0 && setsockopt(fd, SOL_SOCKET, SO_RCVTIMEO, &patience, sizeof patience) == 0 &&
-      setsockopt(fd, SOL_SOCKET, SO_SNDTIMEO, &patience, sizeof patience) == 0 &&
-      connect(fd, (const struct sockaddr *)&address, sizeof address) == 0)
-    return fd;
-  saved = errno;
-  ft_error_errno(err, "%s", address.sun_path);
-  if (fd >= 0)
-    close(fd);
-  errno = saved;
-  return -1;
-}
+/* Timeout of one packet of the daemon. Long enough for a slow disk. */
+enum { PATIENCE_MILLISECONDS = 60000 };
 
 /* Returns 0; -1 with ERR. */
 static int send_question(int fd, const char *program, const ft_question *question,
@@ -105,8 +77,10 @@ static int find_daemon_socket(enum ft_daemon daemon, const char *socket, int sta
     published = daemon == FT_DAEMON_AGENT ? site->socket : site->learner_socket;
     socket = published[0] ? published : socket;
   }
-  fd = connect_daemon(socket, err);
+  fd = ft_state_query_connect(socket, PATIENCE_MILLISECONDS);
   saved = errno;
+  if (fd < 0)
+    ft_error_errno(err, "%s" FT_STATE_QUERY_SUFFIX, socket);
   free(site);
   errno = saved;
   return fd;
@@ -140,4 +114,20 @@ out:
   free(reply);
   errno = saved;
   return status;
+}
+
+int ft_ask_learner(const char *socket, int state_fd, ft_question *question,
+                   bool (*take)(const ft_reply *reply, void *data), void *data,
+                   const char *otherwise, struct ft_error *err)
+{
+  struct ft_error why;
+
+  if (ft_daemon_ask(FT_DAEMON_LEARNER, socket, state_fd, question, take, data, &why) == 0)
+    return 0;
+  if (errno == ENOENT || errno == ECONNREFUSED)
+    return ft_error_set(
+        err, "%s: foretell-learnd does not run on this machine; run this where it does%s", why.text,
+        otherwise);
+  *err = why;
+  return -1;
 }

@@ -24,4 +24,10 @@ int ft_daemon_ask(enum ft_daemon daemon, const char *socket, int state_fd, ft_qu
                   bool (*take)(const ft_reply *reply, void *data), void *data,
                   struct ft_error *err);
 
+/* The same of the learner. If none runs here, ERR says to run the command where one does, followed
+ * by OTHERWISE. */
+int ft_ask_learner(const char *socket, int state_fd, ft_question *question,
+                   bool (*take)(const ft_reply *reply, void *data), void *data,
+                   const char *otherwise, struct ft_error *err);
+
 #endif

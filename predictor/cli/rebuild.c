@@ -6,7 +6,6 @@
  */
 #include "config.h"
 
-#include <errno.h>
 #include <inttypes.h>
 #include <stdlib.h>
 #include <time.h>
@@ -23,7 +22,7 @@
 /* Pause between two tries while another process uses the store, and time until giving up. */
 #define RETRY_PAUSE_SECONDS 0.1
 #define GIVE_UP_AFTER_SECONDS 20.0
-/* Default of --tasks. Chosen by judgement. */
+/* Default of --tasks. */
 enum { DEFAULT_TASKS = 32, MAX_TASKS = 10000 };
 
 struct rebuild_command {
@@ -130,19 +129,12 @@ static int parse_rebuild_selection(struct rebuild_command *command, struct ft_er
 static int rebuild_models(struct rebuild_command *command, int state_fd,
                           const struct ft_config *config, struct ft_error *err)
 {
-  struct ft_error why;
-
   if (ft_store_is_elsewhere(command->state, state_fd, config, err))
     return -1;
   if (ft_offline_is_possible(state_fd))
     return rebuild_offline(command, state_fd, config->state_directory, err);
-  if (ft_daemon_ask(FT_DAEMON_LEARNER, config->learner_socket, state_fd, &command->question,
-                    receive_rebuild_progress, command, &why) == 0)
-    return 0;
-  if (errno == ENOENT || errno == ECONNREFUSED)
-    return ft_error_set(
-        err, "%s: foretell-learnd does not run on this machine; run this where it does", why.text);
-  return ft_error_set(err, "%s", why.text);
+  return ft_ask_learner(config->learner_socket, state_fd, &command->question,
+                        receive_rebuild_progress, command, "", err);
 }
 
 /* Searches the equations of the rebuilt models on the cluster. Returns 0; -1 and ERR. */

@@ -19,7 +19,7 @@
 #include "predictor/request/file_facts.h"
 #include "predictor/request/script_reading.h"
 
-/* Limits; chosen by judgement. */
+/* Limits. */
 enum {
   NAMES = 16,      /* programs, or words that are not understood, of one script */
   NAME_SIZE = 64,  /* bytes of such a word */

@@ -11,7 +11,7 @@
 #include "predictor/core/array_grow.h"
 #include "predictor/core/text.h"
 
-/* Maximum number of runs in memory, some gigabytes; chosen by judgement. */
+/* Maximum number of runs in memory, some gigabytes. */
 #define MOST_RUNS (4u << 20)
 
 /* A run as received; decoded it takes about 20 times as many bytes. */

@@ -5,7 +5,7 @@
 
 #include "predictor/core/array_grow.h"
 
-enum { FIRST = 16 }; /* elements of the first allocation; chosen by judgement */
+enum { FIRST = 16 }; /* elements of the first allocation */
 
 void *ft_array_grow(void *array, size_t *capacity, size_t count, size_t size, size_t max)
 {

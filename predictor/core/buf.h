@@ -6,7 +6,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-/* The limit of every growing buffer, in bytes. Values without a source are chosen by judgement. */
+/* The limit of every growing buffer, in bytes. */
 enum {
   FT_LIMIT_SCRIPT = 4 << 20,       /* a batch script; slurm.conf(5): MaxScriptSize, default 4 MB */
   FT_LIMIT_ANALYSED = 256 << 10,   /* the analysed beginning of a script or command line */

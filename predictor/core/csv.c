@@ -12,7 +12,7 @@
 #include "predictor/core/buf.h"
 #include "predictor/core/csv.h"
 
-enum { CHUNK = 64 << 10 }; /* bytes of one read(); chosen by judgement */
+enum { CHUNK = 64 << 10 }; /* bytes of one read() */
 
 void ft_csv_init(struct ft_csv *csv, int fd, const char *name, char separator, bool quotes)
 {

@@ -13,7 +13,7 @@
 
 #include "predictor/core/error.h"
 
-enum { FT_CSV_FIELDS = 512 }; /* default of max_fields; chosen by judgement */
+enum { FT_CSV_FIELDS = 512 }; /* default of max_fields */
 
 struct ft_csv {
   const char *name; /* file name in error messages; borrowed */

@@ -5,8 +5,7 @@
 
 #include "predictor/core/rlimits.h"
 
-/* Address space, bytes; enough for a model file of FT_LIMIT_GRAPH_READ and its graph. Chosen by
- * judgement. */
+/* Address space, bytes; enough for a model file of FT_LIMIT_GRAPH_READ and its graph. */
 #define MAX_ADDRESS_SPACE (FT_RLIMITS_MEMORY ? (rlim_t)1 << 30 : RLIM_INFINITY)
 
 static void lower_limit(int resource, rlim_t max)

@@ -17,7 +17,7 @@ enum {
   DAY = 86400,            /* seconds */
   HEADER_SIZE = 44,       /* bytes; RFC 8536, section 3.1 */
   MAX_OFFSET = 26 * 3600, /* seconds from UTC; RFC 8536, section 3.2 */
-  MAX_TRANSITIONS = 10000 /* per zone; zoneinfo has up to about 240; chosen by judgement */
+  MAX_TRANSITIONS = 10000 /* per zone; zoneinfo has up to about 240 */
 };
 
 /* Start or end of daylight saving time in a POSIX TZ string: RFC 8536, section 3.3. */

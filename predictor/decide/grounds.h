@@ -5,7 +5,7 @@
 
 #include "predictor/decide/submission.h"
 
-/* Maximum number of features, and of sentences. Chosen by judgement. */
+/* Maximum number of features, and of sentences. */
 enum { FT_GROUNDS_EFFECTS = 6, FT_GROUNDS_LINES = 12 };
 
 /* A feature on which the estimate depends. */

@@ -14,9 +14,9 @@
 
 /* ---- groups ---- */
 
-/* Maximum number of groups of a user. Chosen by judgement. */
+/* Maximum number of groups of a user. */
 enum { MAX_GROUPS = 1024 };
-/* Maximum size of one group's entry, in bytes. Chosen by judgement. */
+/* Maximum size of one group's entry, in bytes. */
 enum { MAX_BUFFER = 1 << 20 };
 
 /* Reads the groups of user UID into OUT, at most MAX_GROUPS. Returns their number; -1 on error. */

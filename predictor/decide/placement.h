@@ -17,10 +17,10 @@
 #include "predictor/estimate/runtime.h"
 #include "predictor/record/record.h"
 
-/* Maximum number of compared partitions; named ones come first. Chosen by judgement, for memory. */
+/* Maximum number of compared partitions; named ones come first. */
 #define FT_PLACEMENT_PARTITIONS 64
-/* Maximum number of rows, one per platform of a partition; further rows are omitted. Chosen by
- * judgement: two platforms per partition. */
+/* Maximum number of rows, one per platform of a partition; further rows are omitted. Two platforms
+ * per partition. */
 #define FT_PLACEMENT_ROWS 128
 
 /* The records of the state directory that placement uses; 600 KiB. */

@@ -14,7 +14,7 @@
 #include "predictor/record/state_files.h"
 
 /* Maximum number of group look-ups of a submission: each takes milliseconds if it queries a
- * directory server. Chosen by judgement. */
+ * directory server. */
 enum { MAX_GROUP_LOOKUPS = 32 };
 
 /* Returns the index of the partition NAME; e->partition_count: not found. */

@@ -19,7 +19,7 @@
  * that limit, allows no larger multiple. */
 #define KILLED_GROWTH 2.4
 /* Minimum of the amount as a multiple of the estimate's bound_bytes, the limit that killed a run.
- * Chosen by judgement. */
+ * Half and twice were compared. */
 #define BOUND_MARGIN 1.2
 /* Minimum of the target probability of running out of memory: no evidence is certain. */
 #define MIN_PROBABILITY 1e-6
@@ -31,7 +31,7 @@
  * tests/bench/weeks. */
 #define TAIL_FACTOR 1.5
 /* A request is lowered to a quantile that is exceeded with 1 / LOWER_TIMES of the probability for
- * raising, because a failure would then be caused by foretell. Chosen by judgement. */
+ * raising, because a failure would then be caused by foretell. Half and twice were compared. */
 #define LOWER_TIMES 10
 
 /* Rule ceiling: where the median is above it, it is this multiple of the median or the 95 %

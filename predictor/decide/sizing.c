@@ -14,7 +14,7 @@
  * and over FT_SIZING_LOW_MIN. Chosen by judgement. */
 #define LOW_FACTOR 2
 /* With thin evidence a limit is too low if the probability of exceeding it is over this: more
- * likely than not. Chosen by judgement. */
+ * likely than not. Half and twice were compared. */
 #define LOW_THIN 0.5
 /* Probabilities are within [MIN_PROBABILITY, 1 - MIN_PROBABILITY]: no evidence is certain. */
 #define MIN_PROBABILITY 1e-6
@@ -30,7 +30,7 @@
 /* The common factor of array tasks is integrated from minus to plus this number of standard
  * deviations: 6e-7 of a normal distribution lies outside. */
 #define SHARED_FACTOR_MAX 5.0
-/* Integration step, in standard deviations. Chosen by judgement. */
+/* Integration step, in standard deviations. */
 #define SHARED_FACTOR_STEP 0.25
 
 /* ---- probabilities ---- */

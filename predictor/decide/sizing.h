@@ -9,7 +9,7 @@
 #include "predictor/decide/decide.h"
 
 /* Probability of running out of memory up to which a limit counts as enough; a larger one is
- * reported as a risk. Chosen by judgement. */
+ * reported as a risk. Half and twice were compared. */
 #define FT_SIZING_LOW_MIN 0.05
 
 /* The nodes on which a job may run. */

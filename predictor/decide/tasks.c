@@ -20,7 +20,7 @@ enum {
   COLUMNS = sizeof((ft_model *)NULL)->columns / sizeof(ft_column),
   /* Values are rounded to this number of steps per factor of 2 at the first coarsening level: steps
    * of 1.1 %, then 2.2 % and 4.4 %. The rounding error, half a step, is below the variation between
-   * equal runs. Chosen by judgement. */
+   * equal runs. */
   FINEST_STEPS = 64,
   COARSENINGS = 3 /* number of coarsening levels, each with half the steps of the one before */
 };

@@ -12,7 +12,7 @@
 #include "predictor/estimate/small_sample.h"
 
 enum {
-  EVEN = 50, /* evenly spaced quantiles that sample a distribution; chosen by judgement */
+  EVEN = 50, /* evenly spaced quantiles that sample a distribution */
   TAIL = 5   /* quantiles that sample its upper tail */
 };
 
@@ -23,8 +23,7 @@ enum {
 /* Run time, in seconds, if no run has one. Chosen by judgement. */
 #define DEFAULT_RUN_SECONDS 3600
 
-/* Probabilities of the TAIL quantiles; those of the EVEN quantiles end at 0.985. Chosen by
- * judgement. */
+/* Probabilities of the TAIL quantiles; those of the EVEN quantiles end at 0.985. */
 static const double tail[TAIL] = { 0.99, 0.995, 0.998, 0.999, 0.9999 };
 
 /* Fills SEQ with the sampled quantiles of E that exceed ABOVE bytes. The mass of each is the

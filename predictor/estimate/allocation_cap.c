@@ -13,16 +13,16 @@
 /* Number of runs whose covariates are closest to the submission's. Chosen by
  * tests/bench/replay_constants. */
 enum { CLOSEST_RUNS = 12 };
-/* Confidence of the lower bound of a power-law exponent above 1. Chosen by judgement. */
+/* Confidence of the lower bound of a power-law exponent above 1: two-sided, 95 %. */
 #define EXPONENT_CONFIDENCE 0.975
 /* The cap grows with this power of 1 + (cost of a failure / largest peak): about 1/7, as for a tail
  * probability that falls with the seventh power. Chosen by tests/bench/replay_constants. */
 #define CAP_COST_EXPONENT 0.15
 /* Target rate of runs above the cap (adaptive conformal inference, Gibbs and Candes 2021). */
 #define CAP_EXCEEDED_RATE 0.05
-/* Step size of the adaptation of log_cap_correction, per run. Chosen by judgement. */
+/* Step size of the adaptation of log_cap_correction, per run. Half and twice were compared. */
 #define CAP_STEP 0.1
-/* Maximum of log_cap_correction: a factor of e^2. Chosen by judgement. */
+/* Maximum of log_cap_correction: a factor of e^2. */
 #define MAX_CAP_CORRECTION 2.0
 
 /* Returns the distance from COVARIATE to the covariate of the last of the CLOSEST_RUNS; INFINITY if

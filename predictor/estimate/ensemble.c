@@ -15,19 +15,19 @@ enum { KERNELS = FT_ENSEMBLE_KERNELS, SHAPES = FT_ENSEMBLE_SHAPES, MEMBERS = FT_
 /* Learning rate: a member's weight is exp(-SHARPNESS * excess loss / mean loss), where the excess
  * is over the best member's loss and the mean is the best member's per run. */
 #define SHARPNESS 0.3
-/* Members whose weight is below this fraction of the best member's are not evaluated. Chosen by
- * judgement, for time. */
+/* Members whose weight is below this fraction of the best member's are not evaluated. Half and
+ * twice were compared. */
 #define NEGLIGIBLE 0.05
 /* Maximum distance of an averaged member from the best member's allocation, in log units. The mean
  * of two modes of a bimodal need is a bad allocation for both. */
 #define MAX_AVERAGE_DISTANCE 0.3
 /* Number of updates during which all members are updated; later, dominated members are updated less
- * often. Chosen by judgement, for time. */
+ * often. Half and twice were compared. */
 #define FULL_UPDATES 60
 /* A member is dominated if its excess loss is over this multiple of the best member's mean loss. */
 #define DOMINATED_LOSS 20.0
 /* Dominated members are updated in one of DOMINATED_INTERVAL runs, with weight DOMINATED_INTERVAL.
- * Chosen by judgement, for time. */
+ * Half and twice were compared. */
 #define DOMINATED_INTERVAL 4
 /* Maximum of an update's peak, as a multiple of the largest earlier peak. */
 #define MAX_UPDATE_PEAK 2.0

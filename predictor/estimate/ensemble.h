@@ -23,7 +23,8 @@ enum {
   FT_ENSEMBLE_RUNS = FT_SERIES_RUNS
 };
 
-/* Minimum number of runs; with fewer the small-sample model applies. Chosen by judgement. */
+/* Minimum number of runs; with fewer the small-sample model applies. Half and twice were compared.
+ * */
 enum { FT_ENSEMBLE_MIN_RUNS = 5 };
 
 /* Unit of a failure cost above 1, in byte seconds: a gigabyte-minute. */

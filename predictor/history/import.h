@@ -11,7 +11,7 @@
 #include "predictor/core/timezone.h"
 #include "predictor/record/record.h"
 
-/* Largest number of --map options. Chosen by judgement. */
+/* Largest number of --map options. */
 enum { FT_IMPORT_MAPS = 64 };
 
 /* One --map column=field. */

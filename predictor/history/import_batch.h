@@ -12,7 +12,7 @@
 
 #include "predictor/history/store.h"
 
-/* Runs per transaction, which changes some rows for each. Chosen by judgement. */
+/* Runs per transaction, which changes some rows for each. */
 enum { FT_IMPORT_BATCH = 64 };
 
 struct ft_import_batch {

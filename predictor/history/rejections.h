@@ -17,8 +17,7 @@ struct ft_rejections {
   uint64_t count;
 };
 
-/* Distinct apps counted per user and day, because any user can report rejections. Chosen by
- * judgement. */
+/* Distinct apps counted per user and day, because any user can report rejections. */
 enum { FT_REJECTED_APPS = 64 };
 
 /* Counts one rejected submission of UID's APP at TIME (UTC seconds). Durable on return. Returns 0;

@@ -8,7 +8,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* Maximum number of steps of a job; limits the memory to 3.2 MB. Chosen by judgement. */
+/* Maximum number of steps of a job; limits the memory to 3.2 MB. */
 enum { FT_STEP_OVERLAP_MAX = 100000 };
 
 /* The steps of a job; starts zeroed. */

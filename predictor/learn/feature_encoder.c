@@ -10,7 +10,7 @@
 /* Ratio of the largest to the smallest positive value above which a column is encoded as a
  * logarithm. Chosen by judgement. */
 #define MIN_SPAN 10
-/* Clamp of an encoded value, in standard deviations. Chosen by judgement. */
+/* Clamp of an encoded value, in standard deviations. */
 #define MAX_DEVIATIONS 6
 
 /* Returns X or its logarithm, as column C is encoded; NAN: missing or not positive. */

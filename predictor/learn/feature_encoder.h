@@ -19,7 +19,7 @@ struct ft_number_stream;
 enum {
   FT_FEATURE_ENCODER_COLUMNS = 512, /* largest number of raw columns; bounds memory */
   FT_FEATURE_ENCODER_PAIRS = 6,     /* largest number of pairs: all pairs of 4 columns */
-  FT_FEATURE_ENCODER_RATES = 64,    /* largest number of rates; bounds time, chosen by judgement */
+  FT_FEATURE_ENCODER_RATES = 64,    /* largest number of rates; bounds time */
   FT_FEATURE_ENCODER_MAX = 2 * FT_FEATURE_ENCODER_COLUMNS + FT_FEATURE_ENCODER_PAIRS +
                            FT_FEATURE_ENCODER_RATES /* largest number of encoded columns */
 };

@@ -11,18 +11,17 @@
 #include "predictor/learn/multivariate_normal.h"
 
 enum {
-  MIN_ROUNDS = 3,   /* fewest rounds of expectation-maximisation; chosen by judgement */
+  MIN_ROUNDS = 3,   /* fewest rounds of expectation-maximisation */
   MAX_ROUNDS = 1000 /* the error of a column known in 1 % of the rows falls by 1 % per round */
 };
-/* Largest number of multiplications of a fit, a few seconds; MIN_ROUNDS are always made. Chosen by
- * judgement. */
+/* Largest number of multiplications of a fit, a few seconds; MIN_ROUNDS are always made. */
 static const double max_multiplications = 4e9;
 /* Convergence: largest change of an imputed number or covariance in a round, in standard
- * deviations. Chosen by judgement. */
+ * deviations. */
 static const double tolerance = 1e-5;
 
 /* Added to every variance in each round, so that the covariance matrix of constant and unknown
- * columns stays invertible. Chosen by judgement. */
+ * columns stays invertible. */
 #define RIDGE 1e-9
 
 /* State of expectation-maximisation. */
@@ -103,7 +102,7 @@ int ft_multivariate_normal_condition(const struct ft_multivariate_normal *g, con
 }
 
 /* Maximisation step: sets G to the mean and the shrunk covariance of the imputed table. */
-static void maximise(const struct completion *c, struct ft_multivariate_normal *g)
+static void maximise_expectation(const struct completion *c, struct ft_multivariate_normal *g)
 {
   size_t n = g->outputs, rows = c->rows;
   double shrinkage = (double)rows / (double)(rows + n), m = (double)(rows ? rows : 1);
@@ -273,13 +272,13 @@ int ft_multivariate_normal_fit(const double *y, size_t rows, size_t outputs, dou
   for (size_t r = 0; r < rows; r++)
     c.order[r] = r;
   qsort_r(c.order, rows, sizeof *c.order, compare_gaps, &c);
-  maximise(&c, g);
+  maximise_expectation(&c, g);
   (void)largest_change(&c, g);
   rounds = count_em_rounds(&c, outputs);
   status = 0;
   for (int round = 0; status == 0 && round < rounds; round++) {
     status = fill_all_gaps(&c, g, err);
-    maximise(&c, g);
+    maximise_expectation(&c, g);
     if (largest_change(&c, g) < tolerance)
       break;
   }

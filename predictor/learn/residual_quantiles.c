@@ -9,19 +9,19 @@
 /* Largest number of degrees of freedom of Student's t. Chosen by judgement. */
 enum { MAX_DEGREES = 8 };
 /* Clamp of a residual's distance, in half interquartile ranges: four standard deviations of a
- * normal distribution, 4 / 0.6745. The four is chosen by judgement. */
+ * normal distribution, 4 / 0.6745. Half and twice were compared. */
 #define CLAMP_HALF_RANGES 5.93
 /* Number of residuals beyond a level from which its quantile is the residual of its rank; also
- * beyond the level at which a tail's scale is measured. Chosen by judgement. */
+ * beyond the level at which a tail's scale is measured. Half and twice were compared. */
 #define RANKED_RESIDUALS 5
 /* Numbers of residuals up to which a tail has the scale of all residuals, and from which it has
- * one of its own. Chosen by judgement. */
+ * one of its own. Half and twice were compared. */
 #define COMMON_SCALE_RESIDUALS 15
 #define OWN_SCALE_RESIDUALS 60
-/* Minimum scale of a tail, as a fraction of the scale of all residuals. Chosen by judgement. */
+/* Minimum scale of a tail, as a fraction of the scale of all residuals; it is above 0. */
 #define MIN_TAIL_SCALE 0.25
 /* Residuals; divided by their number it is the relative margin of outer_limit, as normal residuals
- * need it. No derivation is recorded. */
+ * need it. Half and twice were compared. */
 #define OUTER_RESIDUALS 15
 
 double ft_residual_interpolate(const double *sorted, size_t count, double position)

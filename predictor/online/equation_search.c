@@ -22,17 +22,14 @@ enum { FOLDS = 5 };
 enum { VARIABLES = 24 };
 /* Minimum number of runs with and without a category level that is a variable. */
 enum { MIN_LEVEL_RUNS = 3 };
-/* Newest runs whose mean error detects drift. Chosen by judgement. */
+/* Newest runs whose mean error detects drift. */
 enum { DRIFT_RUNS = 8 };
 
-/* Mean relative residual of the additive model below which no search is made. Chosen by judgement.
- */
+/* Mean relative residual of the additive model below which no search is made. */
 #define GOOD_ENOUGH 0.01
-/* A new search is due when the new runs reach this fraction of those of the last search. Chosen by
- * judgement. */
+/* A new search is due when the new runs reach this fraction of those of the last search. */
 #define NEW_FRACTION 0.5
-/* Drift: the recent error exceeds DRIFT_FACTOR times the equation's own error plus DRIFT_MARGIN.
- * Chosen by judgement. */
+/* Drift: the recent error exceeds DRIFT_FACTOR times the equation's own error plus DRIFT_MARGIN. */
 #define DRIFT_FACTOR 2.0
 #define DRIFT_MARGIN 0.02
 

@@ -6,12 +6,13 @@
 #include "predictor/core/sort.h"
 #include "predictor/online/failure_cost.h"
 
-/* Maximum number of failed runs that count, the newest. Chosen by judgement. */
+/* Maximum number of failed runs that count, the newest. Half and twice were compared. */
 enum { MAX_FAILED = 20 };
-/* Minimum number of completed runs of at least the same peak for a median of their run times.
- * Chosen by judgement. */
+/* Minimum number of completed runs of at least the same peak for a median of their run times. Half
+ * and twice were compared. */
 enum { MIN_COMPARABLE = 3 };
-/* Weight of the prior in runs, each failed at the end of its run time. Chosen by judgement. */
+/* Weight of the prior in runs, each failed at the end of its run time. Half and twice were
+ * compared. */
 enum { PRIOR_RUNS = 3 };
 
 /* Smallest stored cost; 0 in a model file stands for the default, 1. */

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "config.h"
 
-#include <math.h>
 #include <string.h>
 
 #include "predictor/core/hash.h"
 #include "predictor/core/text.h"
+#include "predictor/estimate/gpu/gpu_calibration.h"
 #include "predictor/online/gpu_observations.h"
 
 enum {
@@ -16,21 +16,12 @@ enum {
 /* Maximum number of runs of one network, so that a frequent network does not displace the others.
  * Chosen by judgement. */
 enum { RUNS_PER_NETWORK = 3 };
-/* Relative difference of network_bytes up to which two runs count as the same network at the same
- * batch size. */
-#define SAME_NETWORK 0.002
 
 uint32_t ft_gpu_observations_hash(const char *name)
 {
   uint64_t hash = ft_hash64(FT_HASH_SEED, name, strlen(name));
 
   return name[0] ? (uint32_t)(hash ^ hash >> 32) | 1 : 0;
-}
-
-static bool is_same_network(const ft_network_run *a, const ft_network_run *b)
-{
-  return fabs((double)a->network_bytes - (double)b->network_bytes) <=
-         SAME_NETWORK * (double)a->network_bytes;
 }
 
 static void remove_network_run(ft_gpu_kind *kind, size_t at)
@@ -51,7 +42,7 @@ static void make_room_for_run(ft_gpu_kind *kind, const ft_network_run *run)
       return;
     }
   for (size_t i = kind->runs_count; i-- > 0;)
-    if (is_same_network(&kind->runs[i], run)) {
+    if (ft_gpu_same_network(&kind->runs[i], run)) {
       same++;
       oldest = i;
     }

@@ -19,13 +19,13 @@ enum {
   MAX_PLATFORMS = COUNT(((ft_performance *)NULL)->platforms)
 };
 
-/* Prior standard deviation of log run times of equal runs on one platform, worth one run. Chosen by
- * judgement. */
+/* Prior standard deviation of log run times of equal runs on one platform, worth one run. Half and
+ * twice were compared. */
 #define PRIOR_DEVIATION 0.1
 /* Ratio of the standard deviation of a normal distribution to its median absolute deviation. */
 #define MAD_TO_DEVIATION 1.4826
-/* A platform becomes the first one with this multiple of the first platform's runs. Chosen by
- * judgement. */
+/* A platform becomes the first one with this multiple of the first platform's runs. Half and twice
+ * were compared. */
 #define SWITCH_FACTOR 1.5
 
 /* ---- platforms ---- */

@@ -9,7 +9,7 @@
 #include "predictor/estimate/relative.h"
 #include "predictor/record/record.h"
 
-/* Largest number of rows of the training table. Chosen by judgement. */
+/* Largest number of rows of the training table. */
 enum { FT_PLATFORM_TRANSFER_APPS = 500 };
 
 /*

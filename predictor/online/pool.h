@@ -11,7 +11,7 @@
 #include "predictor/record/run_columns.h"
 
 enum {
-  FT_POOL_RUNS = 10, /* maximum runs of each user, the newest. Chosen by judgement. */
+  FT_POOL_RUNS = 10, /* maximum runs of each user, the newest. */
   FT_POOL_USERS = 3  /* minimum users of a shared model: of two, none could be outvoted */
 };
 

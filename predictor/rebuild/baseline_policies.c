@@ -9,8 +9,7 @@
 
 /* Initial capacity in runs. */
 enum { FIRST_CAPACITY = 64 };
-/* A fit is repeated when 1 in this number of runs is new, which keeps long replays fast. Chosen by
- * judgement. */
+/* A fit is repeated when 1 in this number of runs is new, which keeps long replays fast. */
 enum { REFIT_FRACTION = 512 };
 
 /* Witt, Wagner, Leser 2019, "Feedback-based resource allocation for batch scheduling of scientific

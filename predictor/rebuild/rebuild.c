@@ -8,7 +8,7 @@
 #include "predictor/online/performance.h"
 #include "predictor/rebuild/rebuild.h"
 
-/* Runs per step of ft_rebuild_model. Chosen by judgement. */
+/* Runs per step of ft_rebuild_model. */
 enum { PAGE_RUNS = 256 };
 
 void ft_rebuild_init(struct ft_rebuild *rebuild, uint32_t uid, const char *app, ft_rule rule)

@@ -17,7 +17,7 @@
 #include "predictor/rebuild/trace.h"
 #include "predictor/record/request_memory.h"
 
-/* Number of bytes read to detect format and separator. Chosen by judgement. */
+/* Number of bytes read to detect format and separator. */
 enum { HEADER_BYTES = 4096 };
 
 /* Valid values are below this one, in bytes or milliseconds; avoids overflow. */

@@ -11,7 +11,7 @@
 #include "predictor/core/timezone.h"
 #include "predictor/rebuild/replay.h"
 
-/* Maximum number of runs; a longer trace is an error. Limits the memory. Chosen by judgement. */
+/* Maximum number of runs; a longer trace is an error. Limits the memory. */
 enum { FT_TRACE_RUNS = 20000000 };
 
 enum ft_trace_format {

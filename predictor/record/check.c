@@ -10,7 +10,7 @@
 
 /* Bytes: 1 PiB, more than the memory of any node. The learners accept no more either. */
 #define MAX_PEAK_BYTES 0x1p50
-/* Bytes: 1 EiB. The tail of an estimate may exceed any observed peak; chosen by judgement. */
+/* Bytes: 1 EiB. The tail of an estimate may exceed any observed peak. */
 #define MAX_ESTIMATE_BYTES 0x1p60
 /* Largest failure_price of foretell.conf(5); no unit. */
 #define MAX_FAILURE_COST 1e6

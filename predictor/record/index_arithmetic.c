@@ -3,7 +3,7 @@
 
 #include "predictor/record/index_arithmetic.h"
 
-enum { DEPTH = 16 }; /* nested brackets; chosen by judgement */
+enum { DEPTH = 16 }; /* nested brackets */
 
 struct reader {
   struct ft_text text;

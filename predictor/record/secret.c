@@ -203,7 +203,7 @@ static bool is_login_at_host(struct ft_text text)
  * Returns false otherwise. */
 static bool find_pair(struct ft_text text, const char *p, struct ft_text *value)
 {
-  enum { NAME = 64, VALUE = 64, BETWEEN = 8 }; /* bytes examined, with NUL; by judgement */
+  enum { NAME = 64, VALUE = 64, BETWEEN = 8 }; /* bytes examined, with NUL */
   const char *end = p, *from;
   char name[NAME], copy[VALUE];
 
@@ -429,7 +429,7 @@ bool ft_secret_value(const char *value)
 
 bool ft_secret_label(const char *label)
 {
-  enum { LEAST = 6, SIZE = 64 }; /* minimum and maximum bytes of a password; by judgement */
+  enum { SIZE = 64 }; /* of a password, with NUL */
   static const char separators[] = "-_. ";
   struct ft_text before = { label, label }, name = before;
   char value[SIZE];
@@ -441,7 +441,8 @@ bool ft_secret_label(const char *label)
                                      ft_secret_find_words((struct ft_text){ before.at, name.end });
 
     if (ft_text_copy(part, value, sizeof value) && strpbrk(value, "0123456789") &&
-        ((found.sufficient && (ft_text_left(&part) >= LEAST || ft_secret_is_code(value))) ||
+        ((found.sufficient &&
+          (ft_text_left(&part) >= FT_SECRET_LEAST || ft_secret_is_code(value))) ||
          (found.code && ft_secret_words_hide(&both, value) && ft_secret_is_code(value))))
       return true;
     before = name;

@@ -9,6 +9,9 @@
 
 #include "predictor/core/text.h"
 
+/* Fewest bytes of a password: shorter values occur in other words by chance. By judgement. */
+enum { FT_SECRET_LEAST = 6 };
+
 /* keep_arguments and drop_arguments of foretell.conf: comma-separated argument names; NULL or "":
  * none. Case, leading dashes and the difference of '-' and '_' are ignored. Borrowed. */
 struct ft_secret_rules {

@@ -4,6 +4,7 @@
 #include <string.h>
 #include <strings.h>
 
+#include "predictor/record/secret.h"
 #include "predictor/record/secret_names.h"
 
 /* Parts of words that make an argument secret whatever its value, in the languages of Europe as far
@@ -156,7 +157,6 @@ bool ft_secret_is_code(const char *value)
  * password, which needs letters and digits then. */
 static bool is_login(const char *value, bool service)
 {
-  enum { SERVICE_PASSWORD = 6 }; /* minimum characters; by judgement */
   size_t user = strcspn(value, service ? ":/" : ":%/");
   const char *password = value + user + (value[user] != '\0');
   bool digits_only = !password[strspn(password, "0123456789")];
@@ -167,7 +167,7 @@ static bool is_login(const char *value, bool service)
     return strchr(password, '@');
   if (service)
     return !digits_only && strpbrk(password, "0123456789") && !strpbrk(password, "./ ") &&
-           strlen(password) >= SERVICE_PASSWORD;
+           strlen(password) >= FT_SECRET_LEAST;
   return !digits_only || strspn(value, "0123456789") < user;
 }
 

@@ -16,13 +16,13 @@
 #include "predictor/record/state_files.h"
 
 /* Deadline of the connection, and again of the reply: together that of a submission for a state
- * directory on a remote file system. By judgement. */
-enum { WAIT_MICROSECONDS = 125000 };
+ * directory on a remote file system. */
+enum { WAIT_MILLISECONDS = 125 };
 
-/* Returns a connection to the learner's socket for queries; -1 with errno. */
-static int connect_to_query_socket(const char *socket_path)
+int ft_state_query_connect(const char *socket_path, unsigned milliseconds)
 {
-  const struct timeval wait = { .tv_usec = WAIT_MICROSECONDS };
+  const struct timeval wait = { .tv_sec = milliseconds / 1000,
+                                .tv_usec = milliseconds % 1000 * 1000 };
   struct sockaddr_un address = { .sun_family = AF_UNIX };
   int fd, saved;
 
@@ -101,7 +101,7 @@ int ft_state_fetch(int state_fd, const char *name, struct ft_error *err)
   int fd = -1, file = -1, why = EAGAIN;
 
   if (site && ft_state_read_site(state_fd, site, NULL) == 0 && site->learner_socket[0]) {
-    fd = connect_to_query_socket(site->learner_socket);
+    fd = ft_state_query_connect(site->learner_socket, WAIT_MILLISECONDS);
     if (fd >= 0 && send_file_query(fd, state_fd, name) == 0)
       file = receive_file(fd);
     why = errno;

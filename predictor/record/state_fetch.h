@@ -13,4 +13,8 @@
  */
 int ft_state_fetch(int state_fd, const char *name, struct ft_error *err);
 
+/* Returns a connection to the socket for queries of the daemon at SOCKET_PATH, whose connection and
+ * packets may each take MILLISECONDS; -1 with errno. */
+int ft_state_query_connect(const char *socket_path, unsigned milliseconds);
+
 #endif

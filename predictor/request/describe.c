@@ -203,14 +203,16 @@ static void append_new_features(ft_submission *out, const ft_feature *features, 
       out->features[out->features_count++] = features[i];
 }
 
-static void append_request_features(ft_submission *out)
+/* LAUNCHED: the job's tasks run its program. Otherwise their number is one like others: it does not
+ * say how many processes there are. */
+static void append_request_features(ft_submission *out, bool launched)
 {
   const ft_request *r = &out->request;
   const struct {
     const char *name;
     uint32_t value;
   } numbers[] = { { FT_FEATURE_NODES, r->nodes },
-                  { FT_FEATURE_TASKS,
+                  { launched ? FT_FEATURE_TASKS : "ntasks",
                     r->tasks ? r->tasks : r->tasks_per_node * (r->nodes ? r->nodes : 1) },
                   { "cpus", r->cpus_per_task } };
   const char *container = r->container;
@@ -359,7 +361,7 @@ static int describe_script(const struct ft_description *what, const ft_request *
   ft_hide_features(&r.hidden, out->features, &out->features_count);
   ft_hide_features(&r.hidden, found->features, &found->count);
   append_new_features(out, found->features, found->count, FT_FEATURES_OF_SCRIPT);
-  append_request_features(out);
+  append_request_features(out, r.tasks || request->command == FT_COMMAND_SRUN);
   if (r.shell.array)
     append_index_feature(out);
   return status;

@@ -43,9 +43,9 @@ struct ft_description {
 };
 
 enum {
-  FT_FILE_QUERIES = 64,    /* files of one submission; chosen by judgement */
+  FT_FILE_QUERIES = 64,    /* files of one submission */
   FT_FILE_PATH = 1024,     /* bytes of a path; longer ones are ignored */
-  FT_FILE_START = 64 << 10 /* bytes read of a script or a list of commands; chosen by judgement */
+  FT_FILE_START = 64 << 10 /* bytes read of a script or a list of commands */
 };
 
 /* A file to examine for a feature. */

@@ -9,7 +9,7 @@
 enum {
   FT_FEATURES = sizeof((ft_submission *)NULL)->features / sizeof(ft_feature),
   FT_FEATURES_OF_SCRIPT = FT_FEATURES - 6, /* leaves space for 2 file and 4 request features */
-  FT_FEATURE_VARIABLES = 32                /* remembered variables; chosen by judgement */
+  FT_FEATURE_VARIABLES = 32                /* remembered variables */
 };
 
 /* Features found so far in a script. */

@@ -23,10 +23,10 @@
 #include "predictor/request/tree.h"
 
 enum {
-  CHUNK = 64 << 10,  /* bytes of one read(); by judgement */
-  OVERLAP = 1 << 10, /* bytes shared by parts of a long line: a key and its number; by judgement */
-  MAX_READ = 64 << 20, /* bytes read of one file; chosen by judgement */
-  MAX_TABLE = 1 << 20, /* bytes of a table for look-ups by task index; chosen by judgement */
+  CHUNK = 64 << 10,    /* bytes of one read() */
+  OVERLAP = 1 << 10,   /* bytes shared by parts of a long line: a key and its number */
+  MAX_READ = 64 << 20, /* bytes read of one file */
+  MAX_TABLE = 1 << 20, /* bytes of a table for look-ups by task index */
   MAX_TASKS = sizeof((ft_task_values *)NULL)->index / sizeof(uint32_t),
   MAX_LISTS = sizeof((ft_job_array *)NULL)->values / sizeof(ft_task_values)
 };

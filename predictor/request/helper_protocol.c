@@ -26,7 +26,7 @@ size_t ft_helper_length(const char *header)
 }
 
 /* Appends space for the header of a question or an answer. Returns its offset in OUT. */
-static size_t begin(struct ft_buf *out)
+static size_t begin_message(struct ft_buf *out)
 {
   const char header[FT_HELPER_HEADER] = { 0 };
   size_t at = out->length;
@@ -36,7 +36,7 @@ static size_t begin(struct ft_buf *out)
 }
 
 /* Completes the header at the offset AT. Returns 0; -1 over OUT's limit and fills ERR. */
-static int end(struct ft_buf *out, size_t at, struct ft_error *err)
+static int end_message(struct ft_buf *out, size_t at, struct ft_error *err)
 {
   if (out->failed)
     return ft_error_set(err, "helper message: longer than %zu bytes", out->limit);
@@ -98,20 +98,20 @@ static const char asked_letters[] = "atqs";
 
 int ft_helper_ask_apps(struct ft_buf *out, struct ft_error *err)
 {
-  size_t at = begin(out);
+  size_t at = begin_message(out);
 
   add_string(out, 'a', "");
-  return end(out, at, err);
+  return end_message(out, at, err);
 }
 
 int ft_helper_ask_text(const char *path, const char *directory, struct ft_buf *out,
                        struct ft_error *err)
 {
-  size_t at = begin(out);
+  size_t at = begin_message(out);
 
   add_string(out, 't', path);
   add_string(out, 'd', directory);
-  return end(out, at, err);
+  return end_message(out, at, err);
 }
 
 /* A file: a byte that is 1 if its path is a pattern, then three strings. */
@@ -134,27 +134,27 @@ static void add_file(struct ft_buf *out, const struct ft_file_query *file)
 int ft_helper_ask_files(const struct ft_file_queries *files, const char *directory,
                         const char *array, struct ft_buf *out, struct ft_error *err)
 {
-  size_t at = begin(out);
+  size_t at = begin_message(out);
 
   for (size_t i = 0; i < files->count; i++)
     add_file(out, &files->query[i]);
   add_string(out, 'd', directory);
   add_string(out, 'y', array);
-  return end(out, at, err);
+  return end_message(out, at, err);
 }
 
 int ft_helper_ask_network(const struct ft_network_request *network, const ft_submission *submission,
                           const ft_job_array *tasks, struct ft_buf *out, struct ft_error *err)
 {
   const size_t base = offsetof(struct ft_helper_question, network);
-  size_t at = begin(out);
+  size_t at = begin_message(out);
 
   add_record_field(out, 's', FT_RECORD_SUBMISSION, submission, tasks);
   for (size_t i = 0; i < COUNT(strings); i++)
     if (strings[i].offset >= base && strings[i].offset < base + sizeof *network)
       add_string(out, strings[i].letter,
                  *(const char *const *)((const char *)network + (strings[i].offset - base)));
-  return end(out, at, err);
+  return end_message(out, at, err);
 }
 
 /* Copies the string at *DATA, which ends before END, to OUT, of SIZE bytes. Moves *DATA after it.
@@ -241,14 +241,14 @@ int ft_helper_question_read(const char *data, size_t length, struct ft_helper_qu
 int ft_helper_answer_write(const ft_answer *answer, const ft_apps *apps, const struct ft_text *text,
                            struct ft_buf *out, struct ft_error *err)
 {
-  size_t at = begin(out);
+  size_t at = begin_message(out);
 
   add_record_field(out, 'A', FT_RECORD_ANSWER, answer, NULL);
   if (apps)
     add_record_field(out, 'a', FT_RECORD_APPS, apps, NULL);
   if (text)
     add_field(out, 't', text->at, ft_text_left(text));
-  return end(out, at, err);
+  return end_message(out, at, err);
 }
 
 /* Where the parts of an answer go. */

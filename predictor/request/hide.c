@@ -32,7 +32,7 @@ static void remember_one(struct ft_hidden *hidden, const char *value)
 {
   size_t length = strlen(value);
 
-  if (length < FT_HIDDEN_LEAST || length >= sizeof hidden->value[0] ||
+  if (length < FT_SECRET_LEAST || length >= sizeof hidden->value[0] ||
       hidden->count == FT_HIDDEN_VALUES || strpbrk(value, " \t\n"))
     return;
   for (size_t i = 0; i < hidden->count; i++)
@@ -63,7 +63,7 @@ static bool contains_remembered(const struct ft_hidden *hidden, const char *text
 /* Whether TEXT contains a remembered secret or is a part of one, as $1 is of "ada:$1". */
 static bool overlaps_remembered(const struct ft_hidden *hidden, const char *text)
 {
-  bool long_enough = strlen(text) >= FT_HIDDEN_LEAST;
+  bool long_enough = strlen(text) >= FT_SECRET_LEAST;
 
   for (size_t i = 0; i < hidden->count && long_enough; i++)
     if (strstr(hidden->value[i], text))

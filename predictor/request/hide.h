@@ -11,8 +11,7 @@
 #include "predictor/request/program/command_program.h"
 
 enum {
-  FT_HIDDEN_VALUES = 16, /* remembered secrets; chosen by judgement */
-  FT_HIDDEN_LEAST = 6    /* bytes; shorter values occur in other words by chance; by judgement */
+  FT_HIDDEN_VALUES = 16 /* remembered secrets */
 };
 
 /* Secrets found so far in a script. */

@@ -16,7 +16,7 @@
 #include "predictor/request/program/command_program.h"
 #include "predictor/request/statements.h"
 
-/* Limits; chosen by judgement. */
+/* Limits. */
 enum {
   FT_KEY_PROGRAMS = 48,   /* distinct programs in a key; further ones are ignored */
   FT_KEY_COMMANDS = 4096, /* commands examined; takes some 30 ms */

@@ -6,8 +6,8 @@
 #include "predictor/core/units.h"
 #include "predictor/request/memory_use.h"
 
-/* Range of an amount that counts, in bytes; chosen by judgement. A smaller one is no memory size
- * but the value of another option of the same name. */
+/* Range of an amount that counts, in bytes. One below Slurm's unit is no memory size but the value
+ * of another option of the same name; no node has as much as the largest. */
 #define MIN_AMOUNT FT_MIB
 #define MAX_AMOUNT (UINT64_C(1) << 50)
 

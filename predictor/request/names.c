@@ -18,7 +18,7 @@
 
 enum {
   PATH = 1024,   /* bytes of a path */
-  TEXT = 1 << 20 /* bytes of all names of one word; chosen by judgement */
+  TEXT = 1 << 20 /* bytes of all names of one word */
 };
 
 /* Names found so far: NUL-terminated strings in TEXT. UNKNOWN: no result after an error or a

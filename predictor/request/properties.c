@@ -5,7 +5,7 @@
 
 #include "predictor/request/properties.h"
 
-enum { COMMENT_LINES = 64 }; /* first lines of a script that are searched; chosen by judgement */
+enum { COMMENT_LINES = 64 }; /* first lines of a script that are searched */
 
 static void skip_json_blanks(struct ft_text *json)
 {

@@ -14,7 +14,7 @@
 
 enum { FT_UUID_LENGTH = 36 }; /* bytes */
 
-enum { FT_SCRIPT_PATH = 1000 }; /* bytes; a longer word is no path; chosen by judgement */
+enum { FT_SCRIPT_PATH = 1000 }; /* bytes; a longer word is no path */
 
 /* Whether WORD may be a path: it has a '/' or an extension and is neither number, option nor URL.
  */

@@ -16,12 +16,12 @@
 #include "predictor/request/shell/csh.h"
 
 enum {
-  LINE_SIZE = 1024,           /* bytes of a command line for pattern matching; by judgement */
-  LINES_MATCHED = 256,        /* commands matched with patterns; by judgement */
+  LINE_SIZE = 1024,           /* bytes of a command line for pattern matching */
+  LINES_MATCHED = 256,        /* commands matched with patterns */
   INNER_SIZE = FT_SHELL_TEXT, /* bytes of a command text for a shell */
-  INNER_DEPTH = 3,            /* nesting of such texts; by judgement */
-  LISTS = 16,                 /* lists of commands that are read; by judgement */
-  LISTED = 64                 /* commands read of a list; by judgement */
+  INNER_DEPTH = 3,            /* nesting of such texts */
+  LISTS = 16,                 /* lists of commands that are read */
+  LISTED = 64                 /* commands read of a list */
 };
 
 /* Sets members one by one: most pages of the large struct are never touched. */
@@ -33,6 +33,7 @@ void ft_script_reading_init(struct ft_script_reading *r, const struct ft_descrip
   r->matched = what->app_count;
   r->lines = 0;
   r->image = NULL;
+  r->tasks = false;
   r->memory = (struct ft_memory_use){ 0 };
   ft_key_init(&r->key);
   ft_hidden_init(&r->hidden, &what->secrets);
@@ -272,9 +273,11 @@ static void hash_command(struct ft_script_reading *r, const struct ft_command_pa
   r->hash = ft_hash64(r->hash, "\n", 1);
 }
 
-/* Keeps the image of PARTS, which is borrowed, unless there is one. */
-static void keep_image(struct ft_script_reading *r, const struct ft_command_parts *parts)
+/* Keeps what the launchers of PARTS say: that tasks run it, and the image, which is borrowed,
+ * unless there is one. */
+static void keep_launch(struct ft_script_reading *r, const struct ft_command_parts *parts)
 {
+  r->tasks |= parts->tasks;
   if (!parts->image || !*parts->image || r->image)
     return;
   (void)ft_string_copy(parts->image, r->image_text, sizeof r->image_text);
@@ -451,7 +454,7 @@ static bool read_one_command(struct ft_script_reading *r)
     ft_workflow_add_features(&r->task, &r->command, NULL, &r->found);
   if (!runs)
     return true;
-  keep_image(r, &parts);
+  keep_launch(r, &parts);
   match_apps(r, &parts);
   if (!parts.again)
     read_arguments(r, &parts);
@@ -514,7 +517,7 @@ static void read_foreign_script(struct ft_script_reading *r, struct ft_text scri
   append_arguments(r->what, &r->command);
   ft_hide_words(&r->hidden, &r->command, parts);
   ft_key_add_command(&r->key, &r->command, parts);
-  keep_image(r, parts);
+  keep_launch(r, parts);
   match_apps(r, parts);
 }
 

@@ -20,6 +20,7 @@ struct ft_script_reading {
   unsigned lines; /* commands matched with patterns so far */
   const char *image;
   char image_text[128];
+  bool tasks; /* a launcher starts a program in each of the job's tasks */
   struct ft_memory_use memory;
   struct ft_key key;
   struct ft_hidden hidden;

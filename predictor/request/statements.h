@@ -14,7 +14,7 @@
 
 #include "predictor/core/text.h"
 
-enum { FT_STATEMENT_NAMES = 24 }; /* names in a set; further ones are ignored; by judgement */
+enum { FT_STATEMENT_NAMES = 24 }; /* names in a set; further ones are ignored */
 
 /* Hashes of distinct names. */
 struct ft_name_set {

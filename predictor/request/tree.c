@@ -15,7 +15,7 @@
 #include "predictor/request/tree.h"
 
 enum {
-  DEPTH = 64, /* nested directories, each with an open descriptor; chosen by judgement */
+  DEPTH = 64, /* nested directories, each with an open descriptor */
   NAME = 256  /* bytes of a path component with NUL: NAME_MAX of Linux + 1 */
 };
 

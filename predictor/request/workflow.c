@@ -8,7 +8,7 @@
 #include "predictor/request/workflow.h"
 
 enum {
-  COMMENT_LINES = 64, /* first lines of a script that are searched; chosen by judgement */
+  COMMENT_LINES = 64, /* first lines of a script that are searched */
   RULES = 8,          /* rules of a Snakemake group in its name; further ones are ignored */
   SHORT_LENGTH = 8,   /* digits of the UUID in Cromwell's job names */
   HASH_START = 2,     /* digits of the first component of a Nextflow work directory */

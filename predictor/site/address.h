@@ -6,10 +6,10 @@
 #include "predictor/core/error.h"
 #include "predictor/core/text.h"
 
-/* Port of a learner where foretell.conf names none; by judgement, near slurmctld's 6817. */
+/* Port of a learner where foretell.conf names none, near slurmctld's 6817. */
 #define FT_ADDRESS_PORT "6825"
 
-/* Addresses in a list, and bytes of its text with the NUL; by judgement. */
+/* Addresses in a list, and bytes of its text with the NUL. */
 enum { FT_ADDRESS_LIMIT = 8, FT_ADDRESS_TEXT = 512 };
 
 struct ft_address {

@@ -91,7 +91,7 @@ static struct ft_query_server *begin(unsigned children)
   seen.loop = ft_loop_open(signals, &err);
   assert_non_null(seen.loop);
   ft_loop_on_child(seen.loop, child_ended, NULL);
-  server = ft_query_server_open(seen.loop, ask_path, &answerer, &err);
+  server = ft_query_server_open(seen.loop, path, &answerer);
   assert_non_null(server);
   return server;
 }

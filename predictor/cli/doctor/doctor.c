@@ -28,8 +28,8 @@
 #include "predictor/record/state_files.h"
 
 enum {
-  STATE_SECONDS = 2 /* s; time limit for the state directory to respond, longer than a submission's;
-                       chosen by judgement */
+  STATE_SECONDS =
+      2 /* s; time limit for the state directory to respond, longer than a submission's */
 };
 
 static const char usage[] = "[OPTION]...";

@@ -16,7 +16,7 @@
 #include "predictor/core/io.h"
 #include "predictor/core/text.h"
 
-/* processes examined on a node, at most; chosen by judgement */
+/* processes examined on a node, at most */
 enum { PIDS_LIMIT = 65536 };
 
 /* State of the search. */

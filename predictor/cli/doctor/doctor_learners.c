@@ -24,11 +24,11 @@
 #include "predictor/core/text.h"
 
 /* Time limits of a connection to a learner, and of its reply, which is late while munged on its
- * host does not reply; seconds, by judgement. */
+ * host does not reply; seconds. */
 enum { CONNECT_SECONDS = 5, REPLY_SECONDS = 20 };
 
 /* Difference of two clocks from which munged rejects credentials (munge(7), the default of --ttl),
- * and from which doctor warns, by judgement; seconds. */
+ * and from which doctor warns; seconds. */
 enum { CLOCK_LIMIT_SECONDS = 300, CLOCK_WARN_SECONDS = 240 };
 
 struct inquiry {

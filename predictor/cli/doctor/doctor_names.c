@@ -14,11 +14,11 @@
 #include "predictor/core/text.h"
 #include "predictor/record/state_files.h"
 
-/* Time limit of a lookup in the database of users, which may be a server; s, by judgement. */
+/* Time limit of a lookup in the database of users, which may be a server; s. */
 #define USER_SECONDS 5.0
 
 enum {
-  MAX_USERS = 10000, /* compared with an unknown one; by judgement */
+  MAX_USERS = 10000, /* compared with an unknown one */
   MAX_REPORTED = 8   /* unknown names, of up to 64: other findings need their place, too */
 };
 

@@ -22,10 +22,9 @@
 
 #define PLUGIN "spank_foretell.so"
 
-enum { ANSWER_SECONDS = 10 }; /* time limit of a Slurm command, in s; chosen by judgement */
+enum { ANSWER_SECONDS = 10 }; /* time limit of a Slurm command, in s */
 
-/* Limits on plugstack.conf and its includes; they end a file that includes itself. Chosen by
- * judgement. */
+/* Limits on plugstack.conf and its includes; they end a file that includes itself. */
 enum { INCLUDE_DEPTH = 4, FILES_LIMIT = 64 };
 
 extern char **environ;

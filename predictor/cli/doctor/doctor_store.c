@@ -23,7 +23,7 @@
 #include "predictor/history/store.h"
 #include "predictor/record/state_files.h"
 
-/* Time limit of the learner's metrics, seconds; by judgement. */
+/* Time limit of the learner's metrics, seconds. */
 enum { METRICS_SECONDS = 2 };
 
 /* Reports that a user other than OWNER owns a file of the store in DIRECTORY, or that others may

@@ -38,7 +38,7 @@ struct ft_linear_equation {
 int ft_show_linear(const struct ft_linear_equation *equation, const char *unit, double typical,
                    bool latex, int digits, struct ft_buf *out);
 
-/* significant digits of a printed coefficient; chosen by judgement */
+/* significant digits of a printed coefficient */
 enum { FT_EQUATION_DIGITS = 4 };
 
 /* Prints MODEL's equation; nothing if it has none. Returns 0; -1 past OUT's limit. */

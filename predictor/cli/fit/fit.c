@@ -19,8 +19,7 @@
 
 enum { SEEDS = 1000 };
 
-/* rows; below it an equation with five constants often fits by chance (two rows per constant;
- * chosen by judgement) */
+/* rows; below it an equation with five constants often fits by chance (two rows per constant) */
 enum { FEW_ROWS = 10 };
 
 struct options {

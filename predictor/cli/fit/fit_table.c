@@ -17,7 +17,7 @@
 
 enum {
   ROWS = 1000000,
-  NUMBERS = 24 * ROWS, /* features of all rows; as doubles 192 MB; chosen by judgement */
+  NUMBERS = 24 * ROWS, /* features of all rows; as doubles 192 MB */
   FIELDS = 2 * FT_TABLE_FEATURES
 };
 

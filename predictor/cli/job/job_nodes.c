@@ -12,7 +12,7 @@
 #include "predictor/core/units.h"
 #include "predictor/history/json.h"
 
-/* Maximum number of nodes of a job that are shown. Chosen by judgement. */
+/* Maximum number of nodes of a job that are shown. */
 enum { MAX_NODES = 65536 };
 
 static bool add_job_node(struct ft_job_nodes *nodes, const ft_observation *o)

@@ -11,7 +11,7 @@
 #include "predictor/core/text.h"
 #include "predictor/request/script_hash.h"
 
-/* Runs that are searched, the newest; by judgement: 2 s of reading. */
+/* Runs that are searched, the newest: 2 s of reading. */
 enum { SEARCHED = 20000, HASH = 8 /* digits at the end of the name of an app */ };
 
 struct search {

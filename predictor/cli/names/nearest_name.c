@@ -6,7 +6,7 @@
 #include "predictor/cli/names/nearest_name.h"
 #include "predictor/core/text.h"
 
-/* A suggestion differs by fewer edits; chosen by judgement. */
+/* A suggestion differs by fewer edits. */
 enum { MANY_EDITS = 3 };
 
 static size_t min_of_three(size_t a, size_t b)

@@ -17,13 +17,13 @@
 #include "predictor/core/text.h"
 #include "predictor/core/utf8.h"
 
-/* Lengths in CSS pixels; chosen by judgement. A PNG has SCALE pixels per CSS pixel. */
+/* Lengths in CSS pixels. A PNG has SCALE pixels per CSS pixel. */
 enum { WIDTH = 800, HEIGHT = 500, LEFT = 64, RIGHT = 28, BOTTOM = 58, SLANTED = 130, SCALE = 2 };
 
 /* Buffer size for one text, in bytes. */
 #define WRITTEN 512
 
-/* Rotation of long labels, in radians; chosen by judgement. */
+/* Rotation of long labels, in radians. */
 #define SLANT 0.6
 
 struct colour {
@@ -245,7 +245,7 @@ struct ft_chart *ft_chart_open(bool png, bool legend, const char *title, const c
   return chart;
 }
 
-static void path(struct ft_chart *chart, const double *x, const double *y, size_t count)
+static void trace_path(struct ft_chart *chart, const double *x, const double *y, size_t count)
 {
   for (size_t i = 0; i < count; i++)
     cairo_line_to(chart->c, at_x(chart, x[i]), at_y(chart, y[i]));
@@ -281,7 +281,7 @@ static void draw_bound(cairo_t *c, double x, double y)
   cairo_stroke(c);
 }
 
-static void stroke(cairo_t *c, enum ft_mark mark)
+static void stroke_mark(cairo_t *c, enum ft_mark mark)
 {
   static const double dashes[] = { 4, 4 };
 
@@ -297,7 +297,7 @@ static void stroke(cairo_t *c, enum ft_mark mark)
 static void draw_area(struct ft_chart *chart, const double *x, const double *y, size_t count)
 {
   cairo_move_to(chart->c, at_x(chart, x[0]), chart->ground);
-  path(chart, x, y, count);
+  trace_path(chart, x, y, count);
   cairo_line_to(chart->c, at_x(chart, x[count - 1]), chart->ground);
   cairo_close_path(chart->c);
   set_series_color(chart->c, blue, 0.14);
@@ -337,7 +337,7 @@ void ft_chart_series(struct ft_chart *chart, enum ft_mark mark, const double *x,
     for (size_t i = 0; i < count; i++)
       point(c, at_x(chart, x[i]), at_y(chart, y[i]));
   } else if (mark == FT_MARK_BAND) {
-    path(chart, x, y, count);
+    trace_path(chart, x, y, count);
     for (size_t i = count; i-- > 0;)
       cairo_line_to(c, at_x(chart, x[i]), at_y(chart, low[i]));
     cairo_close_path(c);
@@ -346,8 +346,8 @@ void ft_chart_series(struct ft_chart *chart, enum ft_mark mark, const double *x,
   } else {
     if (mark == FT_MARK_AREA)
       draw_area(chart, x, y, count);
-    path(chart, x, y, count);
-    stroke(c, mark);
+    trace_path(chart, x, y, count);
+    stroke_mark(c, mark);
   }
   cairo_restore(c);
 }
@@ -378,7 +378,7 @@ void ft_chart_legend(struct ft_chart *chart, enum ft_mark mark, const char *text
   } else {
     cairo_move_to(c, x, y);
     cairo_line_to(c, x + KEY, y);
-    stroke(c, mark);
+    stroke_mark(c, mark);
   }
   set_series_color(c, ink, 1);
   write_text(c, x + KEY + 6, BASE + chart->legend_row, 0, text);
@@ -398,7 +398,7 @@ void ft_chart_note(struct ft_chart *chart, double x, double y, const char *text)
              px + width + 10 > WIDTH - RIGHT ? 1 : 0, text);
 }
 
-static int deliver(const struct ft_buf *out, const char *path, struct ft_error *err)
+static int write_chart(const struct ft_buf *out, const char *path, struct ft_error *err)
 {
   const char *name = path ? path : "standard output";
   int fd =
@@ -440,7 +440,7 @@ int ft_chart_close(struct ft_chart *chart, const char *path, struct ft_error *er
     ft_error_set(err, "cannot draw: %s",
                  status ? cairo_status_to_string(status) : "larger than 64 MiB");
   else
-    result = deliver(&chart->out, path, err);
+    result = write_chart(&chart->out, path, err);
   ft_chart_discard(chart);
   return result;
 }

@@ -24,7 +24,7 @@
 enum {
   RUNS = FT_HISTORY_RUNS,
   COLUMNS = sizeof((ft_model *)NULL)->columns / sizeof(ft_column),
-  CURVE = 96 /* points of a curve; chosen by judgement */
+  CURVE = 96 /* points of a curve */
 };
 
 /* Allocated because of its size. */
@@ -133,7 +133,7 @@ static int evaluate_at(const struct fit *fit, size_t column, double value, struc
   return ft_estimate_memory(&fit->model, features, count, out, err);
 }
 
-static void legend(struct ft_chart *chart, const struct fit *fit)
+static void draw_fit_legend(struct ft_chart *chart, const struct fit *fit)
 {
   ft_chart_legend(chart, FT_MARK_POINT, fit->plot->by ? "run" : "later half of the runs");
   if (fit->faint.count)
@@ -148,7 +148,7 @@ static void legend(struct ft_chart *chart, const struct fit *fit)
 /* Replaces the subtitle by the equation if the model predicts with a short one. */
 static void describe_equation(const struct fit *fit, char *subtitle, size_t size)
 {
-  enum { SHOWN = 110 }; /* longest equation in bytes that fits the chart; chosen by judgement */
+  enum { SHOWN = 110 }; /* longest equation in bytes that fits the chart */
   struct ft_buf text;
 
   ft_buf_init(&text, FT_LIMIT_LINE);
@@ -165,7 +165,7 @@ static void draw_runs(struct ft_chart *chart, const struct fit *fit)
   ft_chart_series(chart, FT_MARK_BOUND, fit->bounds.x, fit->bounds.y, NULL, fit->bounds.count);
 }
 
-/* Returns true if the range needs a logarithmic axis; the factor 12 is chosen by judgement. */
+/* Returns true if the range needs a logarithmic axis: a decade and a little. */
 static bool spans_decades(double low, double high)
 {
   return low > 0 && high / low > 12;
@@ -209,7 +209,7 @@ static int draw_against_prediction(struct fit *fit, struct ft_error *err)
   ft_chart_series(chart, FT_MARK_BAND, edge, upper, lower, 2);
   ft_chart_series(chart, FT_MARK_SAME, edge, edge, NULL, 2);
   draw_runs(chart, fit);
-  legend(chart, fit);
+  draw_fit_legend(chart, fit);
   return ft_chart_close(chart, fit->plot->output, err);
 }
 
@@ -356,7 +356,7 @@ static int draw_against_feature(struct fit *fit, size_t column, struct ft_error 
   }
   draw_curve(chart, &curve);
   draw_runs(chart, fit);
-  legend(chart, fit);
+  draw_fit_legend(chart, fit);
   return ft_chart_close(chart, fit->plot->output, err);
 }
 

@@ -31,8 +31,7 @@
 #include "predictor/record/state_files.h"
 #include "predictor/request/file_facts.h"
 
-/* Upper limit of declared apps, the user's and the site's; the user's fill at most half of it.
- * Chosen by judgement. */
+/* Upper limit of declared apps, the user's and the site's; the user's fill at most half of it. */
 enum { APPS = 64 };
 
 /* State of one prediction; allocated because of its size. */

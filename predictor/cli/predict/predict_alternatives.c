@@ -14,8 +14,8 @@
 #include "predictor/core/text.h"
 
 enum {
-  GPUS = 64,    /* upper limit of suggested GPUs; chosen by judgement */
-  SEGMENTS = 64 /* upper limit of suggested checkpoint segments; chosen by judgement */
+  GPUS = 64,    /* upper limit of suggested GPUs */
+  SEGMENTS = 64 /* upper limit of suggested checkpoint segments */
 };
 
 struct search {

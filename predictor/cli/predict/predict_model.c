@@ -26,7 +26,7 @@
 #define MIB 1048576.0
 
 /* Default probability that a MIG slice or the GPU holds the network; a site's policy overrides it.
- * Chosen by judgement. */
+ * That of the upper quantile in every message. */
 static const double usual = 0.95;
 
 struct answer {

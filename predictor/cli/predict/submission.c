@@ -20,7 +20,7 @@
 
 enum {
   TABLE = 48,           /* capacity of the option table, terminator included */
-  DIRECTIVE_WORDS = 256 /* arguments read from #SBATCH lines; chosen by judgement */
+  DIRECTIVE_WORDS = 256 /* arguments read from #SBATCH lines */
 };
 
 static void fill_table(struct ft_asked *a, struct ft_option table[TABLE])

@@ -27,10 +27,10 @@ struct options {
 };
 
 enum {
-  TREES = 150,      /* default of trees per forest; chosen by judgement */
-  SEED = 1,         /* default seed */
-  MAX_TREES = 2000, /* trees per forest; chosen by judgement */
-  MAX_FOLDS = 1000  /* cross-validation folds; chosen by judgement */
+  TREES = 150, /* default of trees per forest; bounds time, as more never err more (Breiman 2001) */
+  SEED = 1,    /* default seed */
+  MAX_TREES = 2000, /* trees per forest */
+  MAX_FOLDS = 1000  /* cross-validation folds */
 };
 
 /* Options shared by both commands. */

@@ -57,7 +57,7 @@ static struct ft_axis platforms_axis(const struct drawing *d)
 }
 
 /* Figure 2: measured relative performance, one point per row. The row number sets the horizontal
- * offset so that points do not overlap; the period 97 is chosen by judgement. */
+ * offset so that points do not overlap, with a period of 97 rows. */
 static int draw_distribution(struct drawing *d, struct ft_error *err)
 {
   size_t n = d->t->platforms, count = 0;

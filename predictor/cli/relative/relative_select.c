@@ -8,8 +8,7 @@
 #include "predictor/cli/relative/relative.h"
 #include "predictor/learn/relative/medoids.h"
 
-/* Upper limit of the rows that are clustered; larger tables are sampled evenly. Chosen by
- * judgement. */
+/* Upper limit of the rows that are clustered; larger tables are sampled evenly. */
 enum { MOST_ROWS = 2000 };
 
 /*

@@ -13,7 +13,7 @@
 #include "predictor/core/hash.h"
 #include "predictor/core/text.h"
 
-/* Largest absolute value accepted; chosen by judgement. */
+/* Largest absolute value accepted. */
 #define MOST 1e100
 
 enum role { IGNORED, FEATURE, TIME };

@@ -11,7 +11,7 @@
 #include "predictor/core/sort.h"
 
 enum {
-  ALONE = 60, /* up to this many groups: leave one group out; chosen by judgement */
+  ALONE = 60, /* up to this many groups: leave one group out; bounds time */
   FOLDS = 10  /* folds for more groups: 10-fold cross-validation */
 };
 

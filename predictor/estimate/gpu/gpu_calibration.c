@@ -36,15 +36,19 @@ static double student_weight(double r)
   return (FREEDOM + 1) / (FREEDOM + r * r);
 }
 
+bool ft_gpu_same_network(const ft_network_run *a, const ft_network_run *b)
+{
+  return fabs((double)a->network_bytes - (double)b->network_bytes) <=
+         same_size * (double)a->network_bytes;
+}
+
 /* Returns the number of RUNS of the same network as run AT, which is counted too. */
 static unsigned count_same_network(const ft_network_run *runs, size_t count, size_t at)
 {
   unsigned found = 0;
 
   for (size_t i = 0; i < count; i++)
-    if (fabs((double)runs[i].network_bytes - (double)runs[at].network_bytes) <=
-        same_size * (double)runs[at].network_bytes)
-      found++;
+    found += ft_gpu_same_network(&runs[at], &runs[i]);
   return found;
 }
 

@@ -7,6 +7,8 @@
 #ifndef FT_ESTIMATE_GPU_CALIBRATION_H
 #define FT_ESTIMATE_GPU_CALIBRATION_H
 
+#include <stdbool.h>
+
 #include "predictor/estimate/gpu/gpu_memory.h"
 #include "predictor/record/run_columns.h"
 
@@ -16,6 +18,9 @@ struct ft_gpu_device {
   double slope;         /* measured bytes per simulated byte */
   double deviation;     /* standard error of the line at the network's size, in bytes */
 };
+
+/* Returns whether the simulated sizes of A and B are those of one network at one batch size. */
+bool ft_gpu_same_network(const ft_network_run *a, const ft_network_run *b);
 
 /*
  * Fits DEVICE to COUNT RUNS by robust Bayesian regression with CONTEXT_BYTES and slope 1 as the

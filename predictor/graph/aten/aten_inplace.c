@@ -7,7 +7,7 @@
 #include "predictor/graph/aten/aten.h"
 #include "predictor/graph/shape/strides.h"
 
-enum { VIEWS = 32 }; /* tracked depth of nested views; chosen by judgement */
+enum { VIEWS = 32 }; /* tracked depth of nested views */
 
 /* The operator of the current subgraph whose result X is a view of its first input; NULL: none. */
 static const struct ft_operator *view_operator(const struct ft_tracer *l, uint32_t x)

@@ -9,7 +9,7 @@
 #include "predictor/core/text.h"
 #include "predictor/graph/aten/aten.h"
 
-enum { REPEATED = 1 << 22 }; /* elements; a longer list * n is unknown; chosen by judgement */
+enum { REPEATED = 1 << 22 }; /* elements; a longer list * n is unknown */
 
 static struct ft_operand *list_element(const struct ft_values *list, const struct ft_operand *index)
 {

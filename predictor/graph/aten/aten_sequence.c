@@ -115,7 +115,7 @@ static uint32_t join_states(struct ft_tracer *l, const uint32_t *states, unsigne
 int ft_aten_recurrent(struct ft_call *c)
 {
   static const int64_t swapped[] = { 1, 0, 2 };
-  enum { LAYERS = 64 }; /* at most, against hostile files; chosen by judgement */
+  enum { LAYERS = 64 }; /* at most, against hostile files */
   const struct ft_operand *params = ft_arg(c, 2, NULL);
   bool biases = ft_arg_bool(c, 3, NULL, true), batch_first = ft_arg_bool(c, 8, NULL, false);
   unsigned directions = ft_arg_bool(c, 7, NULL, false) ? 2 : 1, each = biases ? 4 : 2;

@@ -18,7 +18,7 @@ struct ft_build_name {
   uint32_t tensor; /* the tensor in the block being resolved; 0: none */
 };
 
-/* Limit of hash table steps, against files with colliding names; chosen by judgement. */
+/* Limit of hash table steps, against files with colliding names. */
 enum { PROBES = 1 << 26 };
 
 /* A name's tensor outside a block, restored at the block's end. */

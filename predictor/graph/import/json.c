@@ -7,7 +7,7 @@
 #include "predictor/core/text.h"
 #include "predictor/graph/import/json.h"
 
-enum { VALUES = 4 << 20 }; /* per file; bounds the memory for parsing; chosen by judgement */
+enum { VALUES = 4 << 20 }; /* per file; bounds the memory for parsing */
 
 const char *ft_graph_json_text(const json_t *object, const char *key)
 {

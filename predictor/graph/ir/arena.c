@@ -6,7 +6,7 @@
 
 #include "predictor/graph/ir/arena.h"
 
-/* In bytes: the first chunk and the largest, chosen by judgement; the alignment of any type. */
+/* In bytes: the first chunk and the largest; the alignment of any type. */
 enum { FIRST = 64 << 10, LARGEST = 4 << 20, ALIGN = 16 };
 
 struct ft_arena_chunk {

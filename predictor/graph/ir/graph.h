@@ -25,8 +25,7 @@ enum {
   FT_GRAPH_NAME = 4096    /* bytes of a name */
 };
 
-/* Largest size of a dimension and number of elements of a tensor; more is an error. Chosen by
- * judgement. */
+/* Largest size of a dimension and number of elements of a tensor; more is an error. */
 #define FT_GRAPH_DIMENSION (INT64_C(1) << 40)
 #define FT_GRAPH_ELEMENTS (INT64_C(1) << 50)
 

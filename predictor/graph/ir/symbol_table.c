@@ -6,7 +6,7 @@
 #include "predictor/core/hash.h"
 #include "predictor/graph/ir/symbol_table.h"
 
-enum { STEPS = 1 << 27 }; /* limit of ft_symbol_table.steps; chosen by judgement */
+enum { STEPS = 1 << 27 }; /* limit of ft_symbol_table.steps */
 
 struct ft_symbol_table_slot {
   const char *name;

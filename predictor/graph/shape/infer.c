@@ -12,7 +12,7 @@
 #include "predictor/core/text.h"
 #include "predictor/graph/shape/infer.h"
 
-/* Tensor elements computed for one graph, about 1 s. Chosen by judgement. */
+/* Tensor elements computed for one graph, about 1 s. */
 enum { WORK = 64 << 20 };
 
 /* ---- helpers of the rules ---- */

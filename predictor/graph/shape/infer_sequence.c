@@ -12,7 +12,7 @@
 #include "predictor/graph/shape/infer.h"
 
 /* Most tensors of a sequence whose shapes are tracked one by one; a longer sequence has only the
- * shape that all share. Chosen by judgement. */
+ * shape that all share. */
 enum { ITEMS = 256 };
 
 static const struct ft_sequence *sequence_of(const struct ft_tensor *t)

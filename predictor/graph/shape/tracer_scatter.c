@@ -6,7 +6,7 @@
 
 #include "predictor/graph/shape/tracer.h"
 
-enum { DEPTH = 16 }; /* nested pending writes; deeper ones are ignored. Chosen by judgement. */
+enum { DEPTH = 16 }; /* nested pending writes; deeper ones are ignored. */
 
 static int reserve_parts(struct ft_tracer *l, uint32_t tensor)
 {

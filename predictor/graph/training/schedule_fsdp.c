@@ -15,7 +15,7 @@
 #include "predictor/graph/shape/operators.h"
 #include "predictor/graph/training/schedule_plan.h"
 
-/* Upper limit of compared pairs of trainable tensors; chosen by judgement. */
+/* Upper limit of compared pairs of trainable tensors. */
 enum { COMPARED = 1 << 24 };
 
 /* A trainable tensor, in the order of use. */

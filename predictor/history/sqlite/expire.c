@@ -14,17 +14,15 @@
 
 /* Runs removed per step: with their indexes some 60 pages are written, in a few milliseconds. */
 enum { RUNS_PER_STEP = 8 };
-/* Runs removed per call of ft_store_trim, which is called after every eight new runs. Chosen by
- * judgement. */
+/* Runs removed per call of ft_store_trim, which is called after every eight new runs. */
 enum { RUNS_PER_TRIM = 64 };
 /* ft_store_trim removes runs of an app when they exceed its limit by 1/64 of the limit, because
- * each removal is a commit. Chosen by judgement. */
+ * each removal is a commit. */
 enum { TRIM_FRACTION = 64 };
 
 /* Largest advance of the store's clock per pass, in seconds: one day. */
 #define MAX_CLOCK_ADVANCE 86400.0
-/* Runs are removed when the age of the oldest exceeds max_age_seconds by this fraction of it.
- * Chosen by judgement. */
+/* Runs are removed when the age of the oldest exceeds max_age_seconds by this fraction of it. */
 #define AGE_SLACK (1.0 / 16)
 
 /* Key of the store's clock in the table meta. */

@@ -11,11 +11,11 @@
 #include "predictor/history/store.h"
 
 /* Time after a record's insertion, in seconds, for which its run waits for the job's other nodes.
- * Nodes deliver within seconds of the job's end. Chosen by judgement. */
+ * Nodes deliver within seconds of the job's end. */
 #define WAIT_SECONDS 60.0
-/* Waiting runs released per call. Chosen by judgement. */
+/* Waiting runs released per call. */
 enum { RELEASED_AT_ONCE = 8 };
-/* Records of other nodes that are removed with a run in one transaction. Chosen by judgement. */
+/* Records of other nodes that are removed with a run in one transaction. */
 enum { REMOVED_TOGETHER = 128 };
 
 #define RUN_KEY FT_SCHEMA_RUN_KEY("?1", "?2", "?3", "?4", "?5", "?6", "?7")

@@ -15,9 +15,9 @@
 
 /* PRAGMA application_id of a store, "ftel"; file(1) shows it. */
 enum { APPLICATION_ID = 0x6674656c };
-/* Rows that one step of an upgrade adapts. Chosen by judgement. */
+/* Rows that one step of an upgrade adapts. */
 #define ROWS_PER_STEP "512"
-/* Default of ft_store_set_wait, ms. Chosen by judgement. */
+/* Default of ft_store_set_wait, ms. */
 enum { BUSY_MILLISECONDS = 1000 };
 
 /* SQL: the records of the run of the outer statement's row. */

@@ -108,7 +108,7 @@ int ft_store_query_number(struct ft_store *store, const char *action, const char
 /*
  * Row changes after which a transaction takes no more work: a server that replicates transactions
  * has limits, and an interrupted one is lost as a whole. With the work begun before, a transaction
- * changes fewer than 1000 rows. Chosen by judgement.
+ * changes fewer than 1000 rows.
  */
 enum { FT_STORE_ENOUGH_CHANGES = 256 };
 

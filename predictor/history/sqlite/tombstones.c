@@ -9,13 +9,13 @@
 #include "predictor/history/sqlite/store_private.h"
 #include "predictor/history/sqlite/tombstones.h"
 
-/* Maximum numbers of a user's tombstones, chosen by judgement: without a job, because ft_store_put
- * compares each run with all of them; and of requests that name a job. */
+/* Maximum numbers of a user's tombstones: without a job, because ft_store_put compares each run
+ * with all of them; and of requests that name a job. */
 enum { MAX_PER_USER = 1000, MAX_JOBS_PER_USER = 10000 };
 
 /* Number of names that the runs of an app may have had: an earlier release's, the derived and a
  * declared one, and one more. Each rename writes all runs, so that renaming back and forth would
- * occupy the learner. Chosen by judgement. */
+ * occupy the learner. */
 enum { MAX_RENAMES = 4 };
 
 int64_t ft_tombstone_hash(const char *app)

@@ -40,7 +40,7 @@ struct ft_autoencoder_settings {
 };
 
 enum {
-  FT_AUTOENCODER_BATCH = 64, /* largest number of rows of a mini-batch; chosen by judgement */
+  FT_AUTOENCODER_BATCH = 64, /* largest number of rows of a mini-batch */
   FT_AUTOENCODER_LATENT = 64 /* largest latent dimension; bounds memory */
 };
 

@@ -12,7 +12,7 @@
 #define STEP_SIZE 1e-3F
 /* Smallest log standard deviation of the decoder (Rybkin et al. 2021, soft clip in their code). */
 #define MIN_LOG_DEVIATION (-6)
-/* Clamp of a latent log variance; avoids overflow. Chosen by judgement. */
+/* Clamp of a latent log variance; avoids overflow. */
 #define MAX_LOG_VARIANCE 10
 
 /*

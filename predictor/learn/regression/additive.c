@@ -8,22 +8,22 @@
 #include "predictor/learn/cholesky.h"
 #include "predictor/learn/regression/additive_work.h"
 
-enum { ROUNDS = 4 /* largest number of reweightings; chosen by judgement */ };
+enum { ROUNDS = 4 /* largest number of reweightings; half and twice were compared */ };
 
 /* Huber's threshold in standard deviations: 95 % efficient for normal residuals (Huber 1964). */
 #define HUBER 1.345
-/* Convergence: largest relative change of a weight. Chosen by judgement. */
+/* Convergence: largest relative change of a weight. Half and twice were compared. */
 #define CONVERGED 0.02
-/* Clamp of a row's leverage in a leave-one-out residual. Chosen by judgement. */
+/* Clamp of a row's leverage in a leave-one-out residual. Half and twice were compared. */
 #define MAX_LEVERAGE 0.95
 /* Standard deviation of a normal distribution over its median absolute deviation. */
 #define MAD_TO_DEVIATION 1.4826
-/* Smallest standard deviation of the residuals, log units. Chosen by judgement. */
+/* Smallest standard deviation of the residuals, log units. */
 #define MIN_DEVIATION 1e-3
-/* Smallest ridge penalty, in rows. Chosen by judgement. */
+/* Smallest ridge penalty, in rows. */
 #define MIN_PENALTY 1e-3
 /* Largest ratio of the error of a fit with terms, or of one with a plain target, to the smallest
- * error so far. Chosen by judgement. */
+ * error so far. Half and twice were compared. */
 #define FORM_ERROR 0.98
 /* Largest ratio of the error with a curve of a number to that with the number or its logarithm.
  * Chosen by judgement. */

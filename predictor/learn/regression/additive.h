@@ -56,7 +56,7 @@ struct ft_additive {
   double residual[FT_ADDITIVE_RUNS]; /* per run: log(y / leave-one-out prediction) */
 };
 
-/* Smallest linear prediction as a fraction of its intercept. Chosen by judgement. */
+/* Smallest linear prediction as a fraction of its intercept. Half and twice were compared. */
 #define FT_ADDITIVE_FLOOR (1.0 / 64)
 
 struct ft_additive_work;

@@ -6,22 +6,23 @@
 
 #include "predictor/learn/regression/additive_work.h"
 
-/* Fewest runs for a term. Chosen by judgement. */
+/* Fewest runs for a term. Half and twice were compared. */
 enum { MIN_RUNS = 4 };
 /* Fewest runs for a pair of terms: with fewer, pairs of noise fit (test_learn). */
 enum { MIN_PAIR_RUNS = 8 };
-/* Fewest numbers of a column that may become a term. Chosen by judgement. */
+/* Fewest numbers of a column that may become a term. Half and twice were compared. */
 enum { MIN_PRESENT = 3 };
-/* Ratio of a column's largest to its smallest number above which its logarithm is a candidate.
- * Chosen by judgement. */
+/* Ratio of a column's largest to its smallest number above which its logarithm is a candidate. Half
+ * and twice were compared. */
 #define LOG_SPAN 1.5
 /* Smallest reduction of the error by a term, as a fraction of the error: REDUCTION * sqrt(log(1 +
- * columns) / runs), about what chance achieves, but at most MAX_REDUCTION. Chosen by judgement. */
+ * columns) / runs), about what chance achieves, but at most MAX_REDUCTION. Half and twice were
+ * compared. */
 #define REDUCTION 1.2
 #define MAX_REDUCTION 0.85
-/* Ridge penalty of a category's offset, in average rows. Chosen by judgement. */
+/* Ridge penalty of a category's offset, in average rows. Half and twice were compared. */
 #define LEVEL_PENALTY 0.5
-/* Smallest 1 - leverage of a row in a leave-one-out residual. Chosen by judgement. */
+/* Smallest 1 - leverage of a row in a leave-one-out residual. */
 #define MIN_LEVERAGE_REST 0.05
 
 /* ---- candidates ---- */

@@ -16,9 +16,9 @@ enum {
   SHORTLIST = 3 /* candidates of most explained squares, whose leave-one-out error is computed */
 };
 
-/* Clamp of an absolute error, log units: a factor of e. Chosen by judgement. */
+/* Clamp of an absolute error, log units: a factor of e. Half and twice were compared. */
 #define MAX_ERROR 1.0
-/* Mean absolute error, log units, below which no term is added. Chosen by judgement. */
+/* Mean absolute error, log units, below which no term is added. Half and twice were compared. */
 #define NEGLIGIBLE_ERROR 0.002
 
 /* A form of a column that may become a term. */

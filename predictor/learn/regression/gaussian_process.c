@@ -9,7 +9,7 @@
 #include "predictor/learn/number_stream.h"
 #include "predictor/learn/regression/gaussian_process.h"
 
-/* Grids of the hyperparameters, for columns of standard deviation 1. Chosen by judgement. */
+/* Grids on which the hyperparameters are learnt, for columns of standard deviation 1. */
 
 /* Length scale, in root mean square differences of two rows. */
 static const double lengths[] = { 0.4, 0.8, 1.5, 3 };

@@ -8,7 +8,7 @@
 
 #include "predictor/learn/regression/linear.h"
 
-/* Singular values below this fraction of the largest count as 0. Chosen by judgement. */
+/* Singular values below this fraction of the largest count as 0. */
 #define MIN_SINGULAR 1e-10
 
 /* Fills the design matrix, targets and weights. GSL's SVD needs at least as many rows as columns,

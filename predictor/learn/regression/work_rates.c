@@ -11,7 +11,7 @@
 
 enum { TERMS = FT_WORK_RATES_COLUMNS + 1 };
 
-/* Gauss-Newton steps. Chosen by judgement. */
+/* Gauss-Newton steps. */
 enum { ROUNDS = 20 };
 /* Weight, in rows, of the shrinkage towards the mean rates over platforms. Chosen by
  * tests/bench/relative (aiwc). */
@@ -22,8 +22,7 @@ enum { ROUNDS = 20 };
  * data show another. The other terms have equal parts of the remainder. Chosen by
  * tests/bench/relative (aiwc). */
 #define PRIOR_TIME_FRACTION 0.9
-/* Largest change of a log rate in one step, so that steps far from the solution do not diverge.
- * Chosen by judgement. */
+/* Largest change of a log rate in one step, so that steps far from the solution do not diverge. */
 #define MAX_STEP 2.0
 
 /*

@@ -10,10 +10,10 @@
 
 enum {
   CHOOSE_ROWS = 300, /* rows for the selection of columns; bounds time */
-  FOLDS = 5,         /* folds of the selection of columns; chosen by judgement */
+  FOLDS = 5,         /* folds of the selection of columns */
   MAX_SELECTED = 16, /* largest number of selected columns */
   OUTPUTS = 64,      /* largest number of outputs: FT_MULTIVARIATE_NORMAL_OUTPUTS */
-  NUMBERS = 2 << 20  /* largest size of a stored forest; bounds memory (by judgement) */
+  NUMBERS = 2 << 20  /* largest size of a stored forest; bounds memory */
 };
 
 /* Ridge penalty of the selection of columns, in rows. Chosen by judgement. */

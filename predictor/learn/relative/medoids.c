@@ -9,8 +9,8 @@
 #include "predictor/learn/relative/medoids.h"
 
 enum {
-  STARTS = 5, /* k-means++ starts; chosen by judgement */
-  ROUNDS = 15 /* largest number of alternations per start; chosen by judgement */
+  STARTS = 5, /* k-means++ starts */
+  ROUNDS = 15 /* largest number of alternations per start */
 };
 
 struct problem {

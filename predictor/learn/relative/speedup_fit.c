@@ -13,10 +13,10 @@
 
 enum {
   SELECTED = 4,   /* columns of the ridge regression on a few columns; chosen by judgement */
-  MIN_ROWS = 4,   /* fewest rows for cross-validation; chosen by judgement */
-  FOLDS = 5,      /* folds of cross-validation; chosen by judgement */
+  MIN_ROWS = 4,   /* fewest rows for cross-validation */
+  FOLDS = 5,      /* folds of cross-validation */
   FEW_ROWS = 40,  /* rows up to which there are FEW_FOLDS folds; chosen by judgement */
-  FEW_FOLDS = 10, /* folds with few rows; chosen by judgement */
+  FEW_FOLDS = 10, /* folds with few rows */
   /* Fewest rows for slow learners. With fewer the auto-encoder was never near the best
    * (tests/bench/relative: aiwc's 88 rows, R2 0.5 against 0.8). */
   SLOW_ROWS = 200,
@@ -24,7 +24,7 @@ enum {
   MAX_NUMBERS = 1 << 19 /* largest rows times columns of one fit, likewise */
 };
 
-/* Largest ratio of a slow learner's error to the best after the first fold. Chosen by judgement. */
+/* Largest ratio of a slow learner's error to the best after the first fold; bounds time. */
 #define MAX_RACE_RATIO 1.5
 
 /* One set of learners, fitted to some of the rows. */

@@ -14,7 +14,7 @@
 #include "predictor/learn/relative/speedup_sparse.h"
 
 enum {
-  MIN_ROWS = 4, /* fewest rows for a held-out comparison; chosen by judgement */
+  MIN_ROWS = 4,                       /* fewest rows for a held-out comparison */
   MAX_ROWS = FT_GAUSSIAN_PROCESS_ROWS /* most rows of a separately fitted output; bounds time */
 };
 

@@ -14,8 +14,7 @@
 #include "predictor/learn/relative/speedup_weights.h"
 
 enum {
-  SELECTION_STEPS =
-      20, /* steps of forward selection: weights are multiples of 1/20; by judgement */
+  SELECTION_STEPS = 20, /* steps of forward selection: weights are multiples of 1/20 */
   MIN_FITTED_ROWS = 400 /* weights are fitted with more rows; chosen by tests/bench/relative */
 };
 

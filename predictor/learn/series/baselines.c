@@ -17,13 +17,13 @@ enum {
   KEY_BYTES = sizeof(uint32_t)
 };
 
-/* Maximum leverage in a leave-one-out residual; larger ones are replaced by this one. Chosen by
- * judgement. */
+/* Maximum leverage in a leave-one-out residual; larger ones are replaced by this one. Half and
+ * twice were compared. */
 #define MAX_LEVERAGE 0.6
 
 /* A fit limits values to OUTLIER_RANGES interquartile ranges beyond the quartiles, or to
- * OUTLIER_FACTOR times (1 / OUTLIER_FACTOR of) the quartile where that is farther. Chosen by
- * judgement. */
+ * OUTLIER_FACTOR times (1 / OUTLIER_FACTOR of) the quartile where that is farther. Half and twice
+ * were compared. */
 #define OUTLIER_RANGES 8
 #define OUTLIER_FACTOR 4
 

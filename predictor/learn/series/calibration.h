@@ -8,7 +8,7 @@
 #include <stdint.h>
 
 /* Maximum absolute value of log_scale: the calibration changes the width of the 90 % interval by a
- * factor of at most e^4. Chosen by judgement. */
+ * factor of at most e^4. */
 #define FT_CALIBRATION_MAX_LOG_SCALE 4.0
 
 /* Minimum number of runs behind an interval whose coverage counts. Chosen by the coverage of four

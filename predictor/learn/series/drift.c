@@ -3,7 +3,7 @@
 
 #include "predictor/learn/series/drift.h"
 
-/* All constants here were chosen by judgement. */
+/* Of all constants here half and twice were compared (docs/constants.md). */
 /* Number of recent residuals whose mean is the shift. */
 enum { WINDOW = 5 };
 /* Number of residuals before the first that is compared with the mean of its predecessors. */

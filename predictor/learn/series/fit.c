@@ -19,7 +19,7 @@ enum { MIN_EQUATION_RUNS = 10 };
  * prefer the equation. Chosen by judgement. */
 #define EQUATION_GAIN 0.9
 /* Standard deviation of the effect of an unseen category, in log units, if all runs have the same
- * category. Chosen by judgement. */
+ * category. Half and twice were compared. */
 #define UNSEEN_LEVEL_SCALE 0.3
 /* Largest ratio of the smaller to the larger error, of values of units and of whole values, to
  * prefer one of them. Chosen by judgement. */

@@ -9,21 +9,22 @@
 #include "predictor/learn/residual_quantiles.h"
 #include "predictor/learn/series/fit_work.h"
 
-/* A censored run is recent until this number of runs have completed after it. Chosen by judgement.
- */
+/* A censored run is recent until this number of runs have completed after it. Half and twice were
+ * compared. */
 enum { RECENT_COMPLETED = 5 };
 /* The newest run is recent if at most 1 in this number of completed runs has a larger residual.
- * Chosen by judgement. */
+ * Half and twice were compared. */
 enum { ABOVE_FRACTION = 10 };
 /* Recent censored runs are weighted against at most this number of completed runs, so one has at
- * least a fifth of the probability. Chosen by judgement. */
+ * least a fifth of the probability. Half and twice were compared. */
 enum { WEIGHT_RUNS = 4 };
 /* Number of residuals if there are recent censored runs; each has 1 % of the probability. */
 enum { RESAMPLED = 100 };
 
-/* Log units added for each repeated kill at the same peak. Chosen by judgement. */
+/* Log units added for each repeated kill at the same peak. Half and twice were compared. */
 #define REPEAT_MARGIN 0.3
-/* Log residuals that differ by less than this count as the same peak. Chosen by judgement. */
+/* Log residuals that differ by less than this count as the same peak. Half and twice were compared.
+ * */
 #define SAME_PEAK 0.2
 
 /*

@@ -10,7 +10,8 @@
 #include "predictor/learn/series/drift.h"
 #include "predictor/learn/series/fit_work.h"
 
-/* Number of newest runs that the upper quantiles cover after a shift down. Chosen by judgement. */
+/* Number of newest runs that the upper quantiles cover after a shift down. Half and twice were
+ * compared. */
 enum { COVERED_RUNS = 40 };
 
 /* Shifts FIT's point prediction by SHIFT log units. */

@@ -5,17 +5,17 @@
 
 #include "predictor/learn/series/fit.h"
 
-/* From this number of exactly measured runs on, sampled runs count as censored. Chosen
- * by judgement. */
+/* From this number of exactly measured runs on, sampled runs count as censored. Half and twice were
+ * compared. */
 enum { FT_SERIES_EXACT = 10 };
 
 /* Number of a run that exceeded its limit: FT_KILLED_MARGIN log units above the bound, plus an
  * exponential distribution of mean FT_KILLED_MEAN log units (of the number a Pareto distribution).
- * Chosen by judgement. */
+ * Half and twice were compared. */
 #define FT_KILLED_MARGIN 0.1
 #define FT_KILLED_MEAN 0.2
-/* Margin and mean for a run that stopped for another reason; smaller, as it may have been at
- * its largest. Chosen by judgement. */
+/* Margin and mean for a run that stopped for another reason; smaller, as it may have been at its
+ * largest. Half and twice were compared. */
 #define FT_STOPPED_MARGIN 0.03
 #define FT_STOPPED_MEAN 0.05
 

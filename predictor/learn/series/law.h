@@ -5,7 +5,7 @@
 
 #include "predictor/learn/symbolic/expression.h"
 
-/* Maximum of a prediction; in bytes 1 PiB, more than a node has. Chosen by judgement. */
+/* Maximum of a prediction; in bytes 1 PiB, more than a node has. */
 #define FT_LAW_MAX 0x1p50
 
 enum { FT_LAW_VARIABLES = 12 /* largest number of variables: ft_equation.columns */ };

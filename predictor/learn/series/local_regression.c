@@ -7,7 +7,7 @@
 
 /* Minimum effective sample size. Chosen by tests/bench/replay_constants. */
 #define LEAST_RUNS 2.5
-/* Minimum of the effective sample size less 1 for the slope. Chosen by judgement. */
+/* Minimum of the effective sample size less 1 for the slope. Half and twice were compared. */
 #define LEAST_LEFT 1.5
 /* Prior standard deviation of the slope of log(peak) over log(input): peaks rarely grow faster than
  * the input. Chosen by tests/bench/replay_constants. */

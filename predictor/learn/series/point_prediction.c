@@ -10,16 +10,15 @@
 /* Maximum of the logarithm of a prediction: that of FT_LAW_MAX. */
 #define MAX_LOG (50 * M_LN2)
 /* Standard deviation of an extrapolated term, as a fraction of its change outside the range of the
- * runs. Chosen by judgement. */
+ * runs. Half and twice were compared. */
 #define BEYOND 0.25
 /* Prior standard deviation of the exponent in number ~ feature^exponent, for a feature that had one
- * value in all runs. Chosen by judgement. */
+ * value in all runs. Half and twice were compared. */
 #define UNTRIED_POWER 0.5
 /* Standard deviation due to two terms of which either may have the effect, as a fraction of the
  * difference between their contributions: the predictions are equally likely. */
 #define EITHER_TERM 0.5
-/* Maximum of the added variance of the logarithm: a standard deviation of a factor e^3. Chosen by
- * judgement. */
+/* Maximum of the added variance of the logarithm: a standard deviation of a factor e^3. */
 #define MAX_VARIANCE 9
 
 /* Contribution of a term to the prediction, in the target's units. */

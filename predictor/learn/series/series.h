@@ -45,8 +45,8 @@ struct ft_series_baseline {
 /* Indices of the baselines; the line and the power law need a primary column. */
 enum { FT_BASELINE_CONSTANT, FT_BASELINE_LINE, FT_BASELINE_POWER, FT_BASELINES };
 
-/* Minimum of a baseline's prediction, as a fraction of the smallest observed number. Chosen by
- * judgement. */
+/* Minimum of a baseline's prediction, as a fraction of the smallest observed number. Half and twice
+ * were compared. */
 #define FT_BASELINE_MIN_FRACTION 0.5
 
 struct ft_series_fit {

@@ -14,12 +14,12 @@
 enum {
   FOLDS = 5,
   STARTS = 12,      /* largest number per fold; nearly all equations need one or two */
-  FIRST_STEPS = 12, /* Levenberg-Marquardt steps from each start; chosen by judgement */
-  LAST_STEPS = 60   /* further steps from the best result; chosen by judgement */
+  FIRST_STEPS = 12, /* Levenberg-Marquardt steps from each start */
+  LAST_STEPS = 60   /* further steps from the best result */
 };
 
 /* A start suffices if its training error is at most this multiple of the error with the constants
- * fitted to all rows. Chosen by judgement. */
+ * fitted to all rows; bounds time. */
 #define START_RATIO 1.01
 /* Relative errors below it are rounding errors. */
 #define ROUNDING 1e-9

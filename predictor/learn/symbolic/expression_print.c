@@ -10,7 +10,7 @@
 
 enum {
   MONOMIALS = 64, /* largest number of terms of an expanded polynomial; bounds memory */
-  DEGREE = 12,    /* largest degree of one; chosen by judgement */
+  DEGREE = 12,    /* largest degree of one */
   LEAVES = (FT_EXPRESSION_NODES + 1) / 2 /* largest number of leaves of a binary tree */
 };
 

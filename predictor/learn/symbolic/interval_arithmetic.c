@@ -12,7 +12,7 @@
 #define RULE_OF_THREE 3.0
 /* Largest margin as a fraction of the range. Chosen by judgement. */
 #define MAX_MARGIN 0.1
-/* Lower bound of the range of integers from 1 on. Chosen by judgement. */
+/* Lower bound of the range of integers from 1 on: what rounds to 1. */
 #define MIN_WHOLE 0.5
 
 static bool are_whole_numbers(const double *value, size_t count)

@@ -6,8 +6,7 @@
 
 #include "predictor/learn/symbolic/symbolic.h"
 
-/* The second search is cancelled if its error is not smaller after 1 / TRIAL of its generations.
- * Chosen by judgement. */
+/* The second search is cancelled if its error is not smaller after 1 / TRIAL of its generations. */
 enum { TRIAL = 3 };
 
 /* Cross-validated error below which no second search runs; as in symbolic_front.c. */

@@ -10,11 +10,11 @@
 #include "predictor/learn/symbolic/symbolic_work.h"
 
 enum {
-  LATE_STEPS = 60,           /* Levenberg-Marquardt steps on the front; chosen by judgement */
+  LATE_STEPS = 60,           /* Levenberg-Marquardt steps on the front */
   MIN_ROWS_PER_PARAMETER = 2 /* fewest rows per parameter of the chosen equation; by judgement */
 };
 
-/* Held-out relative error below which an equation counts as exact. Chosen by judgement. */
+/* Held-out relative error below which an equation counts as exact. */
 #define EXACT 1e-6
 
 /* Resolution of an error: smaller differences are rounding errors. */

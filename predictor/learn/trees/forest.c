@@ -8,7 +8,7 @@
 #include "predictor/learn/number_stream.h"
 #include "predictor/learn/trees/forest.h"
 
-enum { TREES = 100000 }; /* trees of a stored forest at most; chosen by judgement */
+enum { TREES = 100000 }; /* trees of a stored forest at most */
 
 void ft_forest_predict(const struct ft_forest *forest, const double *x, double *out)
 {

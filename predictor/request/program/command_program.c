@@ -439,6 +439,7 @@ bool ft_command_find_parts(struct ft_shell *shell, const struct ft_command *c,
     at = skip_wrapper(c, written, skip_prefixes(c, at));
   }
   out->image = launched.image;
+  out->tasks = launched.tasks;
   find_command_list(&launched, c, at, out);
   if (out->list)
     return true;

@@ -10,6 +10,7 @@ struct ft_command_parts {
   size_t program;       /* index of the program */
   size_t script;        /* index of the script of an interpreter; PROGRAM: none */
   const char *image;    /* container image of a launcher, or NULL */
+  bool tasks;           /* the job's tasks run the program: srun, mpirun */
   struct ft_text inner; /* commands in one word for a shell or GNU parallel; or empty */
   bool quoted;          /* INNER is the text between the script's quotes "...", not expanded */
   bool again;           /* INNER is all words from PROGRAM on, with operators: eval $CALL */
@@ -19,7 +20,7 @@ struct ft_command_parts {
   bool whole;           /* SCRIPT is the batch script itself, not read as commands */
 };
 
-enum { FT_BASE_NAME = 128 }; /* size of an array for a file name, in bytes; chosen by judgement */
+enum { FT_BASE_NAME = 128 }; /* size of an array for a file name, in bytes */
 
 /* Copies the file name of WORD, without directory, to OUT, truncated if necessary; "" if unknown.
  * Returns OUT. */

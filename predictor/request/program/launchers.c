@@ -9,12 +9,13 @@
 
 /* Properties of a launcher. */
 enum {
-  RUNS_PYTHON = 1, /* its program is a Python script or, after -m, a module */
-  DASHES = 2,      /* "--" precedes the program, if there is one */
-  JOINED = 4,      /* the program may be a whole command in one word */
-  IMAGE_FIRST = 8, /* the last operand is a container image */
-  MAY_BE_OWN = 16, /* a common word: "./map" is a user's program */
-  OWN_PROGRAM = 32 /* with the sub-command "run" an image has a program of its own */
+  RUNS_PYTHON = 1,  /* its program is a Python script or, after -m, a module */
+  DASHES = 2,       /* "--" precedes the program, if there is one */
+  JOINED = 4,       /* the program may be a whole command in one word */
+  IMAGE_FIRST = 8,  /* the last operand is a container image */
+  MAY_BE_OWN = 16,  /* a common word: "./map" is a user's program */
+  OWN_PROGRAM = 32, /* with the sub-command "run" an image has a program of its own */
+  TASKS = 64        /* starts the program once for each of the job's tasks */
 };
 
 /* Launchers. Each has its options with a separate value (letters; long names between commas), the
@@ -78,21 +79,21 @@ static const struct ft_launcher launchers[] = {
     "sockets-per-node,switches,task-epilog,task-prolog,tasks-per-node,thread-spec,threads,"
     "threads-per-core,time,time-min,topology,tree-width,treewidth,tres-bind,tres-per-task,uid,wait,"
     "wckey,predict-app,predict-params,predict-model,",
-    0, 0, NULL, NULL },
+    0, TASKS, NULL, NULL },
   { "mpirun", "ncNHxfpw",
     ",np,n,c,N,H,host,hosts,hostlist,hostfile,machine,machinefile,ppn,perhost,npernode,npersocket,"
     "map-by,bind-to,rank-by,binding,wdir,wd,x,env,envlist,genvlist,iface,bootstrap,launcher,"
     "launcher-exec,rmk,path,prefix,output-filename,outfile-pattern,errfile-pattern,rankfile,rf,"
     "cpu-set,cpu-list,cpus-per-proc,cpus-per-rank,gpus-per-proc,timeout,stdin,am,tune,personality,"
     "umask,configfile,arch,file,",
-    0, 0, NULL, NULL },
-  { "aprun", "nNdScjLFmerpt", ",cc,", 0, 0, NULL, NULL },
+    0, TASKS, NULL, NULL },
+  { "aprun", "nNdScjLFmerpt", ",cc,", 0, TASKS, NULL, NULL },
   { "jsrun", "abcdeEghkKlmMnoprtUX",
     ",nrs,tasks_per_rs,cpu_per_rs,gpu_per_rs,rs_per_host,rs_per_socket,memory_per_rs,np,bind,"
     "latency_priority,launch_distribution,smpiargs,erf_input,stdio_stdout,stdio_stderr,"
     "stdio_stdin,env,chdir,exit_on_error,",
     0, 0, NULL, NULL },
-  { "ibrun", "no", ",np,", 0, 0, NULL, NULL },
+  { "ibrun", "no", ",np,", 0, TASKS, NULL, NULL },
   { "flux", "nNcgtqBoSO",
     ",nodes,ntasks,nslots,cores-per-task,cores-per-slot,gpus-per-task,gpus-per-slot,time-limit,"
     "queue,bank,output,error,input,job-name,env,env-file,rlimit,requires,dependency,begin-time,"
@@ -445,6 +446,7 @@ void ft_launcher_program(const struct ft_launcher *launcher, const struct ft_com
   bool own = launcher->is & OWN_PROGRAM && strcmp(c->word[verb].text, "run") == 0;
 
   out->joined = launcher->is & JOINED;
+  out->tasks |= launcher->is & TASKS;
   out->at = c->count;
   if (launcher->is & DASHES)
     dashes = find_dashes(c, verb + 1);

@@ -16,6 +16,7 @@ struct ft_launched {
   bool joined;       /* the program may be a whole command in one word */
   bool listed;       /* AT is a file with ranks and a program in each line: srun --multi-prog */
   const char *list;  /* file with a command in each line (GNU parallel), borrowed, or NULL */
+  bool tasks;        /* the job's tasks run the program: srun, mpirun */
 };
 
 /* Returns the launcher NAME, a file name; NULL if it is none. */

@@ -5,7 +5,7 @@
 
 #include "predictor/request/program/command_program.h"
 
-enum { FT_WRITTEN_FILES = 8 }; /* files of one script; further ones are ignored; by judgement */
+enum { FT_WRITTEN_FILES = 8 }; /* files of one script; further ones are ignored */
 
 /* All zero: none. The texts are parts of the script. */
 struct ft_written {

@@ -7,7 +7,7 @@
 #include "predictor/request/shell/csh.h"
 #include "predictor/request/shell/scan.h"
 
-/* Limits; chosen by judgement. */
+/* Limits. */
 enum {
   DOCUMENTS = 4, /* here-documents of a line, as in struct ft_shell */
   LISTS = 32,    /* variables with lists; only the first word of further ones is used */
@@ -27,7 +27,7 @@ struct csh {
   uint64_t list[LISTS]; /* hashes of the names of lists */
 };
 
-static void put(struct csh *c, const char *string)
+static void put_string(struct csh *c, const char *string)
 {
   (void)ft_buf_add(c->out, string, strlen(string));
 }
@@ -44,7 +44,7 @@ static void put_variable(struct csh *c, struct ft_text name, const char *suffix)
 }
 
 /* Copies COUNT bytes of the line. */
-static void copy(struct csh *c, size_t count)
+static void copy_line(struct csh *c, size_t count)
 {
   (void)ft_buf_add(c->out, c->line.at, count);
   c->line.at += count;
@@ -143,7 +143,7 @@ static void put_element(struct csh *c, struct ft_text name, struct ft_text index
     (void)ft_buf_printf(c->out, "${%.*s[%.*s-1]}", length, name.at, (int)ft_text_left(&index),
                         index.at);
   else
-    put(c, unknown_value);
+    put_string(c, unknown_value);
 }
 
 /* Appends the value of the variable NAME with INDEX (NULL: none) and SUFFIX (NULL: unknown). */
@@ -155,13 +155,13 @@ static void put_value(struct csh *c, struct ft_text name, const struct ft_text *
   uint64_t number;
 
   if (!suffix || (index && *suffix))
-    put(c, unknown_value);
+    put_string(c, unknown_value);
   else if (arguments && (!index || ft_text_equals(*index, "*")))
-    put(c, "$@");
+    put_string(c, "$@");
   else if (arguments && ft_text_u64(&digits, 999, &number) && digits.at == digits.end)
     put_variable(c, *index, "");
   else if (arguments)
-    put(c, unknown_value);
+    put_string(c, unknown_value);
   else if (index)
     put_element(c, name, *index);
   else
@@ -173,9 +173,9 @@ static void translate_special(struct csh *c)
 {
   c->line.at++;
   if (!is_at(c, "*<$!{"))
-    put(c, "\\$");
+    put_string(c, "\\$");
   else
-    put(c, *c->line.at++ == '*' ? "$*" : unknown_value);
+    put_string(c, *c->line.at++ == '*' ? "$*" : unknown_value);
 }
 
 /* Translates the variable at the cursor, '$'. */
@@ -235,20 +235,20 @@ static void translate_substitution(struct csh *c)
     rest = (struct ft_text){ stop + 1, c->line.end };
   }
   if (!is_balanced(inside)) {
-    put(c, unknown_value);
+    put_string(c, unknown_value);
     c->line = rest;
     return;
   }
-  put(c, "$(");
+  put_string(c, "$(");
   for (c->line = inside; c->line.at < c->line.end;) {
     if (quote ? *c->line.at == quote : is_at(c, "\"'"))
       quote = quote ? '\0' : *c->line.at;
     if (*c->line.at == '$' && quote != '\'')
       translate_variable(c);
     else
-      copy(c, 1);
+      copy_line(c, 1);
   }
-  put(c, ")");
+  put_string(c, ")");
   c->line = rest;
 }
 
@@ -257,14 +257,14 @@ static void translate_quoted(struct csh *c)
 {
   const char quote = *c->line.at;
 
-  copy(c, 1);
+  copy_line(c, 1);
   while (c->line.at < c->line.end && *c->line.at != quote) {
     if (*c->line.at == '$' && quote == '"')
       translate_variable(c);
     else if (*c->line.at == '`' && quote == '"')
       translate_substitution(c);
     else
-      copy(c, ft_text_starts(c->line, "\\\n") ? 2 : 1);
+      copy_line(c, ft_text_starts(c->line, "\\\n") ? 2 : 1);
   }
   (void)ft_buf_add(c->out, &quote, 1);
   c->line.at += c->line.at < c->line.end;
@@ -275,7 +275,7 @@ static void translate_word(struct csh *c)
 {
   while (c->line.at < c->line.end && !ft_shell_ends_word(*c->line.at)) {
     if (*c->line.at == '\\')
-      copy(c, ft_text_left(&c->line) > 1 ? 2 : 1);
+      copy_line(c, ft_text_left(&c->line) > 1 ? 2 : 1);
     else if (is_at(c, "\"'"))
       translate_quoted(c);
     else if (*c->line.at == '`')
@@ -283,7 +283,7 @@ static void translate_word(struct csh *c)
     else if (*c->line.at == '$')
       translate_variable(c);
     else
-      copy(c, 1);
+      copy_line(c, 1);
   }
 }
 
@@ -292,7 +292,7 @@ static void copy_document_word(struct csh *c)
 {
   struct ft_text word = { c->line.at, ft_shell_end_of_word(c->line.at, c->line.end) };
 
-  copy(c, ft_text_left(&word));
+  copy_line(c, ft_text_left(&word));
   word = ft_shell_document_end(word);
   if (ft_text_left(&word) && c->document_count < DOCUMENTS)
     c->document[c->document_count++] = word;
@@ -304,8 +304,8 @@ static void translate_redirection(struct csh *c)
   bool document = ft_text_starts(c->line, "<<");
 
   /* in csh a number before it is a word */
-  put(c, " ");
-  copy(c, document ? 2 : 1);
+  put_string(c, " ");
+  copy_line(c, document ? 2 : 1);
   while (!document && is_at(c, ">&!"))
     c->line.at++;
   skip_blanks(c);
@@ -321,7 +321,7 @@ static void translate_words(struct csh *c)
 
     skip_blanks(c);
     if (c->line.at > from)
-      put(c, " ");
+      put_string(c, " ");
     if (c->line.at > from && is_at(c, "#"))
       c->line.at = c->line.end;
     else if (is_at(c, "<>"))
@@ -355,10 +355,10 @@ static void translate_assigned(struct csh *c, struct ft_text name)
     return;
   }
   remember_list(c, name);
-  put(c, "(");
+  put_string(c, "(");
   c->line = inside;
   translate_words(c);
-  put(c, ")");
+  put_string(c, ")");
   c->line = rest;
 }
 
@@ -380,17 +380,17 @@ static void translate_set(struct csh *c)
       return;
     element = take_group(&c->line, '[', ']', &index);
     put_text(c, name);
-    put(c, "=");
+    put_string(c, "=");
     skip_blanks(c);
     if (ft_text_skip(&c->line, "=")) {
       skip_blanks(c);
       if (element) {
-        put(c, unknown_value);
+        put_string(c, unknown_value);
         return;
       }
       translate_assigned(c, name);
     }
-    put(c, " ");
+    put_string(c, " ");
   }
 }
 
@@ -401,9 +401,9 @@ static void translate_setenv(struct csh *c)
 
   if (name.at == name.end)
     return;
-  put(c, "export ");
+  put_string(c, "export ");
   put_text(c, name);
-  put(c, "=");
+  put_string(c, "=");
   skip_blanks(c);
   translate_word(c);
 }
@@ -429,25 +429,25 @@ static void translate_arithmetic(struct csh *c)
   if (name.at == name.end)
     return;
   put_text(c, name);
-  put(c, "=");
+  put_string(c, "=");
   skip_blanks(c);
   value = ft_text_trim((struct ft_text){ c->line.at, end });
   c->line.at = end;
   if (!ft_text_skip(&value, "=") || !is_plain_expression(value = ft_text_trim(value))) {
-    put(c, unknown_value);
+    put_string(c, unknown_value);
     return;
   }
   for (const char *p = value.at; p < value.end; p++)
     computes |= strchr(" +-*/%()", *p) != NULL;
-  put(c, computes ? "$((" : "");
+  put_string(c, computes ? "$((" : "");
   rest = c->line;
   for (c->line = value; c->line.at < c->line.end;)
     if (*c->line.at == '$')
       translate_variable(c);
     else
-      copy(c, 1);
+      copy_line(c, 1);
   c->line = rest;
-  put(c, computes ? "))" : "");
+  put_string(c, computes ? "))" : "");
 }
 
 /* Skips a condition: "(...)", or up to the end of the line if it has more operators. */
@@ -493,7 +493,7 @@ static bool translate_builtin(struct csh *c, const char *word)
   if (strcmp(word, "foreach") == 0) {
     struct ft_text name = take_variable_name(&c->line);
 
-    put(c, "for ");
+    put_string(c, "for ");
     put_text(c, name);
     c->line.at = c->line.end;
   } else if (strcmp(word, "set") == 0) {
@@ -503,7 +503,7 @@ static bool translate_builtin(struct csh *c, const char *word)
   } else if (strcmp(word, "@") == 0) {
     translate_arithmetic(c);
   } else if (!ft_string_listed(settings, word)) {
-    put(c, strcmp(word, "chdir") == 0 ? "cd" : word);
+    put_string(c, strcmp(word, "chdir") == 0 ? "cd" : word);
     /* nice +5 */
     if (strcmp(word, "nice") == 0 && is_at(c, "+"))
       after = ft_shell_end_of_word(c->line.at, c->line.end);
@@ -564,7 +564,7 @@ static void copy_documents(struct csh *c)
   for (size_t i = 0; i < c->document_count; i++)
     while (ft_text_line(&c->rest, &line)) {
       put_text(c, line);
-      put(c, "\n");
+      put_string(c, "\n");
       if (ft_shell_ends_document(line, c->document[i]))
         break;
     }
@@ -579,15 +579,15 @@ int ft_csh_to_sh(struct ft_text script, struct ft_buf *out)
     while (c.line.at < c.line.end) {
       translate_command(&c);
       if (is_at(&c, "|") && c.line.end - c.line.at > 1 && c.line.at[1] == '&') {
-        put(&c, "|");
+        put_string(&c, "|");
         c.line.at += 2;
       } else if (c.line.at < c.line.end) {
-        copy(&c, 1);
+        copy_line(&c, 1);
         /* "((" begins an expression of sh */
-        put(&c, c.line.at[-1] == '(' ? " " : "");
+        put_string(&c, c.line.at[-1] == '(' ? " " : "");
       }
     }
-    put(&c, "\n");
+    put_string(&c, "\n");
     copy_documents(&c);
   }
   return out->failed ? -1 : 0;

@@ -10,7 +10,7 @@
 #include "predictor/request/shell/expand_work.h"
 #include "predictor/request/shell/scan.h"
 
-enum { LISTER_WORDS = 24 }; /* words of a look-up command; chosen by judgement */
+enum { LISTER_WORDS = 24 }; /* words of a look-up command */
 
 bool ft_shell_append_lookup(struct ft_shell_sink *sink, const struct ft_lookup *lookup)
 {

@@ -9,8 +9,8 @@
 #include "predictor/request/shell/shell.h"
 
 enum {
-  MAX_LOOKUP_OFFSET = 1000000, /* added to an index; chosen by judgement */
-  MAX_COLUMN = 999             /* of a table; chosen by judgement */
+  MAX_LOOKUP_OFFSET = 1000000, /* added to an index */
+  MAX_COLUMN = 999             /* of a table */
 };
 
 /* ---- marks ---- */

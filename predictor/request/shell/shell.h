@@ -16,7 +16,7 @@
 #include "predictor/record/secret.h"
 #include "predictor/request/shell/export.h"
 
-/* Limits that bound memory and time; chosen by judgement. */
+/* Limits that bound memory and time. */
 enum {
   FT_SHELL_WORDS = 128,     /* words of a command */
   FT_SHELL_TEXT = 16 << 10, /* bytes of the expanded words of a command */

@@ -8,7 +8,7 @@
 #include "predictor/core/text.h"
 #include "predictor/graph/import/onnx/onnx_function.h"
 
-/* Limits against hostile files: operators after inlining, nested calls. Chosen by judgement. */
+/* Limits against hostile files: operators after inlining, nested calls. */
 enum { OPERATORS = 1 << 20, DEPTH = 32 };
 
 struct inlining {

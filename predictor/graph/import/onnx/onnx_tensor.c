@@ -12,8 +12,7 @@
 
 enum {
   REALS = 64
-}; /* real values read of a tensor: scales and limits are few, a bias is not needed. By judgement.
-    */
+}; /* real values read of a tensor: scales and limits are few, a bias is not needed. */
 
 int ft_onnx_string(struct ft_onnx *o, const struct ft_proto_field *field)
 {

@@ -8,7 +8,7 @@
 #include "predictor/core/text.h"
 #include "predictor/graph/import/paddle/paddle_run.h"
 
-/* Limits against hostile files: nested blocks, operators traced. Chosen by judgement. */
+/* Limits against hostile files: nested blocks, operators traced. */
 enum { BLOCK_DEPTH = 16, MAX_OPERATORS = 1 << 20 };
 
 enum { TENSOR = 7 }; /* VarType.DENSE_TENSOR (framework.proto) */

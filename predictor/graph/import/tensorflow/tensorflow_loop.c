@@ -13,7 +13,7 @@
 #include "predictor/graph/import/tensorflow/tensorflow_run.h"
 
 enum {
-  UNROLLED_FIRST = 16, /* iterations before the trip count is determined; by judgement */
+  UNROLLED_FIRST = 16,              /* iterations before the trip count is determined */
   UNROLLED_NODES = FT_TF_NODES / 2, /* nodes in all unrolled iterations */
   UNROLLED_ITERATIONS = 1 << 16     /* unrolled iterations */
 };

@@ -6,8 +6,7 @@
 
 #include "predictor/graph/import/tensorflow/tensorflow.h"
 
-/* Limit of traced nodes, against hostile files; a loop's nodes count once per iteration. Chosen by
- * judgement. */
+/* Limit of traced nodes, against hostile files; a loop's nodes count once per iteration. */
 enum { FT_TF_NODES = 1 << 18 };
 
 struct ft_tf_run {

@@ -12,7 +12,7 @@
 #include "predictor/graph/import/torch/pt2.h"
 #include "predictor/graph/ir/symbol_table.h"
 
-enum { DEPTH = 16 }; /* limit of nested graphs and arguments, by judgement */
+enum { DEPTH = 16 }; /* limit of nested graphs and arguments */
 
 struct trace {
   struct ft_tracer live;

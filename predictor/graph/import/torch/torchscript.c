@@ -9,8 +9,8 @@
 /* ---- the archive ---- */
 
 enum {
-  SMALL = 512,  /* bytes: larger constants hold no sizes; by judgement */
-  SMALLS = 4096 /* limit of small constants; by judgement */
+  SMALL = 512,  /* bytes: larger constants hold no sizes */
+  SMALLS = 4096 /* limit of small constants */
 };
 
 /* Member "net/constants/12": a tensor, read if it is small. */

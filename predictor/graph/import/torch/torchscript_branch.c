@@ -10,7 +10,7 @@
 
 #include "predictor/graph/import/torch/torchscript_run.h"
 
-enum { LEVELS = 12 }; /* nested lists that are merged; by judgement */
+enum { LEVELS = 12 }; /* nested lists that are merged */
 
 /* ---- branches that depend on data ---- */
 

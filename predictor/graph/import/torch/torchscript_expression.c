@@ -9,7 +9,7 @@
 #include "predictor/core/text.h"
 #include "predictor/graph/import/torch/torchscript_parse.h"
 
-enum { SLOTS = 1 << 20 }; /* limit of a function's variables, by judgement */
+enum { SLOTS = 1 << 20 }; /* limit of a function's variables */
 
 int ft_script_expected(struct ft_script_text *p, const char *expected)
 {

@@ -6,7 +6,7 @@
 
 #include "predictor/graph/import/torch/torchscript.h"
 
-/* Limit of nested blocks and expressions. Chosen by judgement. */
+/* Limit of nested blocks and expressions. */
 enum { FT_SCRIPT_DEPTH = 200 };
 
 /* A file being parsed. */

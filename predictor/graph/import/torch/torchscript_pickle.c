@@ -8,7 +8,7 @@
 #include "predictor/core/text.h"
 #include "predictor/graph/import/torch/torchscript.h"
 
-/* Limits against hostile files: values on the stack, opcodes. Chosen by judgement. */
+/* Limits against hostile files: values on the stack, opcodes. */
 enum { STACK = 1 << 20, STEPS = 1 << 24 };
 
 struct pickle {

@@ -9,7 +9,7 @@
 #include "predictor/core/text.h"
 #include "predictor/graph/import/torch/torchscript_run.h"
 
-/* Limits against hostile files. Chosen by judgement. */
+/* Limits against hostile files. */
 enum {
   CALLS = 150,      /* nested calls */
   STEPS = 1 << 22,  /* statements traced */

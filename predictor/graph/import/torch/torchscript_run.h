@@ -6,7 +6,7 @@
 
 #include "predictor/graph/import/torch/torchscript.h"
 
-/* Limit of a loop's iterations. Chosen by judgement. */
+/* Limit of a loop's iterations. */
 enum { FT_SCRIPT_ITERATIONS = 100000 };
 
 /* Tensors A and B of the two sides of a branch, which become one result; 0: only the other side has
