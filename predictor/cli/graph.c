@@ -227,7 +227,7 @@ static void print_trained(const struct ft_graph *g, const struct ft_cost *cost)
     printf("trained      all parameters: the file marks none, as for inference\n");
   else if (frozen)
     printf("trained      all but %s of the parameters, as the file states\n",
-           show(ft_dim_of(frozen), shown));
+           format_dim(ft_dim_of(frozen), shown));
   else
     printf("trained      all parameters, as the file states\n");
 }
