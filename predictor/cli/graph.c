@@ -287,8 +287,8 @@ static int print_text(const struct ft_graph *g, const struct findings *found,
   if (g->guessed)
     printf("guessed      as a typical decoder: up to %.1f times fewer or more parameters\n",
            FT_GRAPH_GUESS);
-  if (g->approximate)
-    printf("approximate  activations: up to %.0f times fewer or more\n", FT_GRAPH_APPROXIMATE);
+  if (g->approximate > 0)
+    printf("approximate  activations: up to %.2g times fewer or more\n", g->approximate);
   printf("MACs         %s\n", show(ft_dim_of(cost->macs), macs));
   printf("activations  %s elements\n", show(ft_dim_of(cost->activations), elements));
   print_memory(&analysis->memory);
