@@ -288,10 +288,13 @@ static int print_text(const struct ft_graph *g, const struct findings *found,
   if (g->guessed)
     printf("guessed      as a typical decoder: up to %.1f times fewer or more parameters\n",
            FT_GRAPH_GUESS);
-  if (g->approximate)
-    printf("approximate  activations: up to %.0f times fewer or more\n", FT_GRAPH_APPROXIMATE);
-  printf("MACs         %s\n", format_dim(ft_dim_of(cost->macs), macs));
-  printf("activations  %s elements\n", format_dim(ft_dim_of(cost->activations), elements));
+  if (g->approximate > 0)
+    printf("approximate  activations: up to %.2g times fewer or more
+", g->approximate);
+  printf("MACs         %s
+", format_dim(ft_dim_of(cost->macs), macs));
+  printf("activations  %s elements
+", format_dim(ft_dim_of(cost->activations), elements));
   print_memory(&analysis->memory);
   if (found->folded_norms)
     printf("folded       %" PRIu32 " batch normalisations, which foretell predict restores for "

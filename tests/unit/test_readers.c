@@ -8,6 +8,7 @@
 
 #include "tests/unit/corpus.h"
 
+#include <math.h>
 #include <time.h>
 
 #include "predictor/core/io.h"
@@ -605,6 +606,42 @@ static void a_type_of_the_table_has_the_parameters_that_transformers_counts(void
   }
 }
 
+/* Of most types of the table, what training saves was measured: within FT_GRAPH_MEASURED at sizes
+ * that were not (truth: make-hf-shapes, Network.run_saved). */
+static void saved_activations_of_measured_types_are_bounded(void **state)
+{
+  static const struct {
+    const char *file;
+    int64_t saved;
+  } cases[] = { { "hf/dinov2.json", 64840 }, { "hf/resnet.json", 85511680 } };
+
+  (void)state;
+  for (size_t i = 0; i < COUNT_OF(cases); i++) {
+    struct ft_analysis a;
+    struct ft_graph *graph = analyse(cases[i].file, 1, NULL, &a);
+
+    if (fabs(log((double)a.memory.saved_bytes / (double)cases[i].saved)) > log(FT_GRAPH_MEASURED))
+      fail_msg("%s: %lld bytes saved, PyTorch %lld", cases[i].file, (long long)a.memory.saved_bytes,
+               (long long)cases[i].saved);
+    assert_true(fabs(graph->approximate - FT_GRAPH_MEASURED) < 1e-9);
+    ft_graph_free(graph);
+  }
+}
+
+/* The factor of what a network saves is no factor of its results. */
+static void a_factor_scales_saved_tensors_only(void **state)
+{
+  struct ft_tensor tensor = { .saved = 2.5F, .data = true };
+
+  (void)state;
+  assert_int_equal(ft_tensor_saved(&tensor, 100), 250);
+  assert_int_equal(ft_tensor_saved(&tensor, INT64_MAX / 2), INT64_MAX / 4);
+  tensor.data = false; /* a weight */
+  assert_int_equal(ft_tensor_saved(&tensor, 100), 100);
+  tensor = (struct ft_tensor){ .data = true };
+  assert_int_equal(ft_tensor_saved(&tensor, 100), 100);
+}
+
 /* Of some types of the table the activations are a lower bound. */
 static void activations_of_a_type_of_the_table_may_be_a_lower_bound(void **state)
 {
@@ -743,6 +780,8 @@ int main(void)
     cmocka_unit_test(functions_of_onnx_are_inlined),
     cmocka_unit_test(language_models_have_the_parameter_counts_of_transformers),
     cmocka_unit_test(a_type_of_the_table_has_the_parameters_that_transformers_counts),
+    cmocka_unit_test(saved_activations_of_measured_types_are_bounded),
+    cmocka_unit_test(a_factor_scales_saved_tensors_only),
     cmocka_unit_test(activations_of_a_type_of_the_table_may_be_a_lower_bound),
     cmocka_unit_test(an_unknown_family_is_read_as_generic_and_reported),
     cmocka_unit_test(a_llama_has_the_products_computed_by_hand),

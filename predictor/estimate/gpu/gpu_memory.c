@@ -478,10 +478,10 @@ int ft_gpu_memory_pass(struct ft_graph *graph, const struct ft_gpu *gpu,
     return ft_error_set(err, "%s: memory needed exceeds the largest supported size", graph->file);
   memory->complete = analysis.memory.complete;
   memory->thawed = analysis.cost.thawed;
-  memory->approximate = graph->approximate;
-  memory->guess_log_factor = log(graph->guessed       ? FT_GRAPH_GUESS
-                                 : graph->approximate ? FT_GRAPH_APPROXIMATE
-                                                      : 1);
+  memory->approximate = graph->approximate > 0;
+  memory->guess_log_factor = log(graph->guessed           ? FT_GRAPH_GUESS
+                                 : graph->approximate > 0 ? graph->approximate
+                                                          : 1);
   /* A guessed architecture has no tensors of unknown size. Otherwise an unknown element has 4
    * bytes, and in training 4 more for its gradient. */
   memory->unknown_bytes = ft_dim_times(ft_dim_of(memory->guess_log_factor > 0 ? 0

@@ -94,6 +94,7 @@ struct ft_tensor {
   int rank;                           /* -1: unknown */
   uint8_t element;
   bool data;         /* depends on input data, not only on input shapes */
+  float saved;       /* training keeps this multiple of its bytes; 0: once (hf_shapes.c) */
   uint32_t producer; /* operator in its block + 1; 0: none */
   uint32_t block;    /* the serial number of the block that defines it */
 };
@@ -189,9 +190,10 @@ struct ft_graph {
   struct ft_block *other_block; /* of ft_graph_restore_norms: the one that is not in use, or NULL */
   uint32_t restored_norms;      /* normalisations that it has inserted into the block in use */
   bool guessed;                 /* of an unknown family: built from common configuration fields */
-  bool approximate;             /* exact parameters; its activations are an approximation */
-  struct ft_arena arena;        /* memory of the file's content */
-  struct ft_arena results;      /* memory of inferred results; emptied by ft_graph_infer */
+  double approximate;      /* exact parameters; the memory lies within this factor of the estimate,
+                              either way; 0: its activations are no approximation */
+  struct ft_arena arena;   /* memory of the file's content */
+  struct ft_arena results; /* memory of inferred results; emptied by ft_graph_infer */
   /* of a program: traces it when its input sizes are known (tracer.h); NULL: the file has a graph
    */
   int (*expand)(struct ft_infer *in);
@@ -206,9 +208,10 @@ void ft_graph_free(struct ft_graph *graph);
  * (tests/bench/hf_guess). */
 #define FT_GRAPH_GUESS 1.6
 
-/* The memory of a network with approximate activations lies within this factor of the estimate,
- * either way (tests/fixtures/graph/make-hf-shapes, tests/bench/hf_other). */
+/* Values of ft_graph.approximate: of activations by the modules' results, and of those that were
+ * compared with PyTorch at several sizes (tests/fixtures/graph/make-hf-shapes). */
 #define FT_GRAPH_APPROXIMATE 4.0
+#define FT_GRAPH_MEASURED 1.3
 
 /* Sizes that a file does not fix, and what is trained. */
 struct ft_graph_sizes {
@@ -243,6 +246,9 @@ int ft_graph_infer(struct ft_graph *graph, const struct ft_graph_sizes *sizes,
 
 /* Returns the number of TENSOR's elements. */
 ft_dim ft_tensor_elements(const struct ft_tensor *tensor);
+
+/* Returns what training keeps of TENSOR's BYTES. */
+int64_t ft_tensor_saved(const struct ft_tensor *tensor, int64_t bytes);
 
 /* Returns TENSOR's size in bytes, with 4 bytes for each element of unknown type. */
 ft_dim ft_tensor_bytes(const struct ft_tensor *tensor);

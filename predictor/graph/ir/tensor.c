@@ -96,6 +96,15 @@ ft_dim ft_tensor_elements(const struct ft_tensor *tensor)
   return product;
 }
 
+int64_t ft_tensor_saved(const struct ft_tensor *tensor, int64_t bytes)
+{
+  double kept = (double)bytes * (double)tensor->saved;
+
+  if (!tensor->data || tensor->saved <= 0)
+    return bytes;
+  return kept < (double)(INT64_MAX / 4) ? (int64_t)kept : INT64_MAX / 4;
+}
+
 ft_dim ft_tensor_bytes(const struct ft_tensor *tensor)
 {
   unsigned bits = ft_element_bits(tensor->element);

@@ -297,7 +297,8 @@ static int walk_block(struct liveness *f, const struct ft_block *block, int dept
     /* PyTorch multiplies pair by pair, and saves the products in between */
     if (ft_operator_is(op, FT_OP_Einsum) && op->input_count > 2)
       f->memory->complete = false;
-    saved = newly_saved_bytes(f, op, &fusions[i]);
+    saved = ft_tensor_saved(&f->graph->tensors[op->output_count ? op->outputs[0] : 0],
+                            newly_saved_bytes(f, op, &fusions[i]));
     f->memory->saved_bytes = ft_known_plus(f->memory->saved_bytes, saved);
     f->memory->attention_bytes =
         ft_known_plus(f->memory->attention_bytes, probabilities_bytes(f, block, op));

@@ -106,8 +106,10 @@ int64_t ft_plan_bytes(const struct ft_plan *p, uint32_t t)
   ft_dim bytes = ft_plan_real(p, t)
                      ? ft_dim_times(ft_tensor_elements(x), ft_dim_of(p->storages[t].width))
                      : ft_tensor_bytes(x);
+  int64_t size;
 
-  return ft_known_times(ft_dim_or(bytes, 0), x->data ? p->options->batch : 1);
+  size = ft_known_times(ft_dim_or(bytes, 0), x->data ? p->options->batch : 1);
+  return p->options->training ? ft_tensor_saved(x, size) : size;
 }
 
 void ft_plan_release_saved(struct ft_plan *p, uint32_t op)

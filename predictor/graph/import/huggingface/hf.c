@@ -180,7 +180,8 @@ int ft_hf_read(struct ft_build *build, int fd)
   g->producer = "transformers";
   g->program = m;
   g->guessed = m->guessed;
-  g->approximate = m->kind == FT_HF_SHAPES && !m->lower_bound;
+  if (m->kind == FT_HF_SHAPES && !m->lower_bound)
+    g->approximate = m->saved > 0 ? FT_GRAPH_MEASURED : FT_GRAPH_APPROXIMATE;
   g->adapts = true;
   g->generates = m->causal || m->decoder_layers;
   g->max_tokens = ft_hf_int(&c, "max_position_embeddings|n_positions", 0);

@@ -89,6 +89,7 @@ struct ft_hf {
   bool relative_norm, bias_conv;
   struct ft_hf_module_list *modules; /* of FT_HF_SHAPES */
   bool lower_bound;                  /* its activations are a lower bound */
+  double saved;                      /* ft_tensor.saved of the base network; 0: not measured */
   bool guessed;                      /* unknown family, configuration read by hf_generic.c */
   /* mixture of experts */
   int64_t experts, experts_per_token, expert_inner, shared_inner;

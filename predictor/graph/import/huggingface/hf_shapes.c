@@ -7,8 +7,9 @@
  * the members of an object); DEFAULT a number or an expression of earlier names.
  *
  * ROWS: words. Marks before all: "!": only a configuration with the default of each key is read;
- * "?": the activations of the modules are a lower bound of the network's. "+": the rows of the
- * type's base network come first, with its keys and marks. "*COUNT" repeats the words up to the
+ * "?": the activations of the modules are a lower bound of the network's. "~FACTOR": training saves
+ * this multiple of them. "+": the rows of the type's base network come first, with its keys and
+ * marks; the factor is that of the base network only. "*COUNT" repeats the words up to the
  * next such word. Others are modules in the order of execution: a letter, "=" if the module reads
  * the same tensor as the one before, the dimensions of its weight separated by commas, and
  * "@POSITIONS" for its rows per sample, of a convolution "@INPUT>OUTPUT"; "%COUNT" repeats the
@@ -286,6 +287,7 @@ static bool read_network(struct ft_hf_config *c, const struct ft_hf_shapes *row,
                          struct names *names, struct ft_hf *m)
 {
   const char *rows = row->rows;
+  struct ft_text rest;
 
   for (; *rows == '!' || *rows == '?'; rows++) {
     names->fixed = names->fixed || *rows == '!';
@@ -294,7 +296,17 @@ static bool read_network(struct ft_hf_config *c, const struct ft_hf_shapes *row,
   if (!read_keys(c, row->keys, names))
     return false;
   names->fixed = false;
-  return read_rows(names, rows + (*rows == '+'), m->modules);
+  if (*rows == '~') {
+    rest = ft_text_from(rows + 1);
+    if (!ft_text_double(&rest, &m->saved))
+      return false;
+    rows = rest.at;
+  }
+  if (!read_rows(names, rows + (*rows == '+'), m->modules))
+    return false;
+  if (*rows != '+')
+    m->modules->base = m->modules->count;
+  return true;
 }
 
 void ft_hf_shapes_read(struct ft_hf_config *c, const struct ft_hf_shapes *row, struct ft_hf *m)

@@ -32,6 +32,7 @@ struct ft_hf_module {
 
 struct ft_hf_module_list {
   size_t count;
+  size_t base; /* number of those of the base network, which are the first */
   struct ft_hf_module modules[];
 };
 

@@ -271,6 +271,13 @@ static void run_module(struct trace *t, const struct ft_hf_module *m,
     add_loose(t, new_weight(t, m, m->rank, m->dims));
 }
 
+/* Sets what training keeps of the tensors from FIRST on. */
+static void set_saved(struct ft_hf_run *r, uint32_t first)
+{
+  for (uint32_t t = first; t < r->live.in->graph->tensor_count; t++)
+    r->live.in->graph->tensors[t].saved = (float)r->m->saved;
+}
+
 /* Declares all inputs and sets their sizes. Returns 0 or -1. */
 static int declare_inputs(struct trace *t, const struct ft_hf_module *m,
                           const struct ft_hf_module *end)
@@ -299,7 +306,7 @@ uint32_t ft_hf_shapes_run(struct ft_hf_run *r)
   struct trace *t = ft_tracer_take(&r->live, sizeof *t);
   const char *error = r->live.in->err->text;
   int64_t modules = 0;
-  uint32_t x;
+  uint32_t first, x;
 
   if (!t || !(t->loose = ft_tracer_take(&r->live, LOOSE * sizeof *t->loose)))
     return 0;
@@ -314,7 +321,10 @@ uint32_t ft_hf_shapes_run(struct ft_hf_run *r)
             (void)ft_tracer_fail(&r->live, "more than %d modules", FT_HF_MODULES);
           if (error[0] || r->live.failed)
             return 0;
+          first = r->live.in->graph->tensor_count;
           run_module(t, group + j, group + 1 + group->modules);
+          if (group < list->modules + list->base)
+            set_saved(r, first);
         }
   ft_hf_scope(r, "rest");
   ft_tracer_unknown(&r->live, "transformers", r->m->type); /* stands for what is not traced */
