@@ -20,7 +20,7 @@
 #include "predictor/record/record.h"
 
 enum {
-  FT_QUERY_PACKET_BYTES = 4096,         /* no question is longer */
+  FT_QUERY_PACKET_BYTES = 4096, /* no question is longer */
   /* limit: half of the descriptors of a process without a setting, 1024 (systemd.exec(5)) */
   FT_QUERY_CONNECTIONS = 512,
   FT_QUERY_PRIVILEGED_CONNECTIONS = 32, /* of these no other user gets */
@@ -51,8 +51,8 @@ struct ft_query_handler {
   void *data;
 };
 
-/* Listens beside the daemon's SOCKET, at its path with FT_STATE_QUERY_SUFFIX; copies HANDLER. Logs a
- * failure, for daemons do without, and returns NULL. */
+/* Listens beside the daemon's SOCKET, at its path with FT_STATE_QUERY_SUFFIX; copies HANDLER. Logs
+ * a failure, for daemons do without, and returns NULL. */
 struct ft_query_server *ft_query_server_open(struct ft_loop *loop, const char *socket,
                                              const struct ft_query_handler *handler);
 

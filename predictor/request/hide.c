@@ -140,14 +140,13 @@ static void hide_password_option(struct ft_hidden *hidden, struct ft_command *c,
 static char password_option_of(const struct ft_command *c, const struct ft_command_parts *parts)
 {
   char base[FT_BASE_NAME];
+  size_t i;
 
   if (!parts)
     return '\0';
   (void)ft_word_base_name(&c->word[parts->program], base);
-  for (size_t i = 0; i < sizeof password_options / sizeof *password_options; i++)
-    if (strcmp(password_options[i][0], base) == 0)
-      return password_options[i][1][0];
-  return '\0';
+  i = FT_TABLE_FIND(password_options, base);
+  return i < sizeof password_options / sizeof *password_options ? password_options[i][1][0] : '\0';
 }
 
 /* Whether the word AT is the program or its script, which are not hidden. A secret value of an

@@ -209,14 +209,6 @@ out:
 
 /* ---- prediction with a model ---- */
 
-static size_t find_relative_name(const ft_relative_name *names, size_t count, const char *name)
-{
-  for (size_t i = 0; i < count; i++)
-    if (strcmp(names[i], name) == 0)
-      return i;
-  return SIZE_MAX;
-}
-
 /* Warns about model features missing in the table and table platforms missing in the model. */
 static void warn_name_differences(const struct ft_relative_model *m,
                                   const struct ft_relative_table *t)
@@ -224,14 +216,14 @@ static void warn_name_differences(const struct ft_relative_model *m,
   size_t absent = 0;
 
   for (size_t f = 0; f < m->features; f++)
-    absent += find_relative_name(t->feature, t->features, m->feature[f]) == SIZE_MAX;
+    absent += !FT_ROWS_ROW_INLINED(t->feature, t->features, m->feature[f]);
   if (absent)
     (void)ft_print_error("relative", 0,
                          "%zu of the model's %zu features are not in the table; they count "
                          "as missing",
                          absent, m->features);
   for (size_t p = 0; p < t->platforms; p++)
-    if (find_relative_name(m->platform, m->platforms, t->platform[p]) == SIZE_MAX)
+    if (!FT_ROWS_ROW_INLINED(m->platform, m->platforms, t->platform[p]))
       (void)ft_print_error("relative", 0, "platform %s is not in the model; its times are ignored",
                            t->platform[p]);
 }
@@ -267,14 +259,14 @@ static int run_model(const struct options *o, const struct ft_relative_table *t)
   warn_name_differences(&m, t);
   for (size_t r = 0; r < t->rows; r++) {
     for (size_t f = 0; f < m.features; f++) {
-      size_t at = find_relative_name(t->feature, t->features, m.feature[f]);
+      size_t at = FT_ROWS_FIND_INLINED(t->feature, t->features, m.feature[f]);
 
-      x[f] = at == SIZE_MAX ? NAN : t->x[r * t->features + at];
+      x[f] = at < t->features ? t->x[r * t->features + at] : NAN;
     }
     for (size_t p = 0; p < m.platforms; p++) {
-      size_t at = find_relative_name(t->platform, t->platforms, m.platform[p]);
+      size_t at = FT_ROWS_FIND_INLINED(t->platform, t->platforms, m.platform[p]);
 
-      seconds[p] = at == SIZE_MAX ? NAN : t->seconds[r * t->platforms + at];
+      seconds[p] = at < t->platforms ? t->seconds[r * t->platforms + at] : NAN;
     }
     if (ft_relative_predict(&m, x, seconds, &a, &err) < 0)
       goto fail;
