@@ -139,6 +139,11 @@ like "$out" "it would fit with ${hint//\"/} " "the message has these settings"
 run predict --state="$state" --model="$corpus/net-resnet.onnx" --json \
   --params=batch=65536,input=3x64x64 --device='NVIDIA A100-SXM4-80GB'
 is "$(json device) $(json device_measured)" '"a100-80gb" false' "--model accepts NVML's name of a GPU"
+run graph --device=rtx3090 --precision=amp --json "$corpus/net-resnet.onnx"
+is "$(json device) $(json forward_seconds) $(json step_seconds)" '"rtx-3090" p05 p50 p95 p05 p50 p95' \
+  "graph --device has the time of a pass and of a step"
+run graph --device=k80 "$corpus/net-resnet.onnx"
+like "$err" '--device=k80: unknown' "a GPU that is not known is named"
 run predict --model="$corpus/net-resnet.onnx" --json --params=batch=8,device=v100
 is "$(json device) $(json step_seconds) $(json step_measured)" '"v100-16gb" p05 p50 p95 true' \
   "--model has the time of a step"
