@@ -9,7 +9,10 @@
 #include "predictor/cli/plot/graph.h"
 #include "predictor/cli/sandbox.h"
 #include "predictor/core/io.h"
+#include "predictor/core/text.h"
 #include "predictor/core/units.h"
+#include "predictor/estimate/gpu/gpu_params.h"
+#include "predictor/estimate/step/step_time.h"
 #include "predictor/graph/analyse.h"
 #include "predictor/graph/cost/size_bound.h"
 #include "predictor/graph/import/read.h"
@@ -19,12 +22,29 @@
 enum { LAYERS = 50000 }; /* in JSON; the largest networks have about 5000 */
 
 struct options {
-  const char *input, *output;
+  const char *input, *output, *device, *precision;
   unsigned long batch;
   bool layers, operators, json;
 };
 
+/* Times of the network on the device of --device. */
+struct times {
+  const struct ft_gpu *gpu;          /* NULL: no such option */
+  struct ft_step_time forward, step; /* inference, training with momentum */
+};
+
 /* ---- JSON ---- */
+
+/* Returns the interval of the seconds of TIME; null without a device. */
+static json_t *time_json(const struct times *times, const struct ft_step_time *time)
+{
+  const struct ft_estimate *e = &time->estimate;
+
+  if (!times->gpu || !(time->step > 0))
+    return json_null();
+  return json_pack("{s:f, s:f, s:f}", "p05", ft_estimate_quantile(e, 0.05), "p50",
+                   ft_estimate_quantile(e, 0.5), "p95", ft_estimate_quantile(e, 0.95));
+}
 
 static json_t *number(ft_dim value)
 {
@@ -114,7 +134,7 @@ static json_t *training(const struct ft_memory *m)
 }
 
 static int print_json(const struct ft_graph *g, const struct ft_analysis *analysis,
-                      const struct options *o, double seconds)
+                      const struct options *o, const struct times *times, double seconds)
 {
   const struct ft_cost *cost = &analysis->cost;
   const struct ft_memory *m = &analysis->memory;
@@ -122,7 +142,7 @@ static int print_json(const struct ft_graph *g, const struct ft_analysis *analys
 
   return ft_json_print(json_pack(
       "{s:b, s:I, s:I, s:o, s:b, s:s, s:I, s:o, s:o, s:I, s:I, s:o, s:I, s:I, s:I, s:I, s:I, s:o, "
-      "s:I, s:o, s:I, s:f, s:o, s:b}",
+      "s:I, s:o, s:I, s:f, s:o, s:b, s:s?, s:o, s:o}",
       "batch_scaled", (int)analysis->scaled, "weights_bytes", (json_int_t)m->weight_bytes,
       "inference_peak_bytes", (json_int_t)m->inference_peak_bytes, "training", training(m),
       "memory_complete", (int)m->complete, "format", g->format, "batch", (json_int_t)o->batch,
@@ -136,7 +156,8 @@ static int print_json(const struct ft_graph *g, const struct ft_analysis *analys
       number(cost->macs_at_most), "activations", (json_int_t)cost->activations,
       "activations_at_most", number(cost->activations_at_most), "operator_set",
       (json_int_t)g->version, "seconds", seconds, "layers", layers(g, cost), "trained_stated",
-      (int)g->states_trained));
+      (int)g->states_trained, "device", times->gpu ? times->gpu->name : NULL, "forward_seconds",
+      time_json(times, &times->forward), "step_seconds", time_json(times, &times->step)));
 }
 
 /* ---- text ---- */
@@ -191,6 +212,18 @@ static void print_memory(const struct ft_memory *m)
   for (int i = FT_OPTIMIZER_MOMENTUM; i < FT_OPTIMIZERS; i++)
     printf("%-12s plus %s of state\n", ft_optimizer_traits((enum ft_optimizer)i)->name,
            ft_units_show_bytes((uint64_t)m->optimizer_bytes[i], bytes, sizeof bytes));
+}
+
+static void print_time(const char *label, const struct ft_gpu *gpu, const struct ft_step_time *time)
+{
+  const struct ft_estimate *e = &time->estimate;
+
+  if (time->step > 0)
+    printf("%-12s %.3g ms on %s, 90 %% between %.3g and %.3g ms%s%s\n", label,
+           1e3 * ft_estimate_quantile(e, 0.5), gpu->name, 1e3 * ft_estimate_quantile(e, 0.05),
+           1e3 * ft_estimate_quantile(e, 0.95),
+           time->measured ? "" : "; not measured in this precision: from its data sheet",
+           time->incomplete ? "; a lower bound" : "");
 }
 
 /* Names a better file where an operator contains a network. */
@@ -256,7 +289,7 @@ static int analyse_file(struct ft_graph *graph, const struct ft_graph_sizes *siz
 }
 
 static int print_text(const struct ft_graph *g, const struct findings *found,
-                      const struct options *o)
+                      const struct options *o, const struct times *times)
 {
   const struct ft_analysis *analysis = &found->analysis;
   const struct ft_cost *cost = &analysis->cost;
@@ -292,6 +325,10 @@ static int print_text(const struct ft_graph *g, const struct findings *found,
   printf("MACs         %s\n", show(ft_dim_of(cost->macs), macs));
   printf("activations  %s elements\n", show(ft_dim_of(cost->activations), elements));
   print_memory(&analysis->memory);
+  if (times->gpu) {
+    print_time("forward", times->gpu, &times->forward);
+    print_time("step", times->gpu, &times->step);
+  }
   if (found->folded_norms)
     printf("folded       %" PRIu32 " batch normalisations, which foretell predict restores for "
            "training: %s of saved activations\n",
@@ -316,6 +353,32 @@ struct question {
   struct options options;
 };
 
+/* Fills TIMES for the device of O, if it names one. Returns 0; -1 on error and fills ERR. */
+static int estimate_times(struct ft_graph *graph, const struct options *o, struct times *times,
+                          struct ft_error *err)
+{
+  struct ft_gpu_part part = { .gpu = o->device ? ft_gpu_called(o->device) : NULL };
+  struct ft_gpu_run run;
+
+  if (!o->device)
+    return 0;
+  if (!part.gpu)
+    return ft_error_set(err, "--device=%s: unknown; foretell predict --device=all lists devices",
+                        o->device);
+  ft_gpu_run_init(&run);
+  run.sizes.batch = (int64_t)o->batch;
+  run.sizes.input = o->input;
+  if (o->precision &&
+      ft_gpu_params_set(&run, ft_text_from("precision"), ft_text_from(o->precision)) <= 0)
+    return ft_error_set(err, "--precision=%s: expected fp32, tf32, amp, bf16 or fp16",
+                        o->precision);
+  times->gpu = part.gpu;
+  if (ft_step_time(graph, &part, &run, &times->step, err) < 0)
+    return -1;
+  run.training = false;
+  return ft_step_time(graph, &part, &run, &times->forward, err);
+}
+
 static int answer(void *data)
 {
   struct question *q = data;
@@ -323,17 +386,19 @@ static int answer(void *data)
   struct ft_graph_sizes sizes = { .batch = (int64_t)o->batch, .input = o->input };
   double begun = ft_io_monotonic();
   struct findings found = { .folded_norms = 0 };
+  struct times times = { .gpu = NULL };
   struct ft_error err;
   struct ft_graph *graph = ft_graph_read(q->file, &err);
   int status;
 
-  if (!graph || analyse_file(graph, &sizes, &found, &err) < 0)
+  if (!graph || estimate_times(graph, o, &times, &err) < 0 ||
+      analyse_file(graph, &sizes, &found, &err) < 0)
     status = ft_print_error("graph", FT_EXIT_USAGE, "%s", err.text);
   else if (o->output && ft_graph_picture(q->file, &found.analysis.memory, o->output, &err) < 0)
     status = ft_print_error("graph", FT_EXIT_SYSTEM, "%s", err.text);
   else
-    status = o->json ? print_json(graph, &found.analysis, o, ft_io_monotonic() - begun)
-                     : print_text(graph, &found, o);
+    status = o->json ? print_json(graph, &found.analysis, o, &times, ft_io_monotonic() - begun)
+                     : print_text(graph, &found, o, &times);
   ft_graph_free(graph);
   return status;
 }
@@ -346,6 +411,10 @@ int ft_command_graph(int argc, char **argv)
     { 'b', "batch", "N", "samples at once (1)", FT_OPTION_COUNT, &o->batch },
     { 'i', "input", "SIZES", "CxHxW, or NAME=CxHxW,..., if the file does not fix it",
       FT_OPTION_STRING, &o->input },
+    { 0, "device", "GPU", "tell the time of a forward pass and of a training step on it",
+      FT_OPTION_STRING, &o->device },
+    { 0, "precision", "NAME", "with --device: fp32, tf32, amp, bf16 or fp16", FT_OPTION_STRING,
+      &o->precision },
     { 'l', "layers", NULL, "show every layer", FT_OPTION_FLAG, &o->layers },
     { 'o', "output", "FILE", "draw memory over the layers, .svg or .png", FT_OPTION_STRING,
       &o->output },

@@ -11,7 +11,7 @@
 #include "predictor/estimate/equation.h"
 #include "predictor/estimate/point_prediction.h"
 
-/* Largest number of tasks on a node that counts. Chosen by judgement. */
+/* Largest number of tasks on a node that counts. */
 #define MAX_TASKS 65536
 
 void ft_column_category(const ft_feature *feature, char out[40])

@@ -139,6 +139,25 @@ like "$out" "it would fit with ${hint//\"/} " "the message has these settings"
 run predict --state="$state" --model="$corpus/net-resnet.onnx" --json \
   --params=batch=65536,input=3x64x64 --device='NVIDIA A100-SXM4-80GB'
 is "$(json device) $(json device_measured)" '"a100-80gb" false' "--model accepts NVML's name of a GPU"
+run graph --device=rtx3090 --precision=amp --json "$corpus/net-resnet.onnx"
+is "$(json device) $(json forward_seconds) $(json step_seconds)" '"rtx-3090" p05 p50 p95 p05 p50 p95' \
+  "graph --device has the time of a pass and of a step"
+run graph --device=k80 "$corpus/net-resnet.onnx"
+like "$err" '--device=k80: unknown' "a GPU that is not known is named"
+run predict --model="$corpus/net-resnet.onnx" --json --params=batch=8,device=v100
+is "$(json device) $(json step_seconds) $(json step_measured)" '"v100-16gb" p05 p50 p95 true' \
+  "--model has the time of a step"
+run predict --model="$corpus/net-resnet.onnx" --params=batch=8 --device=l40s
+like "$out" 'a step takes .*, 90 % between .* \(by its operators, no measurement on this device in this precision: from its data sheet\)' \
+  "the message states what the time is taken from"
+run predict --model="$corpus/net-resnet.onnx" --params=batch=8 --device=all
+like "$out" '^rtx-4090 +[0-9.]+ GiB +yes ' "--device=all has a row for each device"
+run predict --model="$corpus/net-resnet.onnx" --json --params=batch=8 --device=all
+is "$(json devices.0.device) $(json devices.0.step_seconds)" '"a100-40gb" p05 p50 p95' "and so has the JSON"
+run predict --model="$corpus/net-resnet.onnx" --params=batch=8 --device=a100_1g.5gb
+like "$out" 'a100-40gb 1g.5gb has 4.75 GiB' "a slice has its own memory"
+run predict --model="$corpus/net-resnet.onnx" --params=batch=8 --device=v100_1g.5gb
+like "$err" '--device=v100_1g.5gb: expected a slice of a GPU that has 1g.5gb' "a GPU without slices has none"
 run predict --model="$corpus/net-resnet.onnx" --json --params=batch=8,device=h100_nvl
 is "$(json device) $(json mig_probability) $(json device_runs)" '"h100-94gb" 0.95 0' \
   "--model needs no state directory"

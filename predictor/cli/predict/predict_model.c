@@ -19,6 +19,7 @@
 #include "predictor/core/units.h"
 #include "predictor/decide/mig_decision.h"
 #include "predictor/estimate/gpu/gpu_params.h"
+#include "predictor/estimate/step/step_time.h"
 #include "predictor/graph/import/read.h"
 #include "predictor/history/json.h"
 #include "predictor/record/state_files.h"
@@ -33,11 +34,14 @@ struct answer {
   const struct ft_asked *asked;
   char device[64], input[64]; /* from --params; "": not given */
   const struct ft_gpu *gpu;
+  bool all_devices;
   struct ft_gpu slice_gpu; /* the row of `gpu` with name and memory of a slice, if one is named */
   char slice_name[2 * FT_MIG_NAME];
   struct ft_gpu_part part;
   struct ft_gpu_run run;
   struct ft_gpu_memory memory;
+  struct ft_step_time time;
+  bool has_time; /* false: the run copies to the host, or nothing of the network is known */
   struct ft_mig_table mig;
   const struct ft_mig_profile *slice;
   ft_site site;
@@ -136,7 +140,8 @@ static int find_device(struct answer *a, struct ft_error *err)
   ft_mig_add_nvidia(&a->mig);
   if (name && ft_mig_name(name, profile))
     return find_slice(a, name, err);
-  a->gpu = name ? ft_gpu_called(name) : ft_gpu_at(0);
+  a->all_devices = name && strcmp(name, "all") == 0;
+  a->gpu = name && !a->all_devices ? ft_gpu_called(name) : ft_gpu_at(0);
   a->part.gpu = a->gpu;
   if (a->gpu)
     return 0;
@@ -146,7 +151,7 @@ static int find_device(struct answer *a, struct ft_error *err)
     (void)snprintf(names + length, sizeof names - length, "%s%s", i ? ", " : "",
                    ft_gpu_at(i)->name);
   }
-  return ft_error_set(err, "--device=%s: expected one of %s", name, names);
+  return ft_error_set(err, "--device=%s: expected all or one of %s", name, names);
 }
 
 /* Adds the profiles of --mig-file to the table. Returns 0; -1 on error and fills ERR. */
@@ -208,6 +213,22 @@ static json_t *model_quantiles(const struct ft_estimate *e)
                    bytes_json(ft_estimate_quantile(e, 0.95)));
 }
 
+static json_t *seconds_json(const struct answer *a, double seconds)
+{
+  return ft_json_number(a->has_time && seconds > 0, seconds);
+}
+
+/* Returns the interval of the step's seconds; null if unknown. */
+static json_t *step_json(const struct answer *a)
+{
+  const struct ft_estimate *e = &a->time.estimate;
+
+  if (!a->has_time)
+    return json_null();
+  return json_pack("{s:f, s:f, s:f}", "p05", ft_estimate_quantile(e, 0.05), "p50",
+                   ft_estimate_quantile(e, 0.5), "p95", ft_estimate_quantile(e, 0.95));
+}
+
 static json_t *gpu_parts(const struct answer *a)
 {
   const struct ft_gpu_memory *m = &a->memory;
@@ -228,7 +249,7 @@ static int print_model_json(const struct answer *a, const struct ft_graph *graph
 {
   return ft_json_print(json_pack(
       "{s:s?, s:i, s:s, s:o, s:o, s:n, s:n, s:o, s:f, s:[], s:n, s:s, s:o, s:b, s:I, s:o, s:o, "
-      "s:o, s:b}",
+      "s:o, s:b, s:o, s:o, s:o, s:o, s:b, s:b}",
       "app", a->asked->app, "runs", (int)a->memory.estimate.runs, "method",
       a->memory.estimate.method, "peak_memory_bytes",
       a->gpu->host ? model_quantiles(&a->memory.estimate) : json_null(), "gpu_memory_bytes",
@@ -238,12 +259,52 @@ static int print_model_json(const struct answer *a, const struct ft_graph *graph
       bytes_json(a->gpu->memory_mib * MIB), "device_measured", (int)a->gpu->measured, "device_runs",
       (json_int_t)a->measured.run_count, "p_oom", ft_json_number(!a->gpu->host, a->runs_out),
       "parts", gpu_parts(a), "instead", ft_predict_instead_json(a->instead, a->instead_count),
-      "trained_stated", (int)graph->states_trained));
+      "trained_stated", (int)graph->states_trained, "step_seconds", step_json(a), "forward_seconds",
+      seconds_json(a, a->time.forward), "backward_seconds", seconds_json(a, a->time.backward),
+      "optimizer_seconds", seconds_json(a, a->time.optimizer), "step_measured",
+      (int)(a->has_time && a->time.measured), "step_incomplete",
+      (int)(a->has_time && a->time.incomplete)));
 }
 
 static const char *show_bytes(double bytes, char out[32])
 {
   return ft_units_show_bytes((uint64_t)(bytes > 0 ? bytes : 0), out, 32);
+}
+
+/* Formats SECONDS with three significant digits: "1.62 ms". */
+static const char *show_step_seconds(double seconds, char out[32])
+{
+  if (seconds < 1e-3)
+    (void)snprintf(out, 32, "%.3g us", 1e6 * seconds);
+  else if (seconds < 1)
+    (void)snprintf(out, 32, "%.3g ms", 1e3 * seconds);
+  else
+    (void)snprintf(out, 32, "%.3g s", seconds);
+  return out;
+}
+
+static void print_step_time(const struct answer *a)
+{
+  const struct ft_step_time *t = &a->time;
+  char one[32], two[32], three[32];
+
+  printf("%s takes %s, 90 %% between %s and %s (by its operators, ",
+         a->run.training ? "a step" : "a forward pass",
+         show_step_seconds(ft_estimate_quantile(&t->estimate, 0.5), one),
+         show_step_seconds(ft_estimate_quantile(&t->estimate, 0.05), two),
+         show_step_seconds(ft_estimate_quantile(&t->estimate, 0.95), three));
+  printf("%s%s)\n",
+         t->measured ? "rates measured on this device"
+         : a->gpu == &a->slice_gpu
+             ? "no measurement on this slice: scaled from the whole GPU"
+             : "no measurement on this device in this precision: from its data sheet",
+         t->incomplete ? ", some operators unknown: a lower bound" : "");
+  if (a->run.training)
+    printf("forward %s, backward %s, optimiser %s\n", show_step_seconds(t->forward, one),
+           show_step_seconds(t->backward, two), show_step_seconds(t->optimizer, three));
+  if (t->host_bound)
+    printf("the host starts the operators more slowly than the GPU computes them: a larger batch "
+           "costs little time\n");
 }
 
 static void print_slice(const struct answer *a)
@@ -305,6 +366,8 @@ static int print_model_text(const struct answer *a, const struct ft_graph *graph
   if (m->loop_bytes > 0)
     printf("at most %s of the activations are in loops: an upper bound\n",
            show_bytes((double)m->loop_bytes, one));
+  if (a->has_time)
+    print_step_time(a);
   if (a->gpu == &a->slice_gpu)
     printf("%s has %s: probability of running out of memory %s%.3g %%\n", a->gpu->name,
            show_bytes(a->gpu->memory_mib * MIB, one), a->runs_out < 0.001 ? "under " : "",
@@ -328,6 +391,77 @@ static int print_model_text(const struct answer *a, const struct ft_graph *graph
   }
   return ft_flush("predict");
 }
+
+/* ---- all devices ---- */
+
+/* Fills memory and time of A for its GPU. Returns 0; -1 on error and fills ERR. */
+static int estimate_on_device(struct answer *a, struct ft_graph *graph, struct ft_error *err)
+{
+  struct ft_error time_error;
+
+  if (ft_gpu_memory(graph, a->gpu, &a->run, &a->memory, err) < 0)
+    return -1;
+  a->has_time = !a->run.offload && !a->run.sizes.generate &&
+                ft_step_time(graph, &a->part, &a->run, &a->time, &time_error) == 0 &&
+                a->time.step > 0;
+  a->runs_out = a->gpu->host ? 0 : ft_gpu_memory_p_oom(&a->memory, a->gpu);
+  return 0;
+}
+
+static json_t *device_json(const struct answer *a)
+{
+  return json_pack(
+      "{s:s, s:o, s:o, s:o, s:o, s:b, s:s}", "device", a->gpu->name, "device_bytes",
+      bytes_json(a->gpu->memory_mib * MIB), "memory_bytes", model_quantiles(&a->memory.estimate),
+      "p_oom", ft_json_number(!a->gpu->host, a->runs_out), "step_seconds", step_json(a),
+      "step_measured", (int)(a->has_time && a->time.measured), "source", a->gpu->source);
+}
+
+static void print_device(const struct answer *a)
+{
+  double step = ft_estimate_quantile(&a->time.estimate, 0.5);
+  char memory[32], one[32] = "-", two[32] = "-", three[32] = "-", items[32] = "-";
+
+  if (a->has_time) {
+    (void)show_step_seconds(step, one);
+    (void)show_step_seconds(ft_estimate_quantile(&a->time.estimate, 0.05), two);
+    (void)show_step_seconds(ft_estimate_quantile(&a->time.estimate, 0.95), three);
+    (void)snprintf(items, sizeof items, "%.*f", (double)a->run.sizes.batch < 100 * step ? 1 : 0,
+                   (double)a->run.sizes.batch / step);
+  }
+  printf("%-19s %10s %-5s %9s %9s %9s %9s %s\n", a->gpu->name, show_bytes(a->memory.bytes, memory),
+         a->gpu->host         ? "-"
+         : a->runs_out > 0.5  ? "no"
+         : a->runs_out > 0.05 ? "maybe"
+                              : "yes",
+         one, two, three, items, a->has_time && a->time.measured ? "measured" : "data sheet");
+}
+
+/* Prints one row for each device of the table. */
+static int answer_all_devices(struct answer *a, struct ft_graph *graph, struct ft_error *err)
+{
+  json_t *list = a->asked->json ? json_array() : NULL;
+
+  if (!list)
+    printf("%-19s %10s %-5s %9s %9s %9s %9s %s\n", "device", "memory", "fits",
+           a->run.training ? "step" : "forward", "5 %", "95 %", "items/s", "rates");
+  for (size_t i = 0; (a->gpu = ft_gpu_at(i)); i++) {
+    a->part.gpu = a->gpu;
+    if (estimate_on_device(a, graph, err) < 0) {
+      json_decref(list);
+      return FT_EXIT_USAGE;
+    }
+    if (list)
+      json_array_append_new(list, device_json(a));
+    else
+      print_device(a);
+  }
+  return list ? ft_json_print(json_pack("{s:I, s:o}", "batch", (json_int_t)a->run.sizes.batch,
+                                        "devices", list))
+              : ft_flush("predict");
+}
+
+/* ---- one device ---- */
 
 static void refine_by_site(void *context, const struct ft_gpu *gpu, struct ft_gpu_memory *memory)
 {
@@ -379,7 +513,10 @@ int ft_predict_model(const struct ft_asked *asked, const char *command)
   if (parse_mig_option(a, &err) < 0)
     goto out;
   graph = ft_graph_read(asked->model, &err);
-  if (graph && ft_gpu_memory(graph, a->gpu, &a->run, &a->memory, &err) == 0) {
+  if (graph && a->all_devices) {
+    err.text[0] = '\0';
+    status = answer_all_devices(a, graph, &err);
+  } else if (graph && estimate_on_device(a, graph, &err) == 0) {
     status = answer_model_file(a, graph);
     err.text[0] = '\0';
   }

@@ -36,7 +36,7 @@ static void fill_table(struct ft_asked *a, struct ft_option table[TABLE])
       &a->model },
     { 0, "input", "SIZES", "the network's input, CxHxW, if the file does not fix it",
       FT_OPTION_STRING, &a->input },
-    { 0, "device", "GPU", "the GPU: a100-40gb, h100-80gb, ...", FT_OPTION_STRING, &a->device },
+    { 0, "device", "GPU", "the GPU: a100-40gb, rtx3090, ...; all: a table", FT_OPTION_STRING, &a->device },
     { 0, "optimizer", "NAME", "sgd, momentum, adam, adamw, adam8bit, rmsprop, ...",
       FT_OPTION_STRING, &a->optimizer },
     { 0, "precision", "NAME", "fp32, tf32, amp, bf16 or fp16", FT_OPTION_STRING, &a->precision },

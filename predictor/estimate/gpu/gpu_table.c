@@ -21,13 +21,6 @@ enum {
   HOST_MIB = 290
 };
 
-/*
- * Fraction of the peak rates that networks reach on a CPU, relative to the fraction on a GPU:
- * median over 60 of timm's networks on an i9-10940X and an RTX 3090 (quartiles 0.34 and 0.54;
- * median over 80 other networks: 0.45).
- */
-#define HOST_EFFICIENCY 0.44
-
 #define CONTEXT .context_mib = FT_GPU_CONTEXT_MIB
 #define GEFORCE .context_mib = FT_GPU_CONTEXT_MIB, .untuned_context_mib = GEFORCE_CONTEXT_MIB
 #define HOPPER .context_mib = FT_GPU_CONTEXT_MIB, .untuned_context_mib = HOPPER_CONTEXT_MIB
@@ -97,8 +90,8 @@ static const struct ft_gpu gpus[] = {
     .bandwidth = 1792, .link = PCIE5, .l2_mib = 128, .clock_mhz = 2280, .watts = 300, .sms = 188,
     .source = "NVIDIA RTX PRO 6000 Blackwell Max-Q data sheet, 2025" },
   { "p4", "p4", "8gb", .memory_mib = 7611, CONTEXT, .fp32 = 5.5, .tf32 = 5.5, .half = 5.5,
-    .bandwidth = 192, .link = PCIE3, .l2_mib = 2, .clock_mhz = 1063, .watts = 75, .sms = 20,
-    .source = "NVIDIA Tesla P4 data sheet, 2016" },
+    .bandwidth = 192, .link = PCIE3, .l2_mib = 2, .clock_mhz = 1063, .sustained = 0.87, .watts = 75,
+    .sms = 20, .source = "NVIDIA Tesla P4 data sheet, 2016" },
   { "p100-16gb", "p100", "16gb pcie", .memory_mib = 16276, CONTEXT, .fp32 = 9.3, .tf32 = 9.3,
     .half = 18.7, .bandwidth = 732, .link = PCIE3, .l2_mib = 4, .clock_mhz = 1303, .watts = 250,
     .sms = 56, .source = "NVIDIA Tesla P100 data sheet, 2016 (PCIe)" },
@@ -121,8 +114,8 @@ static const struct ft_gpu gpus[] = {
     .half = 112, .bandwidth = 900, .link = PCIE3, .l2_mib = 6, .clock_mhz = 1380, .watts = 250,
     .sms = 80, .source = "NVIDIA V100 data sheet, 2020 (PCIe)" },
   { "t4", "t4", "16gb", .memory_mib = 14880, CONTEXT, .fp32 = 8.1, .tf32 = 8.1, .half = 65,
-    .bandwidth = 320, .link = PCIE3, .l2_mib = 4, .clock_mhz = 1590, .watts = 70, .sms = 40,
-    .source = "NVIDIA T4 data sheet, 2019" },
+    .bandwidth = 320, .link = PCIE3, .l2_mib = 4, .clock_mhz = 1590, .sustained = 0.61, .watts = 70,
+    .sms = 40, .source = "NVIDIA T4 data sheet, 2019" },
   { "a10", "a10", "24gb", .memory_mib = 22550, CONTEXT, .fp32 = 31.2, .tf32 = 62.5, .half = 125,
     .bandwidth = 600, .link = PCIE4, .l2_mib = 6, .clock_mhz = 1695, .watts = 150, .sms = 72,
     .source = "NVIDIA A10 data sheet, 2021" },
@@ -130,8 +123,8 @@ static const struct ft_gpu gpus[] = {
     .bandwidth = 696, .link = PCIE4, .l2_mib = 6, .clock_mhz = 1740, .watts = 300, .sms = 84,
     .source = "NVIDIA A40 data sheet, 2021" },
   { "l4", "l4", "24gb", .memory_mib = 22550, CONTEXT, .fp32 = 30.3, .tf32 = 60, .half = 121,
-    .bandwidth = 300, .link = PCIE4, .l2_mib = 48, .clock_mhz = 2040, .watts = 72, .sms = 58,
-    .source = "NVIDIA L4 data sheet, 2023" },
+    .bandwidth = 300, .link = PCIE4, .l2_mib = 48, .clock_mhz = 2040, .sustained = 0.62,
+    .watts = 72, .sms = 58, .source = "NVIDIA L4 data sheet, 2023" },
   { "l40s", "l40s", "48gb", .memory_mib = 45590, CONTEXT, .fp32 = 91.6, .tf32 = 183, .half = 362,
     .bandwidth = 864, .link = PCIE4, .l2_mib = 96, .clock_mhz = 2520, .watts = 350, .sms = 142,
     .source = "NVIDIA L40S data sheet, 2023" },
@@ -180,10 +173,12 @@ static const struct ft_gpu gpus[] = {
   { "mi300x", "mi300x", "192gb", .memory_mib = 196100, CONTEXT, .fp32 = 163.4, .tf32 = 653.7,
     .half = 1307, .bandwidth = 5300, .link = PCIE5, .l2_mib = 32, .clock_mhz = 2100, .watts = 750,
     .sms = 304, .source = "AMD Instinct MI300X data sheet, 2023" },
-  { "cpu", "", "", .context_mib = HOST_MIB, .measured = true, .host = true,
-    .fp32 = 2.56 * HOST_EFFICIENCY, .tf32 = 2.56 * HOST_EFFICIENCY, .half = 2.56 * HOST_EFFICIENCY,
-    .bandwidth = 205 * HOST_EFFICIENCY, .link = HUGE_VAL, .l2_mib = 64, .clock_mhz = 2500,
+  { "cpu", "", "", .context_mib = HOST_MIB, .measured = true, .host = true, .fp32 = 2.56,
+    .tf32 = 2.56, .half = 2.56, .bandwidth = 205, .link = HUGE_VAL, .l2_mib = 64, .clock_mhz = 2500,
     .sms = 32, .source = "32 cores with AVX2 at 2.5 GHz, eight channels of DDR4-3200" },
+  { "cpu-i9-10940x", "", "", .context_mib = HOST_MIB, .host = true, .fp32 = 2.5, .tf32 = 2.5,
+    .half = 2.5, .bandwidth = 94, .link = HUGE_VAL, .l2_mib = 19.25, .clock_mhz = 2800, .sms = 14,
+    .watts = 165, .source = "Intel Core i9-10940X specifications, 2019; AVX-512 at 2.8 GHz" },
 };
 
 const struct ft_gpu *ft_gpu_at(size_t i)

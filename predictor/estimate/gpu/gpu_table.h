@@ -23,10 +23,12 @@ struct ft_gpu {
   /* peak rates of dense products in 1e12 operations per second: fp32 without tensor cores, TF32,
    * 16 bits with sums in 32 bits */
   double fp32, tf32, half;
-  double bandwidth;   /* of its memory, in 1e9 bytes per second */
-  double link;        /* to the host, in one direction, in 1e9 bytes per second */
-  double l2_mib;      /* last cache level */
-  double clock_mhz;   /* boost clock */
+  double bandwidth; /* of its memory, in 1e9 bytes per second */
+  double link;      /* to the host, in one direction, in 1e9 bytes per second */
+  double l2_mib;    /* last cache level */
+  double clock_mhz; /* boost clock */
+  /* sqrt(base clock / boost clock) of cards of at most 75 W: products run between the two; 0: 1 */
+  double sustained;
   double watts;       /* power limit; 0: unknown */
   unsigned sms;       /* streaming multiprocessors, compute units or cores */
   const char *source; /* of these figures */

@@ -20,6 +20,10 @@ struct ft_gpu_part {
 struct ft_gpu_part ft_gpu_part_of_slice(const struct ft_gpu *gpu, const struct ft_mig_table *table,
                                         const struct ft_mig_profile *slice);
 
+/* Returns the seconds in which GPUs exchange gradients of PARAMETER_BYTES; 0 for one GPU. */
+double ft_gpu_exchange_seconds(const struct ft_gpu *gpu, const struct ft_gpu_run *run,
+                               double parameter_bytes);
+
 /*
  * Returns the duration, in seconds, of one step of GRAPH with the settings RUN on PART. Infers the
  * shapes of GRAPH. OFFLOADED bytes are copied to the host and back while the step waits
