@@ -9,6 +9,9 @@
 #include "predictor/learn/regression/additive_work.h"
 
 enum { ROUNDS = 4 /* largest number of reweightings; half and twice were compared */ };
+/* Largest number of runs for which curves are tried: with more they double the time of a fit, and
+ * the search for equations finds them. Chosen by tests/bench/estimate. */
+enum { CURVE_RUNS = 64 };
 
 /* Huber's threshold in standard deviations: 95 % efficient for normal residuals (Huber 1964). */
 #define HUBER 1.345
@@ -192,8 +195,9 @@ static void fit_forms(struct ft_additive_work *w, struct attempt *a)
       continue;
     for (int form = FT_FORM_PLAIN; form <= FT_FORM_LOG && a->terms > 1; form++)
       try_form(w, a, t, form, 1);
-    for (int form = FT_FORM_X_LOG_X;
-         form < FT_FORMS && !a->log_target && a->error > NEGLIGIBLE_ERROR; form++)
+    for (int form = FT_FORM_X_LOG_X; form < FT_FORMS && !a->log_target &&
+                                     w->data->runs <= CURVE_RUNS && a->error > NEGLIGIBLE_ERROR;
+         form++)
       try_form(w, a, t, form, CURVE_GAIN);
   }
 }
