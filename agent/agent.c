@@ -14,6 +14,8 @@
 
 #include "agent/agent_internal.h"
 #include "daemon/log.h"
+#include "daemon/notify.h"
+#include "daemon/passed_socket.h"
 #include "daemon/program.h"
 #include "predictor/core/io.h"
 #include "predictor/core/text.h"
@@ -214,12 +216,14 @@ static int open_settings(struct ft_agent *agent, struct ft_error *err)
 struct ft_agent *ft_agent_open(const char *config_path, struct ft_error *err)
 {
   struct ft_agent *agent = calloc(1, sizeof *agent);
+  unsigned passed;
 
   if (!agent) {
     ft_error_errno(err, "foretelld");
     return NULL;
   }
   (void)mallopt(M_MMAP_THRESHOLD, MAP_BYTES);
+  passed = ft_passed_sockets();
   agent->state_fd = agent->lock_fd = agent->root_fd = -1;
   agent->config_path = config_path;
   if (ft_daemon_read_config(config_path, &agent->config, err) < 0)
@@ -234,7 +238,7 @@ struct ft_agent *ft_agent_open(const char *config_path, struct ft_error *err)
     goto fail;
   log_samplers(agent);
   agent->listener =
-      ft_listener_open(agent->loop, agent->config.socket, ft_agent_announced, agent, err);
+      ft_listener_open(agent->loop, agent->config.socket, passed, ft_agent_announced, agent, err);
   if (!agent->listener)
     goto fail;
   ft_agent_open_queries(agent);
@@ -242,6 +246,7 @@ struct ft_agent *ft_agent_open(const char *config_path, struct ft_error *err)
   if (open_settings(agent, err) < 0)
     goto fail;
   ft_delivery_retry(agent->delivery);
+  ft_notify_watchdog(agent->loop);
   ft_agent_metrics_set_path(agent->metrics, agent->config.metrics_file);
   ft_log(LOG_INFO, "listening at %s, state in %s", agent->config.socket,
          agent->config.state_directory);

@@ -11,6 +11,7 @@
 
 #include "agent/listener.h"
 #include "daemon/log.h"
+#include "daemon/passed_socket.h"
 #include "daemon/socket.h"
 #include "predictor/core/io.h"
 #include "predictor/core/text.h"
@@ -32,6 +33,7 @@ struct ft_listener {
   char path[sizeof(((struct sockaddr_un *)0)->sun_path)];
   ft_listener_callback *call;
   void *data;
+  bool passed;            /* the socket is the service manager's, and stays */
   uid_t extra_uid;        /* (uid_t)-1: none */
   struct connection list; /* head of a ring, oldest connection first */
   unsigned connections;
@@ -173,7 +175,7 @@ static void accept_announcer(struct ft_watch *watch)
   receive_from_all(listener);
 }
 
-struct ft_listener *ft_listener_open(struct ft_loop *loop, const char *path,
+struct ft_listener *ft_listener_open(struct ft_loop *loop, const char *path, unsigned passed,
                                      ft_listener_callback *call, void *data, struct ft_error *err)
 {
   struct ft_listener *listener = calloc(1, sizeof *listener);
@@ -188,7 +190,9 @@ struct ft_listener *ft_listener_open(struct ft_loop *loop, const char *path,
   listener->extra_uid = (uid_t)-1;
   listener->list.next = listener->list.previous = &listener->list;
   listener->watch = (struct ft_watch){ -1, accept_announcer, listener };
-  listener->watch.fd = ft_socket_listen(path, SOCK_SEQPACKET, 0600, err);
+  listener->passed = passed > 0;
+  listener->watch.fd = passed ? ft_passed_socket_find_path(passed, path, SOCK_SEQPACKET, err)
+                              : ft_socket_listen(path, SOCK_SEQPACKET, 0600, err);
   if (listener->watch.fd >= 0) {
     (void)ft_string_copy(path, listener->path, sizeof listener->path);
     if (ft_loop_watch(loop, &listener->watch) == 0)
@@ -223,7 +227,7 @@ void ft_listener_close(struct ft_listener *listener)
     ft_loop_unwatch(listener->loop, &listener->watch);
     close(listener->watch.fd);
   }
-  if (listener->path[0])
+  if (listener->path[0] && !listener->passed)
     (void)unlink(listener->path);
   free(listener);
 }

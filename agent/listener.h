@@ -24,10 +24,11 @@ typedef void ft_listener_callback(const ft_announcement *announcement, pid_t pee
                                   const void *packet, size_t length, void *data);
 
 /*
- * Listens at PATH (see ft_socket_listen). Permitted peers are root, the agent's own user and the
+ * Listens at PATH (see ft_socket_listen), or takes the socket of PATH out of the PASSED ones, if
+ * there are any (daemon/passed_socket.h). Permitted peers are root, the agent's own user and the
  * user of ft_listener_allow. Returns NULL and ERR on failure.
  */
-struct ft_listener *ft_listener_open(struct ft_loop *loop, const char *path,
+struct ft_listener *ft_listener_open(struct ft_loop *loop, const char *path, unsigned passed,
                                      ft_listener_callback *call, void *data, struct ft_error *err);
 
 /* Permits UID (Slurm's SlurmdUser). If it is not root, every user may connect, and is rejected. */

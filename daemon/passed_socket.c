@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
+#include <sys/un.h>
 #include <unistd.h>
 
 #include "daemon/passed_socket.h"
@@ -36,19 +37,28 @@ unsigned ft_passed_sockets(void)
   return (unsigned)count;
 }
 
+/* Whether the socket FD is of TYPE and listens; fills BOUND with its address. */
+static bool is_listening(int fd, int type, struct sockaddr_storage *bound, socklen_t *length)
+{
+  socklen_t size = sizeof(int);
+  int is = 0, listening = 0;
+
+  *bound = (struct sockaddr_storage){ 0 };
+  return getsockopt(fd, SOL_SOCKET, SO_TYPE, &is, &size) == 0 && is == type &&
+         getsockopt(fd, SOL_SOCKET, SO_ACCEPTCONN, &listening, &size) == 0 && listening &&
+         getsockname(fd, (struct sockaddr *)bound, length) == 0;
+}
+
 /* Whether the socket FD listens at ADDRESS with TCP. */
 static bool listens_at(int fd, const struct ft_address *address)
 {
   static const char mapped[] = "::ffff:"; /* an IPv4 address on an IPv6 socket */
   struct sockaddr_storage bound;
-  socklen_t length = sizeof bound, size = sizeof(int);
-  int type = 0, listening = 0;
+  socklen_t length = sizeof bound;
   char host[NI_MAXHOST], port[NI_MAXSERV];
   const char *name = host;
 
-  if (getsockopt(fd, SOL_SOCKET, SO_TYPE, &type, &size) < 0 || type != SOCK_STREAM ||
-      getsockopt(fd, SOL_SOCKET, SO_ACCEPTCONN, &listening, &size) < 0 || !listening ||
-      getsockname(fd, (struct sockaddr *)&bound, &length) < 0 || bound.ss_family == AF_UNIX ||
+  if (!is_listening(fd, SOCK_STREAM, &bound, &length) || bound.ss_family == AF_UNIX ||
       getnameinfo((struct sockaddr *)&bound, length, host, sizeof host, port, sizeof port,
                   NI_NUMERICHOST | NI_NUMERICSERV) != 0)
     return false;
@@ -69,4 +79,28 @@ int ft_passed_socket_find(unsigned count, const struct ft_address *address, stru
                       "none of the %u sockets that systemd passes is at %s%sport %s; compare "
                       "ListenStream in foretell-learnd.socket",
                       count, address->host, address->host[0] ? ", " : "", address->port);
+}
+
+int ft_passed_socket_find_path(unsigned count, const char *path, int type, struct ft_error *err)
+{
+  union {
+    struct sockaddr_storage any;
+    struct sockaddr_un local;
+  } bound;
+
+  for (int fd = FIRST_PASSED; fd < FIRST_PASSED + (int)count; fd++) {
+    socklen_t length = sizeof bound.any - 1; /* the path may have no NUL */
+
+    if (is_listening(fd, type, &bound.any, &length) && bound.any.ss_family == AF_UNIX &&
+        strcmp(bound.local.sun_path, path) == 0) {
+      (void)fcntl(fd, F_SETFL, fcntl(fd, F_GETFL) | O_NONBLOCK);
+      /* peers then see the credentials of this process, not the service manager's */
+      (void)listen(fd, SOMAXCONN);
+      return fd;
+    }
+  }
+  return ft_error_set(err,
+                      "none of the %u sockets that systemd passes is %s; compare "
+                      "ListenSequentialPacket in foretelld.socket",
+                      count, path);
 }

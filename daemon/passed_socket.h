@@ -17,4 +17,7 @@ unsigned ft_passed_sockets(void);
  * if it has one, its numeric host. -1 and ERR if none does. */
 int ft_passed_socket_find(unsigned count, const struct ft_address *address, struct ft_error *err);
 
+/* Returns which of COUNT passed sockets of TYPE listens at PATH, likewise. */
+int ft_passed_socket_find_path(unsigned count, const char *path, int type, struct ft_error *err);
+
 #endif

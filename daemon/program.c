@@ -14,6 +14,7 @@
 
 #include "daemon/lock.h"
 #include "daemon/log.h"
+#include "daemon/notify.h"
 #include "daemon/program.h"
 #include "predictor/core/io.h"
 
@@ -150,9 +151,11 @@ static int open_and_run(const struct ft_daemon_program *program,
   if (options->daemon)
     ft_log_open(program->name, true, options->verbose);
   notify_parent(ready, EXIT_DONE);
+  ft_notify("READY=1");
   status = program->run(daemon, &err) < 0 ? EXIT_SYSTEM : EXIT_DONE;
   if (status)
     ft_log(LOG_ERR, "%s", err.text);
+  ft_notify("STOPPING=1");
   program->close(daemon);
   return status;
 }

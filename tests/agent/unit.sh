@@ -9,14 +9,16 @@ for name in foretelld foretell-learnd; do
   unit=$scratch/$name.service
   sed "s|@sbindir_expanded@|$FT_TOP_BUILDDIR|" "$FT_TOP_SRCDIR/etc/$name.service.in" >"$unit"
 done
-# the unit that verifies it needs its service beside it
+# the unit that verifies one needs its service beside it
 cp "$FT_TOP_SRCDIR/etc/foretell-learnd.socket" "$scratch"
-if command -v systemd-analyze >/dev/null; then
-  is "$(systemd-analyze verify --man=no "$scratch/foretell-learnd.socket" 2>&1 | grep foretell)" "" \
-    "foretell-learnd.socket: systemd-analyze verify accepts it"
-else
-  skip "foretell-learnd.socket: systemd-analyze verify accepts it" "systemd-analyze is not installed"
-fi
+sed "s|@socketdir_expanded@|$scratch|" "$FT_TOP_SRCDIR/etc/foretelld.socket.in" >"$scratch/foretelld.socket"
+for name in foretell-learnd.socket foretelld.socket; do
+  if command -v systemd-analyze >/dev/null; then
+    is "$(systemd-analyze verify --man=no "$scratch/$name" 2>&1 | grep foretell)" "" "$name: systemd-analyze verify accepts it"
+  else
+    skip "$name: systemd-analyze verify accepts it" "systemd-analyze is not installed"
+  fi
+done
 for name in foretelld foretell-learnd; do
   unit=$scratch/$name.service
   if command -v systemd-analyze >/dev/null; then

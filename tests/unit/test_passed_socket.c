@@ -79,7 +79,11 @@ static void the_socket_of_the_address_is_found(void **state)
           ft_passed_socket_find(4, &other, &err) != 6 ||
           ft_passed_socket_find(4, &wrong, &err) != -1 ||
           ft_passed_socket_find(3, &other, &err) != -1 ||
-          !strstr(err.text, "compare ListenStream") || !(fcntl(6, F_GETFL) & O_NONBLOCK));
+          !strstr(err.text, "compare ListenStream") || !(fcntl(6, F_GETFL) & O_NONBLOCK) ||
+          ft_passed_socket_find_path(4, socket_path, SOCK_STREAM, &err) != 4 ||
+          ft_passed_socket_find_path(4, socket_path, SOCK_SEQPACKET, &err) != -1 ||
+          ft_passed_socket_find_path(4, "/nowhere", SOCK_STREAM, &err) != -1 ||
+          !strstr(err.text, "compare ListenSequentialPacket"));
   }
   check_child(pid);
   for (int i = 0; i < 4; i++)
