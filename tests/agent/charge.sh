@@ -59,8 +59,9 @@ about() {
   [ "$1" -ge "$2" ] && [ "$1" -lt $(($2 + 40)) ]
 }
 
-# Seconds; Linux updates memory.stat at least every 2 s (FLUSH_TIME in mm/memcontrol.c).
-hold=3
+# Seconds; Linux updates memory.stat at least every 2 s (FLUSH_TIME in mm/memcontrol.c), and the agent of a busy machine
+# takes its next sample late.
+hold=5
 job=100
 # measure KIND: keeps this kind of memory in a cgroup laid out as Slurm's; the agent samples it
 measure() {
