@@ -186,6 +186,7 @@ static ft_run make_history_run(const ft_model *model, const struct ft_history *h
                  .bytes = bytes,
                  .censored = censored,
                  .killed_by = (uint8_t)ft_memory_killer(o, bytes),
+                 .out_of_memory = o->outcome == FT_OUTCOME_OUT_OF_MEMORY,
                  .runtime_seconds = finite_or_zero(o->runtime_seconds) };
   const ft_feature *network =
       ft_feature_find(o->submission.features, o->submission.features_count, FT_FEATURE_NETWORK);

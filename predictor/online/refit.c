@@ -35,6 +35,7 @@ static void read_run(const ft_run *run, ft_need_of *need_of, struct ft_series_ru
   to->value = need.bytes;
   to->censored = need.censored;
   to->exceeded = need.killed_by == FT_KILLED_BY_LIMIT;
+  to->stopped = need.censored && !to->exceeded && !need.sampled && !run->out_of_memory;
   to->sampled = need.sampled;
   to->equation_log = run->equation_log;
   to->residual = run->residual;

@@ -314,7 +314,7 @@ int ft_record_check_history(const struct ft_history *history, const ft_model *m,
         !isfinite(r->equation_log) || !isfinite(r->residual) || !isfinite(r->gpu_bytes) ||
         !isfinite(r->network_bytes) || !isfinite(r->gpu_limit_bytes) ||
         r->killed_by > _ft_killer_MAX || r->censored > 1 || r->sampled > 1 ||
-        !are_values(r->x, r->x_count, m->columns, m->columns_count))
+        r->out_of_memory > 1 || !are_values(r->x, r->x_count, m->columns, m->columns_count))
       return bad(err, "history");
   }
   return 0;

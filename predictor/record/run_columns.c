@@ -33,7 +33,8 @@ static const struct run_field {
   SCALAR(gpu_bytes),
   SCALAR(network_bytes),
   SCALAR(gpu),
-  SCALAR(gpu_limit_bytes)
+  SCALAR(gpu_limit_bytes),
+  SCALAR(out_of_memory)
 #undef SCALAR
 };
 

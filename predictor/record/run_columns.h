@@ -21,6 +21,7 @@ typedef struct ft_run {
   uint8_t sampled;   /* 0 or 1: completed, but sampled: the true peak may be higher; with `censored`
                         only   its largest task was measured */
   uint8_t killed_by; /* an enum ft_killer */
+  uint8_t out_of_memory; /* its outcome was that, 0 or 1 */
   uint16_t x_count;
   float x[FT_HISTORY_COLUMNS]; /* values by column; NaN: missing */
   float predicted_log;         /* log of the point prediction before the run; 0: none */

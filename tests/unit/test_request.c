@@ -900,11 +900,38 @@ static void the_request_fills_the_remaining_space(void **state)
   assert_int_equal(ft_describe(&what, &request, &out, NULL, &err), 0);
   assert_true(out.features_count <= 24);
   assert_true(ft_feature_find(out.features, out.features_count, "nodes")->number == 2);
-  assert_true(ft_feature_find(out.features, out.features_count, "tasks")->number == 8);
+  assert_true(ft_feature_find(out.features, out.features_count, "ntasks")->number == 8);
   assert_true(ft_feature_find(out.features, out.features_count, "cpus")->number == 4);
   assert_string_equal(ft_feature_find(out.features, out.features_count, "container")->category,
                       "img");
   assert_int_equal(out.request.tasks, 8);
+}
+
+/* The tasks count as processes where a launcher starts them. */
+static void tasks_are_those_of_a_launcher(void **state)
+{
+  static const struct {
+    const char *script, *feature;
+    ft_command command;
+  } cases[] = { { "python3 train.py", "ntasks", FT_COMMAND_SBATCH },
+                { "python3 train.py", "tasks", FT_COMMAND_SRUN },
+                { "srun python3 train.py", "tasks", FT_COMMAND_SBATCH },
+                { "module load x\ntime mpirun -np $SLURM_NTASKS ./solver", "tasks",
+                  FT_COMMAND_SBATCH },
+                { "mpiexec.hydra ./solver", "tasks", FT_COMMAND_SBATCH },
+                { "singularity exec image.sif ./solver", "ntasks", FT_COMMAND_SBATCH },
+                { "torchrun train.py", "ntasks", FT_COMMAND_SBATCH } };
+
+  (void)state;
+  for (size_t i = 0; i < COUNT_OF(cases); i++) {
+    const ft_request request = { .tasks = 8, .command = cases[i].command };
+    const struct ft_description what = { .script = cases[i].script,
+                                         .script_length = strlen(cases[i].script) };
+
+    assert_int_equal(ft_describe(&what, &request, &out, NULL, &err), 0);
+    if (!ft_feature_find(out.features, out.features_count, cases[i].feature))
+      fail_msg("%s: no %s", cases[i].script, cases[i].feature);
+  }
 }
 
 static void srun_has_no_script(void **state)
@@ -1337,6 +1364,7 @@ int main(void)
     cmocka_unit_test(explicit_app_wins_and_stays_short),
     cmocka_unit_test(params_come_first_and_whole),
     cmocka_unit_test(the_request_fills_the_remaining_space),
+    cmocka_unit_test(tasks_are_those_of_a_launcher),
     cmocka_unit_test(srun_has_no_script),
     cmocka_unit_test(declared_apps_choose_their_features),
     cmocka_unit_test(keys_on_long_lines_are_found),

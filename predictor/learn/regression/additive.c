@@ -185,6 +185,33 @@ static void try_form(struct ft_additive_work *w, struct attempt *a, size_t t,
   fit_terms(w, a); /* with the penalty of the smaller error */
 }
 
+/* Returns whether A's term T makes it an exponential: the largest prediction over the runs is more
+ * than EXPONENTIAL_SPAN log units above the smallest because of a plain number. */
+static bool is_exponential_term(const struct ft_additive_work *w, const struct attempt *a, size_t t)
+{
+  const struct candidate *c = &w->candidate[a->chosen[t]];
+  double low = INFINITY, high = -INFINITY;
+  size_t at = 1;
+
+  if (!a->log_target || c->levels || c->form != FT_FORM_PLAIN)
+    return false;
+  for (size_t i = 0; i < t; i++)
+    at += w->candidate[a->chosen[i]].levels ? w->candidate[a->chosen[i]].levels : 1;
+  for (size_t i = 0; i < w->data->runs; i++) {
+    low = fmin(low, w->z[a->chosen[t]][i]);
+    high = fmax(high, w->z[a->chosen[t]][i]);
+  }
+  return fabs(a->coefficient[at]) * (high - low) > EXPONENTIAL_SPAN;
+}
+
+static bool is_exponential(const struct ft_additive_work *w, const struct attempt *a)
+{
+  for (size_t t = 0; t < a->terms; t++)
+    if (is_exponential_term(w, a, t))
+      return true;
+  return false;
+}
+
 /* Fits A, then tries other forms of each numeric term: plain and logarithm, because the form was
  * chosen before the later terms were known, and with a plain target the curves. */
 static void fit_forms(struct ft_additive_work *w, struct attempt *a)
@@ -195,6 +222,8 @@ static void fit_forms(struct ft_additive_work *w, struct attempt *a)
       continue;
     for (int form = FT_FORM_PLAIN; form <= FT_FORM_LOG && a->terms > 1; form++)
       try_form(w, a, t, form, 1);
+    if (is_exponential_term(w, a, t))
+      try_form(w, a, t, FT_FORM_LOG, 1 / EXPONENTIAL_GAIN);
     for (int form = FT_FORM_X_LOG_X; form < FT_FORMS && !a->log_target &&
                                      w->data->runs <= CURVE_RUNS && a->error > NEGLIGIBLE_ERROR;
          form++)
@@ -267,28 +296,6 @@ static void export_fit(const struct ft_additive_work *w, const struct attempt *a
     at += c->levels ? c->levels : 1;
   }
   memcpy(out->residual, a->residual, w->data->runs * sizeof *out->residual);
-}
-
-/* Returns whether A is an exponential: its largest prediction over the runs is more than
- * EXPONENTIAL_SPAN times the smallest because of a plain number. */
-static bool is_exponential(const struct ft_additive_work *w, const struct attempt *a)
-{
-  size_t at = 1;
-
-  for (size_t t = 0; t < a->terms; t++) {
-    const struct candidate *c = &w->candidate[a->chosen[t]];
-    double low = INFINITY, high = -INFINITY;
-
-    for (size_t i = 0; i < w->data->runs && !c->levels; i++) {
-      low = fmin(low, w->z[a->chosen[t]][i]);
-      high = fmax(high, w->z[a->chosen[t]][i]);
-    }
-    if (a->log_target && !c->levels && c->form == FT_FORM_PLAIN &&
-        fabs(a->coefficient[at]) * (high - low) > EXPONENTIAL_SPAN)
-      return true;
-    at += c->levels ? c->levels : 1;
-  }
-  return false;
 }
 
 void ft_additive_fit(const struct ft_additive_data *data, struct ft_additive_work *w,

@@ -53,13 +53,15 @@ size_t ft_series_count_exact(const struct ft_series *s)
   return exact;
 }
 
-/* Returns the value with which RUN enters the fit: for one that exceeded its limit the median of
- * what its number may be (fit_work.h). One that stopped may well have been at its largest. */
+/* Returns the value with which RUN enters the fit: for a censored run the median of what its number
+ * may be (fit_work.h), but one that stopped may well have been at its largest. */
 static double fitted_value(const struct ft_series_run *run)
 {
   if (run->exceeded)
     return run->value * exp(FT_KILLED_MARGIN + FT_KILLED_MEAN * M_LN2);
-  return run->value;
+  return run->censored && !run->stopped
+             ? run->value * exp(FT_STOPPED_MARGIN + FT_STOPPED_MEAN * M_LN2)
+             : run->value;
 }
 
 /* Fills R's data with the observed runs; if there are none with those that stopped, and without
@@ -76,10 +78,10 @@ static void collect_fit_rows(const struct ft_series *s, struct ft_series_work *r
     if (ft_series_observed(&s->run[i], exact))
       append_fit_run(s, r, i, s->run[i].value);
   for (size_t i = 0; i < s->runs; i++)
-    stopped += ft_series_stopped(&s->run[i]);
+    stopped += s->run[i].stopped;
   r->by_stopped = !r->data.runs && stopped >= MIN_STOPPED;
   for (size_t i = 0; i < s->runs && r->by_stopped; i++)
-    if (ft_series_stopped(&s->run[i]))
+    if (s->run[i].stopped)
       append_fit_run(s, r, i, s->run[i].value);
   r->rows = r->data.runs;
   for (size_t i = 0; i < s->runs && !r->rows; i++)

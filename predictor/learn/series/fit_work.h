@@ -54,18 +54,11 @@ static inline bool ft_series_observed(const struct ft_series_run *run, size_t ex
   return !run->censored && (exact < FT_SERIES_EXACT || !run->sampled);
 }
 
-/* Returns whether RUN stopped for another reason than its limit: its value may well be the number
- * that it would have had. */
-static inline bool ft_series_stopped(const struct ft_series_run *run)
-{
-  return run->censored && !run->exceeded && !run->sampled;
-}
-
 /* Returns whether RUN is one of R's rows, in a series with EXACT exactly measured runs. */
 static inline bool ft_series_is_row(const struct ft_series_work *r, const struct ft_series_run *run,
                                     size_t exact)
 {
-  return r->by_stopped ? ft_series_stopped(run) : ft_series_observed(run, exact);
+  return r->by_stopped ? run->stopped : ft_series_observed(run, exact);
 }
 
 /*

@@ -24,6 +24,7 @@ struct ft_series_run {
   double value;
   bool censored;      /* the run stopped early: `value` is a lower bound */
   bool exceeded;      /* with `censored`: a limit of `value` stopped it, so its number is larger */
+  bool stopped;       /* with `censored`: not for its number, which may well be `value` */
   bool sampled;       /* the number may be larger than `value`, of a completed run, too */
   float equation_log; /* log of the prediction by an equation found without this run; 0: none */
   float residual;     /* out of sample: log(value / point prediction), without level tracking */
