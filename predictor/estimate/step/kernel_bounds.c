@@ -6,7 +6,7 @@
 #include "predictor/estimate/step/step_time.h"
 
 /* Steps of the inner dimension that a tile's start and end take, in units of the pipe's step.
- * Fitted by tests/bench/step_time. */
+ * That of SIMD is fitted to NeuSight's products, that of tensor cores is a guess. */
 static const double tile_overhead[FT_PIPES] = { 73, 32 };
 
 /* Results of a tile; the smallest time of all counts, as cuBLAS chooses the best. */

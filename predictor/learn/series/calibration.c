@@ -18,6 +18,10 @@
 /* Number of cohorts at which the interval is twice as wide as the residuals show. Runs of one
  * cohort resemble each other. Chosen by tests/bench/replay_constants. */
 #define FEW_COHORTS 4.0
+/* Smallest log width with which the intervals of ranks begin: that of fewer runs was narrowed while
+ * the extreme residuals held their ends. Chosen by the coverage in
+ * tests/unit/test_interval_calibration. */
+#define FIRST_LOG_SCALE -0.3
 
 /*
  * Adaptive conformal inference (Gibbs and Candes 2021) on the log width: a run inside the submitted
@@ -31,6 +35,8 @@ void ft_calibration_update(struct ft_calibration *c, unsigned runs, bool then, b
   if (runs < FT_CALIBRATION_MIN_RUNS)
     return;
   step = STEP + INITIAL_STEP / runs;
+  if (runs == FT_CALIBRATION_RANKED_RUNS)
+    c->log_scale = fmax(c->log_scale, FIRST_LOG_SCALE);
   if (!then)
     c->log_scale += COVERAGE * step;
   else if (now)

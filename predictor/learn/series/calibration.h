@@ -15,6 +15,12 @@
  * traces in order of arrival. */
 #define FT_CALIBRATION_MIN_RUNS 5
 
+/* Minimum number of runs from which the 90 % interval is taken from ranks alone: a new residual is
+ * outside each extreme of 19 with probability 5 % (conformal prediction, Vovk, Gammerman and Shafer
+ * 2005). With fewer runs, and for levels outside the interval, the prior and Student's t are used.
+ * Confirmed by tests/bench/replay_constants. */
+#define FT_CALIBRATION_RANKED_RUNS 19
+
 /*
  * A cohort are completed runs that were submitted before the first of them had ended. They share an
  * input or a morning and resemble each other more than later runs, so an interval from few cohorts

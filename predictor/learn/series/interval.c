@@ -18,12 +18,6 @@ const double ft_interval_scores[FT_INTERVAL_LEVELS] = { -3.0902323061678135,  -2
                                                         2.5758293035489008,   3.0902323061678135,
                                                         3.7190164854556806 };
 
-/* Minimum number of runs from which the 90 % interval is taken from ranks alone: a new residual is
- * outside each extreme of 19 with probability 5 % (conformal prediction, Vovk, Gammerman and Shafer
- * 2005). With fewer runs, and for levels outside the interval, the prior and Student's t are used.
- * Confirmed by tests/bench/replay_constants. */
-#define RANKED_RUNS 19
-
 enum {
   /* indices in ft_interval_levels; INTERVAL_LOW and INTERVAL_HIGH are the ends of the 90 %
    * interval */
@@ -133,8 +127,8 @@ static void calibrate_interval(double quantile[FT_INTERVAL_LEVELS], double facto
 }
 
 /* Moves the ends of the 90 % interval to at least the extreme residuals: with fewer than
- * RANKED_RUNS runs each is expected to be exceeded more often than the end, also by runs of a
- * hidden group. */
+ * FT_CALIBRATION_RANKED_RUNS runs each is expected to be exceeded more often than the end, also by
+ * runs of a hidden group. */
 static void include_extremes(const struct ft_interval_question *q,
                              double quantile[FT_INTERVAL_LEVELS])
 {
@@ -164,13 +158,15 @@ double ft_interval_find(const struct ft_interval_question *q, double quantile[FT
 {
   unsigned evidence = q->completed < MAX_EVIDENCE ? q->completed : MAX_EVIDENCE;
   double deviation = q->min_deviation,
-         prior_sd = evidence < RANKED_RUNS || q->added_variance > 0 ? deviation : 0, factor, width;
+         prior_sd = evidence < FT_CALIBRATION_RANKED_RUNS || q->added_variance > 0 ? deviation : 0,
+         factor, width;
   bool ranked;
 
   ft_residual_quantiles(q->residual, q->residuals,
                         evidence < q->residuals ? evidence : (unsigned)q->residuals, q->prior,
                         prior_sd, ft_interval_levels, FT_INTERVAL_LEVELS, quantile);
-  ranked = !q->unwidened && evidence >= RANKED_RUNS && q->residuals >= RANKED_RUNS;
+  ranked = !q->unwidened && evidence >= FT_CALIBRATION_RANKED_RUNS &&
+           q->residuals >= FT_CALIBRATION_RANKED_RUNS;
   if (ranked && !q->has_bound)
     use_rank_quantiles(q, quantile);
   widen_outer_levels(quantile, deviation);
