@@ -2,7 +2,7 @@
 /*
  * Reads files of /proc for which the kernel takes a process's mmap lock, in a supervised child. A
  * process that waits for a page of a hung file system may hold this lock for ever. The files of the
- * processes on which a reader has waited too long are not read for a while.
+ * processes on which a reader was stuck are not read for a while.
  */
 #include "config.h"
 
@@ -34,6 +34,7 @@ struct reading {
 
 struct ft_reader {
   struct ft_supervised child;
+  pid_t read; /* by the latest request */
   struct {
     pid_t pid;
     double until;
@@ -109,11 +110,25 @@ static bool is_stuck(const struct ft_reader *reader, pid_t pid)
   return false;
 }
 
+/* Starts a request, or the next child. Returns the memory for it; NULL: none can be made now. */
+static struct reading *begin_reading(struct ft_reader *reader)
+{
+  uint64_t replaced = reader->child.replaced;
+  struct reading *r = ft_supervised_begin(&reader->child);
+
+  if (reader->child.replaced > replaced) {
+    reader->stuck[reader->oldest].pid = reader->read;
+    reader->stuck[reader->oldest].until = ft_io_monotonic() + STUCK_REST_SECONDS;
+    reader->oldest = (reader->oldest + 1) % STUCK_LIMIT;
+  }
+  return r;
+}
+
 ssize_t ft_reader_read(const struct ft_measure *measure, pid_t pid, const char *name,
                        const char **text, double *cpu_seconds)
 {
   struct ft_reader *reader = measure->reader;
-  struct reading *r = is_stuck(reader, pid) ? NULL : ft_supervised_begin(&reader->child);
+  struct reading *r = is_stuck(reader, pid) ? NULL : begin_reading(reader);
 
   *text = "";
   if (!r) {
@@ -121,10 +136,8 @@ ssize_t ft_reader_read(const struct ft_measure *measure, pid_t pid, const char *
     return -1;
   }
   (void)snprintf(r->name, sizeof r->name, "%d/%s", (int)pid, name);
+  reader->read = pid;
   if (ft_supervised_finish(&reader->child, ft_supervised_limits.wait_seconds) < 0) {
-    reader->stuck[reader->oldest].pid = pid;
-    reader->stuck[reader->oldest].until = ft_io_monotonic() + STUCK_REST_SECONDS;
-    reader->oldest = (reader->oldest + 1) % STUCK_LIMIT;
     errno = ETIMEDOUT;
     return -1;
   }

@@ -19,8 +19,9 @@
 #define PAUSE_FIRST_SECONDS 5.0
 #define PAUSE_LONGEST_SECONDS 600.0
 
-/* By judgement: a driver may take many seconds to load. */
-struct ft_supervised_limits ft_supervised_limits = { .wait_seconds = 0.25, .stuck_seconds = 10 };
+/* A busy node may let the child wait for most of a second; a driver may take many seconds to load.
+ */
+struct ft_supervised_limits ft_supervised_limits = { .wait_seconds = 1, .stuck_seconds = 10 };
 
 /* Serves the requests until the caller closes the socket FD, or ends. Its signals stay blocked: a
  * service manager sends them to this process, too. */

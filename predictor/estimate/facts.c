@@ -132,6 +132,7 @@ void ft_facts_collect(const ft_model *model, const float *x, size_t count, struc
   const ft_evaluator *e = &model->evaluator;
   float wanted[sizeof e->fact_columns / sizeof *e->fact_columns];
   bool comparable[sizeof e->fact_bytes / sizeof *e->fact_bytes];
+  size_t tasks = ft_tasks_column(model->columns, model->columns_count);
   unsigned later = 0; /* comparable runs that completed after the current one */
 
   *out = (struct ft_facts){ .runs = model->runs,
@@ -143,7 +144,8 @@ void ft_facts_collect(const ft_model *model, const float *x, size_t count, struc
     wanted[c] = e->fact_columns[c] < count ? x[e->fact_columns[c]] : NAN;
   out->borrowed = is_of_unseen_variant(model, wanted);
   for (size_t c = 0; c < e->facts_explained; c++)
-    out->unexplained |= !ft_point_prediction_uses(e, e->fact_columns[c]);
+    out->unexplained |= !ft_point_prediction_uses(e, e->fact_columns[c]) &&
+                        !(e->per_task && e->fact_columns[c] == tasks);
   for (size_t i = 0; i < e->fact_bytes_count; i++) {
     enum relation relation = compare_fact(model, i, wanted);
 

@@ -5,7 +5,9 @@
 #include "tests/unit/unit.h"
 
 #include "predictor/core/units.h"
+#include "predictor/estimate/facts.h"
 #include "predictor/estimate/memory.h"
+#include "predictor/estimate/point_prediction.h"
 #include "predictor/online/online.h"
 #include "tests/unit/simulate.h"
 
@@ -110,6 +112,19 @@ static void expect(const char *mix, ft_observation o, double mib, double near, d
   wrong += !right;
 }
 
+/* Returns whether something explains the memory that the estimate of O does not use: a decision
+ * then does without the estimate. */
+static bool is_unexplained(ft_observation o)
+{
+  float x[FT_POINT_COLUMNS];
+  struct ft_facts facts;
+
+  ft_columns_fill(model.columns, model.columns_count, o.submission.features,
+                  o.submission.features_count, x);
+  ft_facts_collect(&model, x, model.columns_count, &facts);
+  return facts.unexplained;
+}
+
 /* ---- tasks ---- */
 
 static double sort_need(double input)
@@ -129,6 +144,7 @@ static void memory_grows_with_the_tasks_of_a_node(void **state)
   expect("1 and 4 tasks: 4", run_with(0, 40, 4), 392, 0.05, 520);
   expect("1 and 4 tasks: 2", run_with(0, 40, 2), 196, 0.1, 300);
   expect("1 and 4 tasks: 8", run_with(0, 40, 8), 784, 0.15, 1500);
+  assert_false(is_unexplained(run_with(0, 40, 1)));
 }
 
 static void one_run_with_other_tasks_decides(void **state)
