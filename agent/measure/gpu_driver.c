@@ -4,7 +4,6 @@
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
-#include <time.h>
 
 #include "agent/measure/gpu_driver.h"
 #include "predictor/core/text.h"
@@ -34,14 +33,6 @@ static struct {
 } driver = { .child = { .serve = serve_call, .size = sizeof(struct call), .descriptor = -1 } };
 
 /* ---- the child ---- */
-
-static double child_seconds(void)
-{
-  struct timespec used = { 0 };
-
-  (void)clock_gettime(CLOCK_THREAD_CPUTIME_ID, &used);
-  return (double)used.tv_sec + 1e-9 * (double)used.tv_nsec;
-}
 
 static bool describe(struct ft_nvml *nvml, struct call *c)
 {
@@ -77,14 +68,14 @@ static void serve_call(void *shared, const struct ft_supervised *child)
 {
   static struct ft_nvml *nvml;
   struct call *c = shared;
-  double begun = child_seconds();
+  double begun = ft_supervised_cpu_seconds();
   struct ft_error err = { "" };
 
   if (!nvml)
     nvml = ft_nvml_open(child->data, &err);
   (void)ft_string_copy(err.text, c->text, sizeof c->text);
   c->done = nvml && call_nvml(nvml, c);
-  c->cpu_seconds = child_seconds() - begun;
+  c->cpu_seconds = ft_supervised_cpu_seconds() - begun;
 }
 
 /* ---- the caller ---- */

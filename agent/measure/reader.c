@@ -10,7 +10,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 #include <unistd.h>
 
 #include "agent/measure/internal.h"
@@ -42,19 +41,11 @@ struct ft_reader {
   size_t oldest;
 };
 
-static double thread_seconds(void)
-{
-  struct timespec used = { 0 };
-
-  (void)clock_gettime(CLOCK_THREAD_CPUTIME_ID, &used);
-  return (double)used.tv_sec + 1e-9 * (double)used.tv_nsec;
-}
-
 /* Runs in the child. */
 static void serve_reading(void *shared, const struct ft_supervised *child)
 {
   struct reading *r = shared;
-  double begun = thread_seconds();
+  double begun = ft_supervised_cpu_seconds();
   int fd = ft_proc_open(FT_SUPERVISED_FD, r->name);
   ssize_t got = fd < 0 ? -1 : 0;
 
@@ -69,7 +60,7 @@ static void serve_reading(void *shared, const struct ft_supervised *child)
   r->text[r->length < 0 ? 0 : r->length] = '\0';
   if (fd >= 0)
     close(fd);
-  r->cpu_seconds = thread_seconds() - begun;
+  r->cpu_seconds = ft_supervised_cpu_seconds() - begun;
 }
 
 struct ft_reader *ft_reader_new(int proc_fd)

@@ -10,6 +10,7 @@
 #include <sys/prctl.h>
 #include <sys/socket.h>
 #include <sys/wait.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "agent/measure/supervised.h"
@@ -22,6 +23,14 @@
 /* A busy node may let the child wait for most of a second; a driver may take many seconds to load.
  */
 struct ft_supervised_limits ft_supervised_limits = { .wait_seconds = 1, .stuck_seconds = 10 };
+
+double ft_supervised_cpu_seconds(void)
+{
+  struct timespec used = { 0 };
+
+  (void)clock_gettime(CLOCK_THREAD_CPUTIME_ID, &used);
+  return (double)used.tv_sec + 1e-9 * (double)used.tv_nsec;
+}
 
 /* Serves the requests until the caller closes the socket FD, or ends. Its signals stay blocked: a
  * service manager sends them to this process, too. */

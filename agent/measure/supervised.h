@@ -53,6 +53,9 @@ int ft_supervised_finish(struct ft_supervised *child, double seconds);
 /* Whether the latest request has had no reply, or a child was killed for that a moment ago. */
 bool ft_supervised_is_blocked(const struct ft_supervised *child);
 
+/* Returns the processor time that the child, which calls it, has used, in seconds. */
+double ft_supervised_cpu_seconds(void);
+
 /* Ends the child. The structure can be used again. */
 void ft_supervised_close(struct ft_supervised *child);
 

@@ -4,6 +4,7 @@
 #include <math.h>
 #include <string.h>
 
+#include "predictor/core/text.h"
 #include "predictor/estimate/step/kernels.h"
 #include "predictor/graph/cost/fuse.h"
 #include "predictor/graph/shape/infer.h"
@@ -298,11 +299,9 @@ static unsigned decomposed_kernels(const struct ft_operator *op)
                 { "llama", 6 },    { "gemma", 7 },     { "t5", 5 },         { "cohere", 8 },
                 { "l2", 4 },       { "rotary", 5 } };
   const char *name = op->hints ? op->hints->decomposed : NULL;
+  size_t i = FT_TABLE_FIND(forms, name ? name : "");
 
-  for (size_t i = 0; name && i < sizeof forms / sizeof *forms; i++)
-    if (strcmp(forms[i].name, name) == 0)
-      return forms[i].kernels;
-  return 1;
+  return i < sizeof forms / sizeof *forms ? forms[i].kernels : 1;
 }
 
 /* Appends the kernels of LAYER without products, and those of its gradient. */
