@@ -18,7 +18,7 @@ ok $? "the log reports a model that cannot be written"
 "$announce" "$socket" job=3 app=other -- true
 wait_until 60 model other
 ok $? "other apps' models are published"
-spooled 0
+wait_until 60 spooled 0
 ok $? "the store has all runs, and the spool none"
 rm -r "$file"
 reload

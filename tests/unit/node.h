@@ -6,6 +6,7 @@
 #include "tests/unit/fixture.h"
 
 #include "agent/measure/internal.h"
+#include "agent/measure/supervised.h"
 
 struct node {
   char folder[SCRATCH_SIZE];
@@ -23,6 +24,8 @@ static inline void node_open(struct node *node, ft_rule rule)
 
   node->root_fd = settings.root_fd = open(node->folder, O_RDONLY | O_DIRECTORY);
   assert_true(node->root_fd >= 0);
+  /* none of its files blocks, and a loaded machine may let the reader wait for many seconds */
+  ft_supervised_limits = (struct ft_supervised_limits){ 60, 60 };
   node->measure = ft_measure_open(&settings, &err);
   assert_non_null(node->measure);
   assert_false(node->measure->own_proc);
@@ -42,6 +45,12 @@ static inline void node_sample(struct node *node)
     node->tree->polls[i].unchanged_reads = 0;
     node->tree->polls[i].details_due = 0;
   }
+}
+
+/* Gives the tree the budget of an hour: on a loaded machine even one reading may exceed the first. */
+static inline void node_ran_an_hour(struct node *node)
+{
+  node->tree->started -= 3600;
 }
 
 /* Fills SEEN with the measurements of the tree and stops; the files stay. */
