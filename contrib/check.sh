@@ -12,7 +12,7 @@
 #   --long   also runs every story of tests/slurm/24-stories.sh, and each fuzz target for a
 #            minute; both take many minutes
 #
-# While gcc's tests run, of which many wait for Slurm, the processors build and test the rest.
+# While gcc's tests run, of which many wait for Slurm, the processors build and test the rest, one test on each.
 set -u
 top=$(cd "$(dirname "$0")/.." && pwd)
 unset FT_LONG
@@ -79,11 +79,11 @@ build() {
     nice -n 19 make $jobs check TESTS=
 }
 
-# check NAME [VARIABLE=VALUE...]: runs the tests of this build
+# check NAME JOBS [VARIABLE=VALUE...]: runs the tests of this build, so many at once
 check() {
-  local name=$1
-  shift
-  cd "$work/$name" && env "$@" make -k $test_jobs check
+  local name=$1 at_once=$2
+  shift 2
+  cd "$work/$name" && env "$@" make -k "$at_once" check
 }
 
 # quick_build, quick_check: what --quick builds and runs, as the target check-quick of the makefile has it
@@ -157,14 +157,14 @@ else
   gcc_check=
   if stage distribution $build_limit distribution &&
     stage gcc-build $build_limit build "$work/source" gcc --enable-werror CC=gcc; then
-    (trap_signals; stage gcc-check $check_limit check gcc) &
+    (trap_signals; stage gcc-check $check_limit check gcc $test_jobs) &
     gcc_check=$!
   fi
   stage clang-build $build_limit build "$top" clang --enable-werror CC=clang &&
-    stage clang-check $check_limit check clang FT_NO_SLURM=1
+    stage clang-check $check_limit check clang $jobs FT_NO_SLURM=1
   stage sanitizers-build $build_limit build "$top" sanitizers --enable-werror CC=gcc CFLAGS='-g -O1' \
     --enable-sanitizers=address,undefined &&
-    stage sanitizers-check $check_limit check sanitizers FT_NO_SLURM=1
+    stage sanitizers-check $check_limit check sanitizers $jobs FT_NO_SLURM=1
   stage distcheck $build_limit distcheck
   wait $gcc_check || failed_stages=$((failed_stages + 1))
   [ -z "${FT_LONG-}" ] || stage fuzz $((build_limit + 3600)) fuzz
