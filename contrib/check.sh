@@ -79,7 +79,7 @@ build() {
     nice -n 19 make $jobs check TESTS=
 }
 
-# check NAME JOBS [VARIABLE=VALUE...]: runs the tests of this build, so many at once
+# check NAME JOBS [VARIABLE=VALUE...]: runs the tests of this build, with make's option JOBS
 check() {
   local name=$1 at_once=$2
   shift 2
