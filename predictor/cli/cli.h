@@ -31,6 +31,7 @@ int ft_command_import(int argc, char **argv);
 int ft_command_export(int argc, char **argv);
 int ft_command_fit(int argc, char **argv);
 int ft_command_graph(int argc, char **argv);
+int ft_command_shapes(int argc, char **argv);
 int ft_command_replay(int argc, char **argv);
 int ft_command_train(int argc, char **argv);
 int ft_command_relative(int argc, char **argv);

@@ -29,6 +29,7 @@ static const struct command commands[] = {
   { "rebuild", ft_command_rebuild, "rebuild models from the stored runs" },
   { "fit", ft_command_fit, "find an equation for a column of a table" },
   { "graph", ft_command_graph, "show a network's size and cost, from its model file" },
+  { "shapes", ft_command_shapes, "tell what batches of images or texts of different sizes need" },
   { "replay", ft_command_replay, "replay past jobs: waste of foretell and of simple policies" },
   { "train", ft_command_train, "train a cross-platform model from a table of run times" },
   { "relative", ft_command_relative, "predict how fast a table's runs are on other platforms" },
