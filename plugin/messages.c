@@ -36,6 +36,15 @@ bool ft_print_decision(const struct ft_submission_decision *decision, const char
   return explanation.count > 0;
 }
 
+void ft_print_time_decision(const struct ft_time_decision *decision)
+{
+  struct ft_explanation explanation;
+
+  ft_time_explain(decision, &explanation);
+  for (int i = 0; i < explanation.count; i++)
+    print_message(explanation.error, explanation.line[i], "");
+}
+
 void ft_print_line(const char *line)
 {
   print_message(false, line, "");

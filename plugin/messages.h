@@ -16,6 +16,9 @@ bool ft_print_decision(const struct ft_submission_decision *decision, const char
 /* The same for NETWORK, the helper's decision about GPUs. */
 bool ft_print_network(const ft_network *network, const char *why);
 
+/* Prints the message about DECISION, on the time limit. */
+void ft_print_time_decision(const struct ft_time_decision *decision);
+
 /* Prints LINE as information. */
 void ft_print_line(const char *line);
 

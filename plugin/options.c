@@ -15,12 +15,14 @@
 #include "predictor/decide/placement.h"
 
 #define MODES "check, set, raise, trim, off or force"
+#define TIME_MODES "check, set, raise, trim or off"
 #define RECORD_NAME "FORETELL"
 
 #define GOALS "fastest, cheapest, or either with :LIST of partitions"
 
 enum {
   OPTION_MEM,
+  OPTION_TIME,
   OPTION_APP,
   OPTION_PARAMS,
   OPTION_MODEL,
@@ -41,7 +43,7 @@ enum {
 
 /* Values of options, and of the environment. Owned; NULL: not given. */
 static struct {
-  ft_mode mode;
+  ft_mode mode, time_mode;
   char *app;
   char *params;
   char *model;
@@ -63,6 +65,11 @@ static struct spank_option table[] = {
             "low, trim also lowers one that is far too high, off does nothing, force submits a job "
             "that the site would reject",
     optional_argument, OPTION_MEM, parse_option },
+  { (char *)"predict-time", (char *)"MODE",
+    (char *)"[foretell] use the time that past runs of the app took: set (the default MODE) sets "
+            "--time if it is not given, check only reports, raise also raises a limit that is too "
+            "low, trim also lowers one that is far too high, off does nothing",
+    optional_argument, OPTION_TIME, parse_option },
   { (char *)"predict-app", (char *)"NAME",
     (char *)"[foretell] compare this job with the runs of app NAME", required_argument, OPTION_APP,
     parse_option },
@@ -98,6 +105,14 @@ static ft_mode parse_mode(const char *name)
   int mode = is_without_value(name) ? FT_MODE_SET : ft_mode_from_name(name);
 
   return mode < 0 ? FT_MODE_UNSET : (ft_mode)mode;
+}
+
+/* Parses a mode for time limits; FT_MODE_UNSET: it is none. */
+static ft_mode parse_time_mode(const char *name)
+{
+  ft_mode mode = parse_mode(name);
+
+  return mode == FT_MODE_FORCE ? FT_MODE_UNSET : mode;
 }
 
 /* Replaces *OUT by a copy of ARGUMENT, of less than SIZE bytes. Returns 0; -1 if it is too long. */
@@ -138,6 +153,14 @@ static int parse_option(int which, const char *argument, int remote)
       return -1;
     }
     given.mode = mode;
+    return 0;
+  case OPTION_TIME:
+    mode = parse_time_mode(argument);
+    if (mode == FT_MODE_UNSET) {
+      slurm_error("foretell: --predict-time=%.64s: expected " TIME_MODES, argument);
+      return -1;
+    }
+    given.time_mode = mode;
     return 0;
   case OPTION_APP:
     return copy_value("predict-app", argument, APP_SIZE, &given.app);
@@ -209,10 +232,10 @@ int ft_options_register(spank_t spank)
 /* Variables in which Slurm carries plugin options, in the order of the options: _opt_env_name in
  * its plugstack.c. */
 static const char *const carriers[] = {
-  "_SLURM_SPANK_OPTION_foretell_predict_mem",      "_SLURM_SPANK_OPTION_foretell_predict_app",
-  "_SLURM_SPANK_OPTION_foretell_predict_params",   "_SLURM_SPANK_OPTION_foretell_predict_model",
-  "_SLURM_SPANK_OPTION_foretell_predict_mig",      "_SLURM_SPANK_OPTION_foretell_predict_perf",
-  "_SLURM_SPANK_OPTION_foretell_predict_partition"
+  "_SLURM_SPANK_OPTION_foretell_predict_mem",   "_SLURM_SPANK_OPTION_foretell_predict_time",
+  "_SLURM_SPANK_OPTION_foretell_predict_app",   "_SLURM_SPANK_OPTION_foretell_predict_params",
+  "_SLURM_SPANK_OPTION_foretell_predict_model", "_SLURM_SPANK_OPTION_foretell_predict_mig",
+  "_SLURM_SPANK_OPTION_foretell_predict_perf",  "_SLURM_SPANK_OPTION_foretell_predict_partition"
 };
 
 static const char exported[] = "SLURM_SPANK_";
@@ -320,25 +343,37 @@ static void read_placement_options(struct ft_options *out)
     note_first_error(&out->why, "FORETELL_PREDICT_PARTITION=%.64s: expected " GOALS, goal);
 }
 
+/* Returns GIVEN; if it is unset, the mode in the variable NAME, as PARSE reads it. */
+static ft_mode read_mode_variable(const char *name, ft_mode given_mode,
+                                  ft_mode (*parse)(const char *), const char *modes,
+                                  struct ft_error *why)
+{
+  const char *value = read_environment(name);
+  ft_mode mode;
+
+  if (given_mode != FT_MODE_UNSET || !value)
+    return given_mode;
+  mode = parse(value);
+  if (mode == FT_MODE_UNSET)
+    note_first_error(why, "%s=%.64s: expected %s", name, value, modes);
+  return mode;
+}
+
 void ft_options_read(struct ft_options *out)
 {
-  const char *mode = read_environment("FORETELL_PREDICT_MEM");
 
   out->why.text[0] = '\0';
   consume_variable("FORETELL_PREDICT_APP", APP_SIZE, &environment_values.app, &out->why);
   consume_variable("FORETELL_PREDICT_PARAMS", PARAMS_SIZE, &environment_values.params, &out->why);
   consume_variable("FORETELL_PREDICT_MODEL", MODEL_SIZE, &environment_values.model, &out->why);
-  out->mode = given.mode;
   out->app = given.app ? given.app : environment_values.app;
   out->params = given.params ? given.params : environment_values.params;
   out->model = given.model ? given.model : environment_values.model;
   out->mig = given.mig ? given.mig : read_mig_variable(&out->why);
   read_placement_options(out);
-  if (out->mode == FT_MODE_UNSET && mode) {
-    out->mode = parse_mode(mode);
-    if (out->mode == FT_MODE_UNSET)
-      note_first_error(&out->why, "FORETELL_PREDICT_MEM=%.64s: expected " MODES, mode);
-  }
+  out->mode = read_mode_variable("FORETELL_PREDICT_MEM", given.mode, parse_mode, MODES, &out->why);
+  out->time_mode = read_mode_variable("FORETELL_PREDICT_TIME", given.time_mode, parse_time_mode,
+                                      TIME_MODES, &out->why);
 }
 
 void ft_options_next(void)

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /*
- * The plugin's arguments in plugstack.conf, and the user's options: --predict-mem, --predict-app,
- * --predict-params, --predict-model, --predict-mig, --predict-perf and --predict-partition (command
- * line, #SBATCH lines), or FORETELL_PREDICT_* for options that are not given.
+ * The plugin's arguments in plugstack.conf, and the user's options: --predict-mem, --predict-time,
+ * --predict-app, --predict-params, --predict-model, --predict-mig, --predict-perf and
+ * --predict-partition (command line, #SBATCH lines), or FORETELL_PREDICT_* for options that are not
+ * given.
  */
 #ifndef FT_PLUGIN_OPTIONS_H
 #define FT_PLUGIN_OPTIONS_H
@@ -25,6 +26,7 @@ struct ft_plugin_arguments {
 /* Options of one component of a submission. Borrowed. */
 struct ft_options {
   ft_mode mode;          /* FT_MODE_UNSET: not given, which is not "off" */
+  ft_mode time_mode;     /* likewise, without FT_MODE_FORCE */
   const char *app;       /* NULL: not given */
   const char *params;    /* NULL: not given */
   const char *model;     /* NULL: not given */
@@ -57,7 +59,7 @@ void ft_options_unset(spank_t spank);
  * the environment and reports the first in OUT->why. */
 void ft_options_read(struct ft_options *out);
 
-/* Resets the options for the next component of a heterogeneous job, except the mode, which applies
+/* Resets the options for the next component of a heterogeneous job, except the modes, which apply
  * to all of them. */
 void ft_options_next(void);
 

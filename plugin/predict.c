@@ -56,6 +56,8 @@ struct prediction {
   ft_network *network; /* result of --predict-model or --predict-mig; NULL: none */
   struct ft_submission_knowledge known;
   struct ft_submission_decision decided;
+  struct ft_job_time time;
+  struct ft_time_decision timed;
 };
 
 static void note_first_failure(struct prediction *w, const struct ft_error *err)
@@ -318,11 +320,51 @@ static int decide_memory(struct prediction *w)
   return status;
 }
 
+/* Returns the mode of the time limit; off for jobs that may run on another cluster. */
+static ft_mode time_mode(const struct prediction *w)
+{
+  return w->maybe_other_cluster ? FT_MODE_OFF
+                                : ft_time_mode(w->options.time_mode, &w->known.policy);
+}
+
+/* Decides about the time limit, applies the decision and prints it. Returns 0; -1 if the job is
+ * rejected. */
+static int decide_time_limit(struct prediction *w)
+{
+  struct ft_submitter submitter = plugin_submitter(w);
+  ft_submission *s = &w->submission;
+  struct ft_error err;
+
+  if (ft_known_read_time(w->state_fd, &submitter, s, w->collected.description.array, &w->array,
+                         &w->known, &w->time, &err) < 0)
+    note_first_failure(w, &err);
+  ft_time_decide(
+      &(struct ft_time_query){ .mode = w->options.time_mode,
+                               .submission = s,
+                               .unlimited = w->slurm.value[FT_OPTION_TIME] &&
+                                            !(s->request.time_limit_seconds > 0),
+                               .time_min_seconds = ft_slurm_options_time_min(&w->slurm),
+                               .time = &w->time,
+                               .policy = &w->known.policy,
+                               .partition = w->known.has_partition ? &w->known.partition : NULL,
+                               .cannot_reject = !w->settings->reject },
+      &w->timed);
+  if (ft_time_is_changed(&w->timed) &&
+      ft_slurm_options_set_time(&w->slurm, (double)w->timed.sizing.amount) < 0) {
+    ft_error_set(&w->why, "Slurm rejected the time limit");
+    w->timed.sizing.action = FT_ACTION_LEAVE;
+  }
+  ft_time_record(&w->timed, &s->decision);
+  ft_print_time_decision(&w->timed);
+  return w->timed.sizing.action == FT_ACTION_REJECT ? -1 : 0;
+}
+
 /* Predicts for a job of this cluster. Returns 0; -1 if it is rejected. */
 static int predict_for_site(struct prediction *w)
 {
   bool placement = !w->maybe_other_cluster && (w->options.perf || w->options.partition);
-  bool off, rejects, known = false;
+  bool off, rejects, timed, known = false;
+  int status = 0;
   char line[FT_PARAMS_LINE];
   struct ft_submitter submitter = plugin_submitter(w);
   ft_submission *s = &w->submission;
@@ -334,8 +376,10 @@ static int predict_for_site(struct prediction *w)
          (w->known.policy.mode == FT_MODE_OFF || w->known.policy.mode == FT_MODE_UNSET));
   /* a rejection is possible in every mode */
   rejects = w->known.policy.reject_probability > 0;
-  if (!off || placement || rejects) {
+  timed = time_mode(w) != FT_MODE_OFF;
+  if (!off || placement || rejects || timed)
     ft_known_read_partition(w->state_fd, &w->site, &s->request, &w->known);
+  if (!off || placement || rejects) {
     known = ft_known_read_evidence(w->state_fd, &submitter, s, w->collected.description.array,
                                    &w->array, &w->known, &err) == 0;
     if (known && ft_model_lookup_of_app(&w->known.evidence))
@@ -353,7 +397,11 @@ static int predict_for_site(struct prediction *w)
   s->has_decision = true;
   s->decision.mode =
       prediction_mode(w) != FT_MODE_UNSET ? prediction_mode(w) : w->known.policy.mode;
-  return known && (!off || rejects) ? decide_memory(w) : 0;
+  if (known && (!off || rejects))
+    status = decide_memory(w);
+  if (status == 0 && time_mode(w) != FT_MODE_OFF)
+    status = decide_time_limit(w);
+  return status;
 }
 
 /* Reports the rejection to the learner on this host, which counts rejections: no job will announce
@@ -436,6 +484,7 @@ static int predict_component(spank_t spank, struct prediction *w)
 
   ft_options_read(&w->options);
   w->requested = (w->options.mode != FT_MODE_UNSET && w->options.mode != FT_MODE_OFF) ||
+                 (w->options.time_mode != FT_MODE_UNSET && w->options.time_mode != FT_MODE_OFF) ||
                  w->options.model || w->options.mig || w->options.perf || w->options.partition;
   note_first_failure(w, &w->options.why);
   note_first_failure(w, &w->settings->why);

@@ -9,6 +9,7 @@
 #include "predictor/core/text.h"
 #include "predictor/core/units.h"
 #include "predictor/decide/constraint.h"
+#include "predictor/decide/time_decision.h"
 #include "predictor/request/array.h"
 
 /* Stores the address of NAME in *FUNCTION, a function pointer; NULL if it is not exported. POSIX
@@ -67,6 +68,7 @@ static const char option_names[FT_OPTIONS][20] = {
   [FT_OPTION_RESERVATION] = "reservation",
   [FT_OPTION_THREADS_PER_CORE] = "threads-per-core",
   [FT_OPTION_TIME] = "time",
+  [FT_OPTION_TIME_MIN] = "time-min",
   [FT_OPTION_TRES_PER_TASK] = "tres-per-task",
   [FT_OPTION_UID] = "uid",
   [FT_OPTION_WRAP] = "wrap"
@@ -222,7 +224,13 @@ void ft_slurm_options_request(const struct ft_slurm_options *slurm, bool local, 
 }
 
 /* What foretell set of each kind, and the user's value to restore. */
-enum replaced_kind { REPLACED_GPUS, REPLACED_PARTITION, REPLACED_MEMORY, REPLACED_KINDS };
+enum replaced_kind {
+  REPLACED_GPUS,
+  REPLACED_PARTITION,
+  REPLACED_MEMORY,
+  REPLACED_TIME,
+  REPLACED_KINDS
+};
 static struct {
   enum ft_option option, user_option;     /* FT_OPTIONS: the user set none */
   char set_value[1024], user_value[1024]; /* SET_VALUE "": nothing was replaced */
@@ -311,15 +319,36 @@ int ft_slurm_options_set_partition(const struct ft_slurm_options *slurm, const c
   return list[0] ? replace_option(slurm, REPLACED_PARTITION, option, option, list) : -1;
 }
 
-/* Whether NOW, the value that Slurm returns, is SET_VALUE: the same amount of memory, or the same
- * list. Names in NOW may have a "gres:" prefix. */
+int ft_slurm_options_set_time(const struct ft_slurm_options *slurm, double seconds)
+{
+  char value[FT_TIME_VALUE];
+
+  return replace_option(slurm, REPLACED_TIME, FT_OPTION_TIME, FT_OPTION_TIME,
+                        ft_time_value(seconds, value));
+}
+
+double ft_slurm_options_time_min(const struct ft_slurm_options *slurm)
+{
+  double seconds = 0;
+
+  if (slurm->value[FT_OPTION_TIME_MIN])
+    (void)ft_units_parse_seconds(ft_text_from(slurm->value[FT_OPTION_TIME_MIN]), &seconds);
+  return seconds;
+}
+
+/* Whether NOW, the value that Slurm returns, is SET_VALUE: the same amount of memory or time, or
+ * the same list. Names in NOW may have a "gres:" prefix. */
 static bool is_same_value(enum replaced_kind kind, const char *now, const char *set_value)
 {
   struct ft_text left = ft_text_from(now), right = ft_text_from(set_value), a, b;
   uint64_t bytes, set_bytes;
+  double seconds, set_seconds;
 
   if (kind == REPLACED_MEMORY)
     return parse_memory(now, &bytes) && parse_memory(set_value, &set_bytes) && bytes == set_bytes;
+  if (kind == REPLACED_TIME)
+    return ft_units_parse_seconds(left, &seconds) && ft_units_parse_seconds(right, &set_seconds) &&
+           seconds == set_seconds;
   while (ft_text_until(&right, ',', &b))
     if (!ft_text_until(&left, ',', &a) || !ft_text_same(ft_gres_skip_prefix(a), b))
       return false;
@@ -349,8 +378,8 @@ static int count_option_arguments(const char *word, struct ft_command_line_facts
 {
   static const char *const flags[] = { "exclusive",   "hold",        "parsable",
                                        "predict-mem", "predict-mig", "predict-perf",
-                                       "quiet",       "requeue",     "verbose",
-                                       NULL };
+                                       "predict-time", "quiet",      "requeue",
+                                       "verbose",     NULL };
   static const char *const valued[] = { "account",       "array",
                                         "constraint",    "cpus-per-task",
                                         "error",         "export",

@@ -47,6 +47,7 @@ enum ft_option {
   FT_OPTION_RESERVATION,
   FT_OPTION_THREADS_PER_CORE,
   FT_OPTION_TIME,
+  FT_OPTION_TIME_MIN,
   FT_OPTION_TRES_PER_TASK,
   FT_OPTION_UID,
   FT_OPTION_WRAP,
@@ -99,9 +100,15 @@ int ft_slurm_options_set_gpus(const struct ft_slurm_options *slurm, const char *
  * unchanged. */
 int ft_slurm_options_set_partition(const struct ft_slurm_options *slurm, const char *list);
 
-/* Restores the user's memory, GPUs and partition where SLURM has the values that foretell set for
- * the last component: in a heterogeneous job Slurm passes them on to the next component. Called
- * once per component, after ft_slurm_options_read. */
+/* Sets --time to SECONDS. Returns 0; -1 if Slurm rejects it; the user's value is then unchanged. */
+int ft_slurm_options_set_time(const struct ft_slurm_options *slurm, double seconds);
+
+/* Returns the seconds of --time-min; 0: not given. */
+double ft_slurm_options_time_min(const struct ft_slurm_options *slurm);
+
+/* Restores the user's memory, time limit, GPUs and partition where SLURM has the values that
+ * foretell set for the last component: in a heterogeneous job Slurm passes them on to the next
+ * component. Called once per component, after ft_slurm_options_read. */
 void ft_slurm_options_restore(struct ft_slurm_options *slurm);
 
 /* Facts that only the arguments of the command line show. */

@@ -41,11 +41,12 @@ int ft_command_doctor(int argc, char **argv);
 
 /* Type of an option's argument, and of the variable that receives it. */
 enum ft_option_type {
-  FT_OPTION_FLAG,   /* bool * */
-  FT_OPTION_STRING, /* const char ** */
-  FT_OPTION_DOUBLE, /* double *, finite */
-  FT_OPTION_COUNT,  /* unsigned long *, 0 or more */
-  FT_OPTION_BYTES   /* uint64_t *, as --mem: MiB without a suffix */
+  FT_OPTION_FLAG,     /* bool * */
+  FT_OPTION_STRING,   /* const char ** */
+  FT_OPTION_OPTIONAL, /* const char **, "" without an argument */
+  FT_OPTION_DOUBLE,   /* double *, finite */
+  FT_OPTION_COUNT,    /* unsigned long *, 0 or more */
+  FT_OPTION_BYTES     /* uint64_t *, as --mem: MiB without a suffix */
 };
 
 struct ft_option {

@@ -14,7 +14,7 @@
 #include "predictor/core/units.h"
 
 enum {
-  LIMIT = 48,     /* options of one sub-command */
+  LIMIT = 56,     /* options of one sub-command */
   LONG_ONLY = 256 /* getopt's value of the first option in the table; above all letters */
 };
 
@@ -61,6 +61,9 @@ static int store_option_value(const struct ft_option *option, const char *text, 
   switch (option->type) {
   case FT_OPTION_FLAG:
     *(bool *)option->target = true;
+    return 0;
+  case FT_OPTION_OPTIONAL:
+    *(const char **)option->target = text ? text : "";
     return 0;
   case FT_OPTION_STRING:
     *(const char **)option->target = text;
@@ -117,10 +120,11 @@ static int make_getopt_tables(const struct ft_option *options, bool stop, struct
   letters[used++] = ':';
   letters[used++] = 'h';
   for (const struct ft_option *o = options; o->name && count < LIMIT; o++, count++) {
-    words[count] =
-        (struct option){ .name = o->name,
-                         .has_arg = o->type == FT_OPTION_FLAG ? no_argument : required_argument,
-                         .val = LONG_ONLY + count };
+    words[count] = (struct option){ .name = o->name,
+                                    .has_arg = o->type == FT_OPTION_FLAG       ? no_argument
+                                               : o->type == FT_OPTION_OPTIONAL ? optional_argument
+                                                                               : required_argument,
+                                    .val = LONG_ONLY + count };
     if (o->letter)
       letters[used++] = o->letter;
     if (o->letter && o->type != FT_OPTION_FLAG)

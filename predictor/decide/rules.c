@@ -30,9 +30,6 @@
  * are uncertain, and an occasional failure with a larger second attempt costs less. Chosen by
  * tests/bench/weeks. */
 #define TAIL_FACTOR 1.5
-/* A request is lowered to a quantile that is exceeded with 1 / LOWER_TIMES of the probability for
- * raising, because a failure would then be caused by foretell. Half and twice were compared. */
-#define LOWER_TIMES 10
 
 /* Rule ceiling: where the median is above it, it is this multiple of the median or the 95 %
  * quantile, whichever is less, if the latter is within NARROW_RATIO times the median. Chosen by
@@ -305,7 +302,7 @@ static bool fit_to_unit(const struct ft_decision_input *q, const struct ft_sizin
     *amount = (uint64_t)(need / (double)FT_MIB) * FT_MIB;
   if (sizing->max && *amount > sizing->max) {
     capped = (double)sizing->max < need;
-    *amount = sizing->max / FT_MIB * FT_MIB;
+    *amount = sizing->max / sizing->step * sizing->step;
   }
   *unit_amount = *amount;
   if (sizing->per_node > 1) {
@@ -377,9 +374,10 @@ void ft_sizing_find_amount(const struct ft_decision_input *q, struct ft_sizing *
   double need = amount_by_rules(q, sizing), lowest = need;
 
   if (is_estimate_used(q, sizing))
-    lowest = fmax(fmax(need_of_estimate(q->estimate, target_probability(q->policy) / LOWER_TIMES),
-                       sizing->floor),
-                  (double)q->policy->floor_bytes);
+    lowest = fmax(
+        fmax(need_of_estimate(q->estimate, target_probability(q->policy) / sizing->lower_times),
+             sizing->floor),
+        (double)q->policy->floor_bytes);
   apply_stated_amount(q, sizing, &need, &lowest);
   (void)fit_to_unit(q, sizing, lowest, &sizing->min_amount, &sizing->unit_min_amount);
   sizing->capped = fit_to_unit(q, sizing, need, &sizing->amount, &sizing->unit_amount);

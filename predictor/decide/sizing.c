@@ -27,6 +27,9 @@
 /* A limit is one that killed a run if this fraction of it is at most the recorded one: the record
  * can be the peak at the kill. Chosen by judgement. */
 #define KILLED_NEAR 0.95
+/* A request is lowered to a quantile that is exceeded with 1 / LOWER_TIMES of the probability for
+ * raising, because a failure would then be caused by foretell. Half and twice were compared. */
+#define LOWER_TIMES 10
 /* The common factor of array tasks is integrated from minus to plus this number of standard
  * deviations: 6e-7 of a normal distribution lies outside. */
 #define SHARED_FACTOR_MAX 5.0
@@ -141,8 +144,7 @@ static void compare_with_limit(const struct ft_decision_input *q, struct ft_sizi
                      (double)sizing->limit > factor * (double)sizing->min_amount;
 }
 
-/* Lowers the request to min_amount, which is exceeded with a smaller probability (rules.c,
- * LOWER_TIMES). */
+/* Lowers the request to min_amount, which is exceeded with a smaller probability (LOWER_TIMES). */
 static void lower_request(const struct ft_decision_input *q, struct ft_sizing *sizing,
                           ft_action action, const char *reason)
 {
@@ -409,23 +411,39 @@ static bool keep_limit(const struct ft_decision_input *q, struct ft_sizing *sizi
   return true;
 }
 
-void ft_sizing_make(const struct ft_decision_input *q, struct ft_sizing *sizing)
+void ft_sizing_init(const struct ft_decision_input *q, uint64_t step, struct ft_sizing *sizing)
 {
-  const struct ft_estimate *e = q->estimate;
-  struct ft_nodes n = ft_sizing_nodes(q);
-
-  *sizing = (struct ft_sizing){
-    .mode = q->mode, .explicit_mode = true, .p_limit = -1, .p_amount = -1, .p_oom = -1
-  };
+  *sizing = (struct ft_sizing){ .mode = q->mode,
+                                .explicit_mode = true,
+                                .step = step,
+                                .lower_times = 1,
+                                .p_limit = -1,
+                                .p_amount = -1,
+                                .p_oom = -1 };
   if (sizing->mode == FT_MODE_UNSET) {
     sizing->mode = q->policy->mode;
     sizing->explicit_mode = false;
   }
   if (sizing->mode == FT_MODE_UNSET)
     sizing->mode = FT_MODE_OFF;
+}
+
+void ft_sizing_make(const struct ft_decision_input *q, struct ft_sizing *sizing)
+{
+  struct ft_nodes n = ft_sizing_nodes(q);
+
+  ft_sizing_init(q, FT_MIB, sizing);
+  sizing->lower_times = LOWER_TIMES;
   sizing->enforced = q->rule != FT_RULE_NONE;
   ft_sizing_find_limit(q, sizing, &n);
   ft_sizing_find_max(q, sizing, &n);
+  ft_sizing_apply_rules(q, sizing);
+}
+
+void ft_sizing_apply_rules(const struct ft_decision_input *q, struct ft_sizing *sizing)
+{
+  const struct ft_estimate *e = q->estimate;
+
   ft_sizing_weigh_evidence(q, sizing);
   if (sizing->mode == FT_MODE_OFF)
     set_action(sizing, FT_ACTION_LEAVE, "mode off");

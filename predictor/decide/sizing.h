@@ -38,6 +38,7 @@ enum ft_floor_basis {
   FT_FLOOR_STATED       /* memory that the script states for a program */
 };
 
+/* Amounts are in bytes; of a time limit (time_decision.h) in seconds. */
 struct ft_sizing {
   ft_mode mode;
   bool explicit_mode; /* the user gave this mode */
@@ -56,6 +57,8 @@ struct ft_sizing {
   uint64_t max;          /* the partition's maximum or largest node; 0: unknown */
   uint64_t largest_node; /* memory of the largest node; 0: unknown */
 
+  uint64_t step;            /* Slurm's smallest amount: a MiB, a minute */
+  double lower_times;       /* how much rarer a lowered request may be exceeded than another */
   ft_mem_unit unit;         /* unit of the request */
   uint64_t per_node;        /* number of units (CPUs, GPUs) on a node */
   ft_decision_rule rule;    /* rule that determined the amount */
@@ -90,6 +93,13 @@ struct ft_sizing {
 
 /* Fills SIZING for INPUT, which must outlive SIZING. */
 void ft_sizing_make(const struct ft_decision_input *input, struct ft_sizing *sizing);
+
+/* Fills SIZING by the rules, for any quantity: its mode, limit, max, step, lower_times, unit,
+ * per_node and whether the limit is enforced are set (ft_sizing_init), the rest is zero. */
+void ft_sizing_apply_rules(const struct ft_decision_input *input, struct ft_sizing *sizing);
+
+/* Sets SIZING to one without limits, with INPUT's mode and steps of STEP. */
+void ft_sizing_init(const struct ft_decision_input *input, uint64_t step, struct ft_sizing *sizing);
 
 /*
  * Returns the probability that any task of INPUT's job array exceeds BYTES, by integration over a

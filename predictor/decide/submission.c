@@ -2,7 +2,9 @@
 /* Reads policy, partition and evidence for a submission, and makes the decision. */
 #include "config.h"
 
+#include <errno.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "predictor/core/text.h"
@@ -44,6 +46,28 @@ int ft_known_read_evidence(int state_fd, const struct ft_submitter *submitter,
     list.count = ft_array_select_tasks(array, tasks, list.index, FT_ARRAY_ESTIMATES);
   return ft_model_lookup_read(state_fd, submitter->uid, submitter->name, submitter->data, s, &list,
                               &known->policy, &known->evidence, err);
+}
+
+int ft_known_read_time(int state_fd, const struct ft_submitter *submitter, const ft_submission *s,
+                       const char *array, const ft_job_array *tasks,
+                       const struct ft_submission_knowledge *known, struct ft_job_time *out,
+                       struct ft_error *err)
+{
+  ft_performance *performance = malloc(sizeof *performance);
+  struct ft_task_list list = { .array = tasks };
+  int status = 0;
+
+  if (!performance)
+    return ft_error_set(err, "out of memory");
+  if (array)
+    list.count = ft_array_select_tasks(array, tasks, list.index, FT_ARRAY_ESTIMATES);
+  if (ft_job_time_read(state_fd, submitter->uid, submitter->name, submitter->data, s, performance,
+                       &out->imported, err) < 0 &&
+      errno != ENOENT)
+    status = -1;
+  ft_job_time_estimate(performance, known->has_partition ? &known->partition : NULL, s, &list, out);
+  free(performance);
+  return status;
 }
 
 /* Returns the column NAME of MODEL; NULL: none. */

@@ -8,6 +8,7 @@
 
 #include "predictor/decide/decide.h"
 #include "predictor/decide/messages.h"
+#include "predictor/decide/time_decision.h"
 #include "predictor/estimate/model_lookup.h"
 
 /* The records of the state directory about a submission, read once. */
@@ -46,6 +47,14 @@ int ft_known_read_evidence(int state_fd, const struct ft_submitter *submitter,
                            const ft_submission *submission, const char *array,
                            const ft_job_array *tasks, struct ft_submission_knowledge *known,
                            struct ft_error *err);
+
+/* Fills OUT with the run time of SUBMISSION on the partition in KNOWN, from the state directory
+ * STATE_FD; ARRAY and TASKS as above. Returns 0, also without a recorded run; -1 and fills ERR if
+ * the run times cannot be read. */
+int ft_known_read_time(int state_fd, const struct ft_submitter *submitter,
+                       const ft_submission *submission, const char *array,
+                       const ft_job_array *tasks, const struct ft_submission_knowledge *known,
+                       struct ft_job_time *out, struct ft_error *err);
 
 /* Size in bytes of the line of ft_params_find_unknown, with its NUL. */
 enum { FT_PARAMS_LINE = 400 };

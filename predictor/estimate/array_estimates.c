@@ -20,10 +20,8 @@ static bool model_has_column(const ft_model *model, const char *feature)
   return false;
 }
 
-/* Returns whether MODEL has a column for a feature that differs between the tasks of S, which has
- * ARRAY (NULL: none). */
-static bool model_distinguishes_tasks(const ft_model *model, const ft_submission *s,
-                                      const ft_job_array *array)
+bool ft_model_distinguishes_tasks(const ft_model *model, const ft_submission *s,
+                                  const ft_job_array *array)
 {
   for (size_t i = 0; array && i < array->values_count; i++)
     if (array->values[i].index_count && model_has_column(model, array->values[i].feature))
@@ -79,7 +77,7 @@ int ft_estimate_array(const ft_model *model, const ft_submission *s,
 
   if (!tasks->count)
     return ft_error_set(err, "%s: job array without tasks", s->app);
-  out->count = model_distinguishes_tasks(model, s, tasks->array) ? tasks->count : 1;
+  out->count = ft_model_distinguishes_tasks(model, s, tasks->array) ? tasks->count : 1;
   memcpy(out->index, tasks->index, out->count * sizeof *out->index);
   for (size_t i = 0; i < out->count; i++) {
     count = ft_task_features(model, s, tasks->array, &out->index[i], features);

@@ -35,6 +35,11 @@ int ft_estimate_array(const ft_model *model, const ft_submission *submission,
                       const struct ft_task_list *tasks, double failure_price,
                       struct ft_array_estimates *out, struct ft_facts *facts, struct ft_error *err);
 
+/* Returns whether MODEL has a column for a feature that differs between the tasks of SUBMISSION,
+ * which has ARRAY (NULL: none). */
+bool ft_model_distinguishes_tasks(const ft_model *model, const ft_submission *submission,
+                                  const ft_job_array *array);
+
 /* Capacity of ft_task_features: the features of a submission and its variant. */
 enum { FT_TASK_FEATURES = sizeof((ft_submission *)NULL)->features / sizeof(ft_feature) + 1 };
 

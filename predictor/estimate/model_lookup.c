@@ -13,6 +13,11 @@
 /* Job names that Slurm or a shell assigns by default; they do not identify an app. */
 static const char *const generic_names[] = { "wrap", "interactive", "bash", "sh", "sbatch", NULL };
 
+bool ft_is_imported_by_name(const ft_submission *s)
+{
+  return s->default_app && s->job_name[0] && !ft_string_listed(generic_names, s->job_name);
+}
+
 bool ft_candidate_evaluate(struct ft_candidate *c, const ft_submission *s,
                            const struct ft_task_list *tasks, const ft_policy *policy)
 {
@@ -129,7 +134,7 @@ static void read_shared(const struct question *q, const char *(*user)(void *), v
   if (!s->default_app) {
     if (!pooled && ft_state_read_shared(q->state_fd, s->app, &c->model, &why) == 0)
       (void)ft_candidate_evaluate(c, s, q->tasks, q->policy);
-  } else if (s->job_name[0] && !ft_string_listed(generic_names, s->job_name)) {
+  } else if (ft_is_imported_by_name(s)) {
     ft_state_imported_app(user(data), q->uid, s->job_name, app);
     (void)read_candidate(q, app, c, &why);
   }

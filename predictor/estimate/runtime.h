@@ -5,6 +5,8 @@
 
 #include <stddef.h>
 
+#include "predictor/core/error.h"
+#include "predictor/estimate/array_estimates.h"
 #include "predictor/estimate/estimate.h"
 #include "predictor/record/record.h"
 
@@ -13,6 +15,9 @@
 
 /* Maximum absolute value of the logarithm of a ratio of run times: a factor of 22,000. */
 #define FT_RUNTIME_MAX_LOG_RATIO 10.0
+
+/* Platform of runs whose node is unknown, such as imported ones. */
+#define FT_PLATFORM_UNKNOWN "unknown"
 
 /* Microseconds per second. The run-time model predicts microseconds. */
 #define FT_RUNTIME_MICROSECONDS 1e6
@@ -33,5 +38,46 @@ struct ft_platform_runtime {
  */
 size_t ft_runtime_estimate(const ft_performance *performance, const ft_feature *features,
                            size_t count, struct ft_platform_runtime out[FT_RUNTIME_PLATFORMS]);
+
+/* ---- job_time.c ---- */
+
+/* Run time of a job on the nodes of its partition, and what the app's runs show of it. */
+struct ft_job_time {
+  bool imported; /* of runs imported for the job's name */
+  bool pooled;   /* of the runs of all users */
+  unsigned runs; /* recorded completed runs; 0: no run time is known */
+  char platform[sizeof((ft_platform_runs *)NULL)->platform]; /* on which the times are */
+  bool of_partition; /* the platform is one of the job's partition */
+  bool elsewhere;    /* the platforms of the partition are known, and this is another */
+  struct ft_array_estimates tasks; /* in seconds; count 0: no estimate */
+  size_t longest;                  /* index of the task with the largest 95 % quantile */
+  struct ft_facts facts;           /* in seconds */
+};
+
+/*
+ * Reads the run times of SUBMISSION's app of user UID from the state directory STATE_FD into OUT,
+ * without history: those of its name, of its former names or, unless USER is NULL, those imported
+ * for the job's name of USER(DATA), which sets *IMPORTED. Returns 0; -1 with OUT->runs 0 if there
+ * are none, errno (ENOENT: none) and fills ERR.
+ */
+int ft_job_time_read(int state_fd, uint32_t uid, const char *(*user)(void *), void *data,
+                     const ft_submission *submission, ft_performance *out, bool *imported,
+                     struct ft_error *err);
+
+/*
+ * Fills OUT with the run time of SUBMISSION by PERFORMANCE on the slowest platform of PARTITION
+ * (NULL: unknown); if a platform there is unknown or has no known run time, on the platform of most
+ * runs. TASKS are those of its job array (count 0: none). Allocates nothing.
+ */
+void ft_job_time_estimate(const ft_performance *performance, const ft_partition *partition,
+                          const ft_submission *submission, const struct ft_task_list *tasks,
+                          struct ft_job_time *out);
+
+/* Returns the estimate of the longest task; NULL without one. */
+const struct ft_estimate *ft_job_time_longest(const struct ft_job_time *time);
+
+/* Fills MODEL with the run-time model of PERFORMANCE: its numbers are microseconds on the first
+ * platform. */
+void ft_job_time_model(const ft_performance *performance, ft_model *model);
 
 #endif

@@ -65,6 +65,9 @@ static bool are_quantiles(double low, double median, double high)
 static int check_decision(const ft_decision *d, struct ft_error *err)
 {
   if ((unsigned)d->action > _ft_action_MAX || (unsigned)d->mode > _ft_mode_MAX ||
+      (unsigned)d->time_action > _ft_action_MAX || (unsigned)d->time_mode > _ft_mode_MAX ||
+      !isfinite(d->time_seconds) || !isfinite(d->p05_seconds) || !isfinite(d->p50_seconds) ||
+      !isfinite(d->p95_seconds) || !isfinite(d->p_timeout) ||
       (unsigned)d->mem_unit > _ft_mem_unit_MAX || !is_probability(d->p_oom) ||
       !is_probability(d->p_oom_any) || !are_quantiles(d->p05_bytes, d->p50_bytes, d->p95_bytes) ||
       (unsigned)d->rule > _ft_decision_rule_MAX || !printable(d->reason) || !printable(d->method))

@@ -24,7 +24,7 @@ const ft_policy ft_policy_defaults = {
 
 bool ft_policy_has(const ft_policy *policy, const struct ft_policy_key *key)
 {
-  return key->type == FT_POLICY_MODE ? policy->mode != FT_MODE_UNSET
+  return key->type == FT_POLICY_MODE ? ft_policy_value(policy, key) != FT_MODE_UNSET
                                      : *(const bool *)((const char *)policy + key->has);
 }
 

@@ -29,7 +29,7 @@ enum ft_policy_merge {
 struct ft_policy_key {
   char name[24]; /* in foretell.conf; no pointer, which would be relocated in every submission */
   unsigned char type, merge; /* enum ft_policy_type, enum ft_policy_merge */
-  unsigned short value, has; /* offsets in ft_policy; the mode has no HAS */
+  unsigned short value, has; /* offsets in ft_policy; a mode has no HAS */
   double low, high;
 };
 

@@ -8,7 +8,7 @@
  *   merge (FT_MERGE_*); comment of etc/foretell.conf; lines of foretell.conf(5), where RANGE stands
  *   for minimum and maximum. The line with the default is added.
  *
- * The mode has a row of its own kind, because it has no has_ field: FT_MODE_UNSET is unset.
+ * A mode has a row of its own kind, because it has no has_ field: FT_MODE_UNSET is unset.
  *
  * No include guard: whoever includes this defines POLICY_KEY and POLICY_MODE.
  */
@@ -90,4 +90,17 @@ POLICY_KEY(leak_runs, leak_runs, COUNT, 0, 1000, 5, SMALLEST_ABOVE_0,
   "An app that was killed at this many increasing limits, one after the other, and never completed near them, may leak",
   "memory: its memory is no longer set.",
   "0: the rule is off.")
+POLICY_MODE(time_mode, time_mode, MODE, FT_MODE_OFF, FT_MODE_TRIM, FT_MODE_OFF, MODE,
+  "Jobs without --predict-time get this mode for their time limit: off, check, set, raise or trim.",
+  "The mode for the time limit of jobs without",
+  ".Fl -predict-time ;",
+  ".Xr foretell-spank 7",
+  "describes the modes.",
+  "In another mode than",
+  ".Cm off",
+  "a job whose time limit comparable runs all exceeded can be rejected as one with too little memory, by",
+  ".Ic reject_probability .")
+POLICY_KEY(timeout_probability, timeout_probability, NUMBER, 1e-6, 0.5, 0.01, SMALLEST,
+  "Time limits that foretell sets aim at this probability of a timeout.",
+  "The probability of a timeout for which time limits are set, RANGE.")
 /* clang-format on */

@@ -18,7 +18,8 @@ like "$out" '^main       \?         \?      \?         \?     \?      256 GiB, f
   "the table has the partition's other columns"
 "$make/make_perf" "$state" "$(id -u)" unet3d milan rome=0.5~0.1 naples || exit 1
 run predict $app --json
-is "$(json runtime_seconds)" null "the run time on a partition of unknown platform is null"
+is "$(json runtime_platform)" '"milan"' "on a partition of unknown platform the run time is that of most runs' platform"
+like "$(json runtime_seconds)" 'p50' "which is known"
 is "$(json energy_joules.p05) $(json energy_joules.p50) $(json energy_joules.p95)" "1200 3000 4800" \
   "the energy is what past runs used"
 is "$(json relative.0.speed)$(json relative.1.speed)$(json relative.2.speed)" 12null \

@@ -17,6 +17,7 @@
 #include "predictor/cli/predict/predict_model.h"
 #include "predictor/cli/predict/predict_network.h"
 #include "predictor/cli/predict/predict_perf.h"
+#include "predictor/cli/predict/predict_time.h"
 #include "predictor/cli/predict/submission.h"
 #include "predictor/cli/sandbox.h"
 #include "predictor/cli/state_dir.h"
@@ -54,6 +55,7 @@ struct question {
   ft_performance measured; /* with the app's past runs */
   struct ft_submission_knowledge known;
   struct ft_submission_decision decided;
+  struct ft_predict_time time;
   struct ft_grounds grounds; /* with --explain */
 };
 
@@ -250,7 +252,7 @@ static void add_quantities(json_t *answer, const struct question *q)
   json_t *quantiles[FT_QUANTITIES] = { [FT_QUANTITY_MEMORY] = peak_quantiles_json(q),
                                        [FT_QUANTITY_GPU_MEMORY] =
                                            ft_predict_network_gpu(&q->network),
-                                       [FT_QUANTITY_RUNTIME] = ft_perf_runtime(&q->perf),
+                                       [FT_QUANTITY_RUNTIME] = ft_predict_time_runtime(&q->time),
                                        [FT_QUANTITY_ENERGY] =
                                            measured_json(&q->measured, FT_QUANTITY_ENERGY) };
 
@@ -271,15 +273,16 @@ static int print_submission_json(const struct question *q, const ft_decision *de
   json_t *answer =
       json_pack("{s:o, s:I, s:o}", "app", ft_json_text(q->submission.app), "runs",
                 (json_int_t)decision->runs, "method", method ? ft_json_text(method) : json_null());
-  json_t *rest =
-      json_pack("{s:o, s:o, s:o, s:o*, s:o*, s:o*, s:o*, s:o*, s:o*}", "mig",
-                ft_predict_network_slice(&q->network), "relative", ft_perf_relative(&q->perf),
-                "decision", chosen, "elsewhere", ft_perf_elsewhere(&q->perf), "network",
-                ft_predict_network_said(&q->network), "imported_from",
-                d->input.imported_from ? ft_json_text(q->submission.job_name) : NULL,
-                "similar_apps", d->input.similar ? json_integer(d->input.similar) : NULL, "array",
-                q->asked.array ? array_json(q, decision) : NULL, "explanation",
-                q->asked.explain ? explanation_json(&q->grounds) : NULL);
+  json_t *rest = json_pack(
+      "{s:o, s:o, s:o, s:o, s:I, s:o*, s:o*, s:o*, s:o*, s:o*, s:o*, s:o*}", "mig",
+      ft_predict_network_slice(&q->network), "relative", ft_perf_relative(&q->perf), "decision",
+      chosen, "runtime_platform", ft_predict_time_platform(&q->time), "runtime_runs",
+      (json_int_t)q->time.time.runs, "time_decision", ft_predict_time_decision(&q->time),
+      "elsewhere", ft_perf_elsewhere(&q->perf), "network", ft_predict_network_said(&q->network),
+      "imported_from", d->input.imported_from ? ft_json_text(q->submission.job_name) : NULL,
+      "similar_apps", d->input.similar ? json_integer(d->input.similar) : NULL, "array",
+      q->asked.array ? array_json(q, decision) : NULL, "explanation",
+      q->asked.explain ? explanation_json(&q->grounds) : NULL);
 
   add_quantities(answer, q);
   if (json_object_update(answer, rest) < 0) {
@@ -351,9 +354,13 @@ static int answer_submission(struct question *q)
     for (int i = 0; i < said.count; i++)
       printf("%s\n", said.line[i]);
     print_grounds(&q->grounds);
+    ft_predict_time_print(&q->time);
     status = ft_flush(q->name);
   }
-  return status == FT_EXIT_DONE && decision->action == FT_ACTION_REJECT ? FT_EXIT_NO : status;
+  return status == FT_EXIT_DONE && (decision->action == FT_ACTION_REJECT ||
+                                    q->time.decided.sizing.action == FT_ACTION_REJECT)
+             ? FT_EXIT_NO
+             : status;
 }
 
 /* Finds run times and the placement. If --choose changes the partition, the policy and the
@@ -381,6 +388,14 @@ static int find_placement(struct question *q, struct ft_error *err)
   return 0;
 }
 
+static int predict_time(struct question *q, struct ft_error *err)
+{
+  struct ft_submitter submitter = make_submitter(q);
+
+  return ft_predict_time_find(&q->asked, q->state_fd, &submitter, &q->submission, &q->array,
+                              &q->known, &q->time, err);
+}
+
 static int predict_submission(struct question *q)
 {
   struct ft_submitter submitter;
@@ -392,6 +407,10 @@ static int predict_submission(struct question *q)
     return ft_print_error(q->name, FT_EXIT_USAGE,
                           "--mode=%s: expected check, set, raise, trim, off or force",
                           q->asked.mode);
+  if (!ft_predict_time_is_mode(q->asked.time_mode))
+    return ft_print_error(q->name, FT_EXIT_USAGE,
+                          "--predict-time=%s: expected check, set, raise, trim or off",
+                          q->asked.time_mode);
   if (q->asked.choose && !ft_perf_is_choice(q->asked.choose))
     return ft_print_error(q->name, FT_EXIT_USAGE,
                           "--choose=%.64s: expected fastest or cheapest, or either with :LIST",
@@ -413,7 +432,7 @@ static int predict_submission(struct question *q)
     return print_rejection(q);
   if (ft_known_read_evidence(q->state_fd, &submitter, &q->submission, q->asked.array, &q->array,
                              &q->known, &err) < 0 ||
-      find_placement(q, &err) < 0)
+      find_placement(q, &err) < 0 || predict_time(q, &err) < 0)
     return ft_print_error(q->name, FT_EXIT_SYSTEM, "%s", err.text);
   if (!q->network.asked && ft_params_find_unknown(&q->known, &q->submission, q->asked.params, line))
     (void)ft_print_error(q->name, FT_EXIT_DONE, "%s", line);

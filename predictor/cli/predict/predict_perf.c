@@ -83,14 +83,6 @@ static json_t *time_quantiles_json(const struct ft_platform_runtime *place)
                    time_quantile(&place->seconds, 0.95));
 }
 
-json_t *ft_perf_runtime(const struct ft_perf *perf)
-{
-  const struct ft_placement_row *home =
-      ft_placement_current(&perf->placement, perf->evidence.current);
-
-  return time_quantiles_json(home ? home->runtime : NULL);
-}
-
 static json_t *speed_json(bool known, double speed, double p05, double p95, const char *platform)
 {
   return json_pack("{s:o, s:o, s:o, s:o}", "platform", ft_json_text(platform), "speed",

@@ -19,7 +19,7 @@
 #define NOT_GIVEN UINT64_MAX
 
 enum {
-  TABLE = 48,           /* capacity of the option table, terminator included */
+  TABLE = 56,           /* capacity of the option table, terminator included */
   DIRECTIVE_WORDS = 256 /* arguments read from #SBATCH lines */
 };
 
@@ -32,6 +32,8 @@ static void fill_table(struct ft_asked *a, struct ft_option table[TABLE])
     { 0, "mode", "MODE",
       "check, set, raise, trim, off or force; with --model training or inference", FT_OPTION_STRING,
       &a->mode },
+    { 0, "predict-time", "MODE", "time limit: check, set (without a MODE), raise, trim or off",
+      FT_OPTION_OPTIONAL, &a->time_mode },
     { 0, "model", "FILE", "GPU memory of the network in this model file", FT_OPTION_STRING,
       &a->model },
     { 0, "input", "SIZES", "the network's input, CxHxW, if the file does not fix it",
@@ -72,6 +74,7 @@ static void fill_table(struct ft_asked *a, struct ft_option table[TABLE])
     { 0, "threads-per-core", "N", "threads per core", FT_OPTION_COUNT, &a->threads_per_core },
     { 0, "exclusive", NULL, "whole nodes", FT_OPTION_FLAG, &a->exclusive },
     { 't', "time", "TIME", "time limit", FT_OPTION_STRING, &a->time },
+    { 0, "time-min", "TIME", "minimum time limit", FT_OPTION_STRING, &a->time_min },
     { 'a', "array", "LIST", "tasks of a job array", FT_OPTION_STRING, &a->array },
     { 'J', "job-name", "NAME", "job name", FT_OPTION_STRING, &a->job_name },
     { 'D', "chdir", "DIR", "working directory; default: the current one", FT_OPTION_STRING,
@@ -252,7 +255,8 @@ static int apply_directives(struct ft_asked *asked, const struct ft_option *tabl
         strcmp(option->name, "user") == 0 || (option->type == FT_OPTION_FLAG && whole))
       continue;
     argv[argc++] = known;
-    if (option->type != FT_OPTION_FLAG && !whole && i + 1 < count) {
+    if (option->type != FT_OPTION_FLAG && option->type != FT_OPTION_OPTIONAL && !whole &&
+        i + 1 < count) {
       word += strlen(word) + 1;
       argv[argc++] = word;
       i++;
@@ -443,6 +447,13 @@ static uint32_t clamp_to_uint32(unsigned long number)
   return number > UINT32_MAX ? UINT32_MAX : (uint32_t)number;
 }
 
+bool ft_asked_is_unlimited(const struct ft_asked *asked)
+{
+  static const char names[] = "unlimited,infinite,0,-1";
+
+  return asked->time && ft_text_lists_any_case(ft_text_from(names), ft_text_from(asked->time));
+}
+
 int ft_asked_request(const struct ft_asked *a, ft_request *r, struct ft_error *err)
 {
   const struct {
@@ -466,8 +477,10 @@ int ft_asked_request(const struct ft_asked *a, ft_request *r, struct ft_error *e
   for (size_t i = 0; i < sizeof words / sizeof *words; i++)
     if (words[i].text && !ft_string_copy(words[i].text, words[i].out, words[i].size))
       return ft_error_set(err, "--%s: longer than %zu bytes", words[i].name, words[i].size - 1);
-  if (a->time && !ft_units_parse_seconds(ft_text_from(a->time), &r->time_limit_seconds))
-    return ft_error_set(err, "--time=%s: expected minutes, h:min:s or d-h:min:s", a->time);
+  if (a->time && !ft_asked_is_unlimited(a) &&
+      !ft_units_parse_seconds(ft_text_from(a->time), &r->time_limit_seconds))
+    return ft_error_set(err, "--time=%s: expected minutes, h:min:s, d-h:min:s or UNLIMITED",
+                        a->time);
   if ((a->nodes && parse_min_nodes(a->nodes, &r->nodes, err) < 0) ||
       (a->array && count_array_tasks(a->array, &r->array_tasks, err) < 0) ||
       fill_gpu_request(a, r, err) < 0)

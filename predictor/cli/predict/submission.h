@@ -18,9 +18,10 @@
 /* Strings point into argv or the script's text and live as long as these. */
 struct ft_asked {
   const char *app, *params, *mode, *user, *state;
+  const char *time_mode; /* of --predict-time; "": without a mode; NULL: not given */
   const char *partition, *account, *qos, *constraint, *nodes;
   const char *nodelist, *nodefile, *exclude, *reservation;
-  const char *time, *array, *job_name, *directory, *wrap, *container, *exported;
+  const char *time, *time_min, *array, *job_name, *directory, *wrap, *container, *exported;
   const char *model, *input, *device, *optimizer, *precision, *mig_file;
   /* from the script only: --predict-model; --predict-mig, "" for any GPU; NULL: not given */
   const char *network, *mig;
@@ -46,6 +47,9 @@ void ft_asked_free(struct ft_asked *asked);
 
 /* Builds the request of ASKED as the plugin would see it. Returns 0; -1 and fills ERR. */
 int ft_asked_request(const struct ft_asked *asked, ft_request *request, struct ft_error *err);
+
+/* Returns whether ASKED requests no time limit, as Slurm writes that. */
+bool ft_asked_is_unlimited(const struct ft_asked *asked);
 
 /*
  * Splits the #SBATCH lines at the head of a script like sbatch (quotes, backslashes, a comment

@@ -1,0 +1,206 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "config.h"
+
+#include <errno.h>
+#include <math.h>
+#include <string.h>
+
+#include "predictor/core/text.h"
+#include "predictor/estimate/model_lookup.h"
+#include "predictor/estimate/runtime.h"
+#include "predictor/estimate/variant.h"
+#include "predictor/record/state_files.h"
+
+/* Probability of the quantile that selects the longest task: the upper end of the 90 % interval. */
+#define LONG 0.95
+
+/* ---- reading ---- */
+
+/* Reads the run times of APP into OUT. Returns whether there are any; sets *STATUS to -1 and fills
+ * ERR if they cannot be read. */
+static bool read_app(int state_fd, uint32_t uid, const char *app, ft_performance *out, int *status,
+                     struct ft_error *err)
+{
+  if (ft_state_read_performance(state_fd, uid, app, out, err) == 0)
+    return out->runs > 0;
+  if (errno != ENOENT)
+    *status = -1;
+  return false;
+}
+
+int ft_job_time_read(int state_fd, uint32_t uid, const char *(*user)(void *), void *data,
+                     const ft_submission *s, ft_performance *out, bool *imported,
+                     struct ft_error *err)
+{
+  bool found;
+  char app[sizeof s->app];
+  int status = 0;
+
+  *imported = false;
+  found = read_app(state_fd, uid, s->app, out, &status, err);
+  for (size_t i = 0; !found && !status && i < s->former_apps_count; i++)
+    found = read_app(state_fd, uid, s->former_apps[i], out, &status, err);
+  if (!found && !status && user && ft_is_imported_by_name(s)) {
+    ft_state_imported_app(user(data), uid, s->job_name, app);
+    *imported = found = read_app(state_fd, uid, app, out, &status, err);
+  }
+  if (found)
+    return 0;
+  out->runs = 0;
+  out->platforms_count = 0;
+  if (!status)
+    errno = ENOENT;
+  return -1;
+}
+
+/* ---- the platform ---- */
+
+/* Returns the index in TIMES, of which there are COUNT, of PLATFORM; COUNT: its run time is
+ * unknown. */
+static size_t find_platform(const struct ft_platform_runtime *times, size_t count,
+                            const char *platform)
+{
+  size_t i = 0;
+
+  while (i < count && !(times[i].known && strcmp(times[i].platform, platform) == 0))
+    i++;
+  return i;
+}
+
+/* Returns the index in TIMES of the slowest platform of PARTITION; COUNT: one is unknown, or has no
+ * known run time. */
+static size_t find_slowest(const struct ft_platform_runtime *times, size_t count,
+                           const ft_partition *partition)
+{
+  size_t slowest = count;
+
+  for (size_t i = 0; partition && i < partition->nodes_count; i++) {
+    size_t at = find_platform(times, count, partition->nodes[i].platform);
+
+    if (at == count)
+      return count;
+    if (slowest == count || times[at].speed < times[slowest].speed)
+      slowest = at;
+  }
+  return slowest;
+}
+
+/* Returns whether the platforms of PARTITION are known, which TIMES[0] is none of. */
+static bool is_elsewhere(const struct ft_platform_runtime *times, const ft_partition *partition)
+{
+  bool known = false, same = false;
+
+  for (size_t i = 0; partition && i < partition->nodes_count; i++) {
+    known |= partition->nodes[i].platform[0] != '\0';
+    same |= strcmp(partition->nodes[i].platform, times[0].platform) == 0;
+  }
+  return known && !same && strcmp(times[0].platform, FT_PLATFORM_UNKNOWN) != 0;
+}
+
+/* ---- the estimate ---- */
+
+/* Fills FEATURES with those of a task of S, as runs have them (online/runtime_series.c). Returns
+ * their number. */
+static size_t fill_features(const ft_submission *s, const struct ft_task_list *tasks, size_t task,
+                            ft_feature features[FT_TASK_FEATURES])
+{
+  pb_size_t count = s->features_count;
+
+  memcpy(features, s->features, count * sizeof *features);
+  if (tasks->count)
+    ft_features_of_task(features, &count, FT_TASK_FEATURES - 1, tasks->array, &tasks->index[task]);
+  if (s->script_hash || s->directory_hash)
+    features[count++] = (ft_feature){ .name = FT_VARIANT_FEATURE, .category = "1" };
+  return count;
+}
+
+/* Returns whether a feature of S that PERFORMANCE has differs between its tasks. */
+static bool do_times_differ(const ft_performance *performance, const ft_submission *s,
+                            const struct ft_task_list *tasks)
+{
+  ft_model model = { .columns_count = performance->columns_count };
+
+  memcpy(model.columns, performance->columns, model.columns_count * sizeof *model.columns);
+  return ft_model_distinguishes_tasks(&model, s, tasks->array);
+}
+
+void ft_job_time_model(const ft_performance *performance, ft_model *model)
+{
+  *model = (ft_model){ .runs = performance->history_count > performance->runs
+                                   ? performance->history_count
+                                   : performance->runs,
+                       .completed = performance->runs,
+                       .columns_count = performance->columns_count,
+                       .has_evaluator = performance->has_runtime_model };
+  memcpy(model->columns, performance->columns, model->columns_count * sizeof *model->columns);
+  model->evaluator = performance->runtime_model;
+}
+
+/* Converts F from microseconds on the first platform by FACTOR. */
+static void scale_facts(struct ft_facts *f, double factor)
+{
+  double *const values[] = { &f->peak_bytes,
+                             &f->bound_bytes,
+                             &f->completed_limit_bytes,
+                             &f->comparable_peak_bytes,
+                             &f->comparable_min_bytes,
+                             &f->comparable_bound_bytes,
+                             &f->comparable_killed_bytes,
+                             &f->lately_killed_bytes };
+
+  for (size_t i = 0; i < sizeof values / sizeof *values; i++)
+    *values[i] *= factor;
+}
+
+void ft_job_time_estimate(const ft_performance *performance, const ft_partition *partition,
+                          const ft_submission *s, const struct ft_task_list *tasks,
+                          struct ft_job_time *out)
+{
+  struct ft_platform_runtime times[FT_RUNTIME_PLATFORMS];
+  ft_feature features[FT_TASK_FEATURES];
+  size_t features_count = fill_features(s, tasks, 0, features), platform = 0;
+  size_t count = ft_runtime_estimate(performance, features, features_count, times);
+  struct ft_facts facts;
+  ft_model model;
+
+  out->tasks.count = out->longest = 0;
+  out->runs = performance->runs;
+  out->pooled = performance->uid == FT_STATE_POOLED;
+  out->elsewhere = out->of_partition = false;
+  out->platform[0] = '\0';
+  out->facts = (struct ft_facts){ .runs = 0 };
+  if (!count || !times[0].known)
+    return;
+  platform = find_slowest(times, count, partition);
+  out->of_partition = platform < count;
+  if (!out->of_partition) {
+    out->elsewhere = is_elsewhere(times, partition);
+    platform = 0;
+  }
+  (void)ft_string_copy(times[platform].platform, out->platform, sizeof out->platform);
+  ft_job_time_model(performance, &model);
+  out->tasks.count = tasks->count && do_times_differ(performance, s, tasks) ? tasks->count : 1;
+  for (size_t i = 0; i < out->tasks.count; i++) {
+    struct ft_estimate *e = &out->tasks.each[i];
+
+    out->tasks.index[i] = tasks->count ? tasks->index[i] : 0;
+    features_count = fill_features(s, tasks, i, features);
+    (void)ft_runtime_estimate(performance, features, features_count, times);
+    *e = times[platform].seconds;
+    e->extrapolated |= out->elsewhere;
+    e->max_bytes =
+        performance->runtime_model.max_bytes / FT_RUNTIME_MICROSECONDS / times[platform].speed;
+    e->allocation_bytes = ft_estimate_quantile(e, 0.5);
+    if (ft_estimate_quantile(e, LONG) > ft_estimate_quantile(&out->tasks.each[out->longest], LONG))
+      out->longest = i;
+    ft_task_facts(&model, features, features_count, i ? &facts : &out->facts);
+    if (i)
+      ft_facts_combine(&out->facts, &facts);
+  }
+  scale_facts(&out->facts, 1 / FT_RUNTIME_MICROSECONDS / times[platform].speed);
+}
+
+const struct ft_estimate *ft_job_time_longest(const struct ft_job_time *time)
+{
+  return time->tasks.count ? &time->tasks.each[time->longest] : NULL;
+}
