@@ -386,10 +386,10 @@ static int predict_for_site(struct prediction *w)
       s->app_runs = ft_model_lookup_of_app(&w->known.evidence)->completed;
     if (!known)
       w->why = err;
-    else if (!(off && !placement) && !w->has_network_request &&
-             ft_params_find_unknown(&w->known, s, w->options.params, line))
-      ft_print_line(line);
   }
+  if ((w->network || (known && !(off && !placement))) &&
+      ft_params_find_unknown(&w->known, s, w->options.params, w->options.model != NULL, line))
+    ft_print_line(line);
   if (placement)
     choose_placement(w);
   if (w->network && !w->maybe_other_cluster && apply_gpu_decision(w) < 0)
@@ -538,6 +538,7 @@ int ft_predict(spank_t spank, const struct ft_plugin_arguments *settings, bool l
   w->local = local;
   w->component = component;
   w->network = NULL;
+  ft_model_lookup_clear(&w->known.evidence);
   w->has_site = w->has_apps = w->has_network_request = w->maybe_other_cluster = false;
   w->why.text[0] = '\0';
   status = predict_component(spank, w);

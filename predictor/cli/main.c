@@ -6,7 +6,7 @@
 #include <string.h>
 
 #include "predictor/cli/cli.h"
-#include "predictor/cli/names/nearest_name.h"
+#include "predictor/core/nearest_name.h"
 #include "predictor/core/text.h"
 
 struct command {

@@ -9,8 +9,11 @@
 
 #include "predictor/core/text.h"
 #include "predictor/decide/submission.h"
+#include "predictor/estimate/gpu/gpu_params.h"
 #include "predictor/estimate/variant.h"
 #include "predictor/request/array.h"
+
+enum { FEATURE_NAME = sizeof((ft_feature *)0)->name };
 
 /* Returns the submitter's name if SITE has policies for users, else NULL, because looking up a name
  * reads files. */
@@ -127,30 +130,60 @@ static const ft_model *find_params_model(const struct ft_submission_knowledge *k
   return NULL;
 }
 
+bool ft_params_is_setting(const char *name, struct ft_nearest_name *nearest)
+{
+  struct ft_text list = ft_text_from(FT_GPU_PARAMS), piece;
+  char setting[FEATURE_NAME];
+
+  ft_nearest_name_begin(nearest, name);
+  while (ft_text_until(&list, ',', &piece)) {
+    if (!ft_text_copy(ft_text_trim(piece), setting, sizeof setting))
+      continue;
+    if (strcmp(setting, name) == 0)
+      return true;
+    ft_nearest_name_consider(nearest, setting);
+  }
+  return false;
+}
+
 bool ft_params_find_unknown(const struct ft_submission_knowledge *known, const ft_submission *s,
-                            const char *params, char line[FT_PARAMS_LINE])
+                            const char *params, bool with_network, char line[FT_PARAMS_LINE])
 {
   struct ft_text rest = ft_text_from(params), piece, name;
+  const struct ft_candidate *candidate = known->evidence.candidate;
   const ft_model *model = find_params_model(known);
+  struct ft_nearest_name nearest;
   size_t unknown = 0, used;
-  char copy[48];
+  char copy[FEATURE_NAME];
 
   line[0] = '\0';
-  if (!model)
-    return false;
-  while (ft_text_until(&rest, ',', &piece)) {
+  while ((model || with_network) && ft_text_until(&rest, ',', &piece)) {
     piece = ft_text_trim(piece);
     if (!ft_text_until(&piece, '=', &name) || !ft_text_copy(name, copy, sizeof copy) ||
-        !ft_feature_find(s->features, s->features_count, copy) || find_model_column(model, copy))
+        !ft_feature_find(s->features, s->features_count, copy) ||
+        (candidate && find_model_column(&candidate->model, copy)) ||
+        (ft_params_is_setting(copy, &nearest) && with_network))
       continue;
-    unknown += append_feature_name(line, 0, copy, FT_PARAMS_LINE / 2);
+    if (with_network && nearest.name[0]) {
+      (void)snprintf(line, FT_PARAMS_LINE,
+                     "%s: a feature of the app, not a setting of the network; did you mean %s?",
+                     copy, nearest.name);
+      return true;
+    }
+    unknown += append_feature_name(line, 0, copy, FT_PARAMS_LINE / 4);
   }
   if (!unknown)
     return false;
   used = strlen(line);
-  (void)snprintf(line + used, FT_PARAMS_LINE - used,
-                 ": not %s of this app; known: ", unknown > 1 ? "features" : "a feature");
-  append_known_features(model, s, line);
+  if (model) {
+    (void)snprintf(line + used, FT_PARAMS_LINE - used,
+                   ": not %s of this app; known: ", unknown > 1 ? "features" : "a feature");
+    append_known_features(model, s, line);
+  } else {
+    (void)snprintf(line + used, FT_PARAMS_LINE - used,
+                   ": %s of the app, not of the network, whose settings are " FT_GPU_PARAMS,
+                   unknown > 1 ? "features" : "a feature");
+  }
   return true;
 }
 

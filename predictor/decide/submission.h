@@ -6,6 +6,7 @@
 #ifndef FT_DECIDE_SUBMISSION_H
 #define FT_DECIDE_SUBMISSION_H
 
+#include "predictor/core/nearest_name.h"
 #include "predictor/decide/decide.h"
 #include "predictor/decide/messages.h"
 #include "predictor/decide/time_decision.h"
@@ -59,14 +60,20 @@ int ft_known_read_time(int state_fd, const struct ft_submitter *submitter,
 /* Size in bytes of the line of ft_params_find_unknown, with its NUL. */
 enum { FT_PARAMS_LINE = 400 };
 
+/* Whether NAME in --predict-params is a setting of a network's run. If not, NEAREST has the one
+ * that it resembles, as "batch" for "bacth" or "batch_size". */
+bool ft_params_is_setting(const char *name, struct ft_nearest_name *nearest);
+
 /*
  * Finds misspelt names in PARAMS, the value of --predict-params (NULL: not given): names that no
- * run of SUBMISSION's app has had. Writes a warning with these names and the known ones into LINE;
- * known names that SUBMISSION lacks come first. KNOWN is filled by ft_known_read_evidence. Returns
- * false if there is no such name, or if KNOWN has no model with min_runs runs of the app itself.
+ * run of SUBMISSION's app has had and, for a job WITH_NETWORK (a model file), that are no setting
+ * of it. Writes a warning with the name that was meant, or with these names and the known ones,
+ * into LINE; known names that SUBMISSION lacks come first. KNOWN is filled by
+ * ft_known_read_evidence, or empty. Returns false if there is no such name, or, without a network,
+ * if KNOWN has no model with min_runs runs of the app itself.
  */
 bool ft_params_find_unknown(const struct ft_submission_knowledge *known,
-                            const ft_submission *submission, const char *params,
+                            const ft_submission *submission, const char *params, bool with_network,
                             char line[FT_PARAMS_LINE]);
 
 /* The input of ft_submission_decide; all pointers are borrowed. */

@@ -127,6 +127,9 @@ is "$(json mig.profile) $(json mig) $(json gpu_memory_bytes) $(json network.acti
   '"1g.5gb" gpu profile memory_bytes instances p_oom p05 p50 p95 "leave"' \
   "the JSON has the network, too"
 needed=$(json gpu_memory_bytes.p95)
+run predict --state="$state" --params=bacth=8 "$scratch/net.sh"
+like "$err" '^foretell predict: bacth: a feature of the app, not a setting of the network; did you mean batch\?$' \
+  "a misspelt setting is reported"
 run predict --state="$state" --model="$corpus/net-resnet.onnx" --json --params=batch=8 \
   --device=a100-40gb
 is "$(json gpu_memory_bytes.p95)" "$needed" "--model has the same estimate"
@@ -182,7 +185,7 @@ run predict --model="$corpus/net-resnet.onnx" --params=batch=many
 is "$status:$err" '2:foretell predict: --params: "batch=many": expected batch=a whole number, 1 or more' \
   "a wrong value names what the setting accepts"
 run predict --model="$corpus/net-resnet.onnx" --params=bacth=8
-like "$err" '"bacth=8": with --model expected device, input, batch, ' "an unknown setting names the others"
+like "$err" '"bacth=8": did you mean batch\? With --model expected one of device, input, batch, ' "an unknown setting names the others"
 run graph --input=3x32x32 "$corpus/folded.onnx"
 like "$out" '^folded       [0-9]+ batch normalisations, which foretell predict restores for training: ' \
   "graph reports folded batch normalisations"

@@ -690,6 +690,46 @@ static void ignored_settings_are_reported(void **state)
   setenv("FAKE_HELPER", "helper=/nonexistent", 1);
 }
 
+/* A name in --predict-params that is no setting of the network is reported, once, unless runs of
+ * the app have had it. */
+static void names_that_are_no_settings_are_reported(void **state)
+{
+  static const struct {
+    const char *params, *said; /* "": nothing is said */
+  } cases[] = {
+    { "batch=8,optimizer=adam,device=cpu", "" },
+    { "bacth=8", "bacth: a feature of the app, not a setting of the network; did you mean batch?" },
+    { "batch_size=8", "not a setting of the network; did you mean batch?" },
+    { "optimiser=adam,epochs=2", "optimiser: a feature of the app, not a setting of the network; "
+                                 "did you mean optimizer?" },
+    { "lora_layer=all", "did you mean lora_layers?" },
+    { "arch=vgg", "arch: a feature of the app, not of the network, whose settings are device, " },
+    { "epochs=2,lr=0.1",
+      "epochs, lr: features of the app, not of the network, whose settings are " },
+    { "n=7", "" }, /* a feature of sorter */
+  };
+  static const char *const commands[] = { "sbatch", "salloc", "srun" };
+  const char *top = getenv("FT_TOP_BUILDDIR"), *source = getenv("FT_TOP_SRCDIR"), *output;
+  char helper[600], line[600];
+
+  (void)state;
+  write_state();
+  (void)snprintf(helper, sizeof helper, "helper=%s/predictor/cli/foretell-helper", top ? top : ".");
+  setenv("FAKE_HELPER", helper, 1);
+  for (size_t i = 0; i < COUNT_OF(cases); i++)
+    for (size_t k = 0; k < COUNT_OF(commands); k++) {
+      (void)snprintf(line, sizeof line,
+                     "%s --predict-app=%s --predict-mem --predict-params=input=3x64x64,%s "
+                     "--predict-model=%s/tests/fuzz/corpus/onnx/net-resnet.onnx job.sh",
+                     commands[k], *cases[i].params == 'n' ? "indexed" : "fresh", cases[i].params,
+                     source ? source : ".");
+      output = submit(line, NULL);
+      assert_has(output, cases[i].said);
+      assert_int_equal(strstr(output, "of the network") != NULL, cases[i].said[0] != '\0');
+    }
+  setenv("FAKE_HELPER", "helper=/nonexistent", 1);
+}
+
 /* A script in a directory of PATH is found if its path fits. */
 static void a_long_path_of_a_script_is_passed_over(void **state)
 {
@@ -1023,6 +1063,7 @@ int main(int argc, char **argv)
     cmocka_unit_test(helpers_of_one_user_run_one_at_a_time),
     cmocka_unit_test(another_users_sockets_take_no_turn),
     cmocka_unit_test(ignored_settings_are_reported),
+    cmocka_unit_test(names_that_are_no_settings_are_reported),
 #ifndef SANITIZED
     cmocka_unit_test(long_options_do_not_matter),
     cmocka_unit_test(every_allocation_may_fail),

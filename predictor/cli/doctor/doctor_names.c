@@ -9,7 +9,7 @@
 #include <unistd.h>
 
 #include "predictor/cli/doctor/doctor.h"
-#include "predictor/cli/names/nearest_name.h"
+#include "predictor/core/nearest_name.h"
 #include "predictor/cli/sandbox.h"
 #include "predictor/core/text.h"
 #include "predictor/record/state_files.h"

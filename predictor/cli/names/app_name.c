@@ -7,7 +7,7 @@
 
 #include "predictor/cli/names/app_name.h"
 #include "predictor/cli/cli.h"
-#include "predictor/cli/names/nearest_name.h"
+#include "predictor/core/nearest_name.h"
 #include "predictor/core/text.h"
 #include "predictor/request/script_hash.h"
 

@@ -434,7 +434,7 @@ static int predict_submission(struct question *q)
                              &q->known, &err) < 0 ||
       find_placement(q, &err) < 0 || predict_time(q, &err) < 0)
     return ft_print_error(q->name, FT_EXIT_SYSTEM, "%s", err.text);
-  if (!q->network.asked && ft_params_find_unknown(&q->known, &q->submission, q->asked.params, line))
+  if (ft_params_find_unknown(&q->known, &q->submission, q->asked.params, q->asked.network, line))
     (void)ft_print_error(q->name, FT_EXIT_DONE, "%s", line);
   return answer_submission(q);
 }

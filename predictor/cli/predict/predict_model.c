@@ -18,6 +18,7 @@
 #include "predictor/core/text.h"
 #include "predictor/core/units.h"
 #include "predictor/decide/mig_decision.h"
+#include "predictor/decide/submission.h"
 #include "predictor/estimate/gpu/gpu_params.h"
 #include "predictor/estimate/step/step_time.h"
 #include "predictor/graph/import/read.h"
@@ -55,6 +56,20 @@ struct answer {
 
 /* ---- options ---- */
 
+/* Fills ERR for WHOLE, whose NAME is no setting. Returns -1. */
+static int refuse_param(struct ft_text whole, struct ft_text name, struct ft_error *err)
+{
+  struct ft_nearest_name nearest;
+  char copy[64];
+
+  nearest.name[0] = '\0';
+  if (ft_text_copy(name, copy, sizeof copy))
+    (void)ft_params_is_setting(copy, &nearest);
+  return ft_error_set(err, "--params: \"%.*s\": %s%s%sexpected one of " FT_GPU_PARAMS,
+                      (int)ft_text_left(&whole), whole.at, nearest.name[0] ? "did you mean " : "",
+                      nearest.name, nearest.name[0] ? "? With --model " : "with --model ");
+}
+
 static int parse_model_params(struct answer *a, const char *params, struct ft_error *err)
 {
   struct ft_text list = ft_text_from(params), one;
@@ -74,9 +89,7 @@ static int parse_model_params(struct answer *a, const char *params, struct ft_er
                           whole.at, (int)ft_text_left(&name), name.at,
                           ft_gpu_params_expected(name));
     if (!known)
-      return ft_error_set(err,
-                          "--params: \"%.*s\": with --model expected device, input, " FT_GPU_PARAMS,
-                          (int)ft_text_left(&whole), whole.at);
+      return refuse_param(whole, name, err);
   }
   return 0;
 }

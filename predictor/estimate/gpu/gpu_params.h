@@ -6,12 +6,12 @@
 #include "predictor/core/text.h"
 #include "predictor/estimate/gpu/gpu_memory.h"
 
-/* Names of the settings, for messages. */
+/* Names that describe a network's run in --predict-params, separated by ", "; ft_gpu_params_set
+ * knows all but the first two. */
 #define FT_GPU_PARAMS                                                                              \
-  "batch, mode, optimizer, precision, new_tokens, accumulate, checkpoint, gpus, shard, "           \
-  "trainable, "                                                                                    \
-  "lora, lora_layers, quantized, attention, cache, inplace, benchmark, foreach, fused, grad, "     \
-  "offload, summary or views"
+  "device, input, batch, mode, optimizer, precision, new_tokens, accumulate, checkpoint, gpus, "   \
+  "shard, trainable, lora, lora_layers, quantized, attention, cache, inplace, benchmark, "         \
+  "foreach, fused, grad, offload, summary, views"
 
 /* Sets the setting NAME of RUN to VALUE. Returns 1; 0 if there is no setting NAME; -1 if VALUE is
  * invalid. */
