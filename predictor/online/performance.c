@@ -7,6 +7,7 @@
 #include "predictor/core/text.h"
 #include "predictor/estimate/quantity.h"
 #include "predictor/estimate/run_features.h"
+#include "predictor/estimate/runtime.h"
 #include "predictor/online/online.h"
 #include "predictor/online/performance.h"
 #include "predictor/online/platform_ratios.h"
@@ -21,7 +22,13 @@ void ft_performance_init(ft_performance *p, const char *app, uint32_t uid)
   (void)ft_string_copy(PACKAGE_VERSION, p->version, sizeof p->version);
 }
 
-/* Sets RUN's values to what O had of each quantity. */
+bool ft_runtime_stopped(const ft_timed_run *run)
+{
+  return run->values_count > FT_QUANTITY_RUNTIME && !(run->values[FT_QUANTITY_RUNTIME] > 0);
+}
+
+/* Sets RUN's values to what O had of each quantity: of a run time 0 if it stopped early, the
+ * negative number if its time limit stopped it. */
 static void fill_values(const ft_observation *o, ft_timed_run *run)
 {
   double value;
@@ -31,6 +38,9 @@ static void fill_values(const ft_observation *o, ft_timed_run *run)
   for (size_t i = 0; i < FT_QUANTITIES; i++)
     run->values[i] =
         ft_quantity_measured(&ft_quantities[i], o, o->rule, &value, &bound) ? (float)value : 0;
+  if (o->outcome != FT_OUTCOME_COMPLETED)
+    run->values[FT_QUANTITY_RUNTIME] =
+        o->outcome == FT_OUTCOME_TIMEOUT ? -(float)o->runtime_seconds : 0;
 }
 
 /* Sets the features of RUN that were not measured to their means over P's runs on its platform, so
@@ -58,17 +68,18 @@ static void carry_features(const ft_performance *p, ft_timed_run *run)
 /* Applies O to W->next. */
 static void apply_observation(struct ft_runtime_series *w, const ft_observation *o)
 {
+  const char *name = o->platform[0] ? o->platform : FT_PLATFORM_UNKNOWN;
   ft_performance *p = &w->next;
   ft_timed_run run = { .key = ft_online_key(p->uid, o),
                        .time = o->end_time,
                        .seconds = o->runtime_seconds,
                        .run_features_count = FT_RUN_FEATURES };
   ft_platform_runs *platform;
-  uint32_t at = ft_platforms_find_or_add(p, o->platform);
+  uint32_t at = ft_platforms_find_or_add(p, name);
 
   ft_platforms_init_ratio(p, o, at);
   ft_platforms_choose_first(p);
-  at = ft_platforms_find(p, o->platform);
+  at = ft_platforms_find(p, name);
   run.platform = at;
   ft_run_features_fill(o, run.run_features);
   carry_features(p, &run);
@@ -87,7 +98,7 @@ int ft_performance_update(ft_performance *p, const ft_observation *o, struct ft_
   double seconds;
   bool censored;
 
-  if (!o->platform[0] || !isfinite(o->end_time) ||
+  if (!isfinite(o->end_time) ||
       !ft_quantity_measured(&ft_quantities[FT_QUANTITY_RUNTIME], o, FT_RULE_NONE, &seconds,
                             &censored) ||
       (p->uid == FT_STATE_POOLED && !ft_pool_accepts(o)))

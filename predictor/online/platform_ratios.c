@@ -38,6 +38,8 @@ void ft_platforms_count_runs(ft_performance *p)
   for (size_t i = 0; i < p->history_count; i++) {
     ft_platform_runs *platform = &p->platforms[p->history[i].platform];
 
+    if (ft_runtime_stopped(&p->history[i]))
+      continue;
     platform->runs++;
     platform->last = fmax(platform->last, p->history[i].time);
   }
@@ -140,7 +142,7 @@ static void collect_residuals(const ft_performance *p, const struct ft_point_mod
   for (size_t i = 0; i < p->history_count; i++) {
     const ft_timed_run *run = &p->history[i];
 
-    if (run->platform != platform)
+    if (run->platform != platform || ft_runtime_stopped(run))
       continue;
     ft_point_predict(model, run->x, run->x_count, 1, &point);
     out->value[out->count++] = log(run->seconds * FT_RUNTIME_MICROSECONDS) - point.log;
@@ -216,7 +218,8 @@ void ft_platforms_init_ratio(ft_performance *p, const ft_observation *o, uint32_
   float x[COUNT(p->columns)];
   struct ft_point_prediction point;
 
-  if (!at || p->platforms[at].has_log_ratio || !p->has_runtime_model)
+  if (!at || p->platforms[at].has_log_ratio || !p->has_runtime_model ||
+      o->outcome != FT_OUTCOME_COMPLETED)
     return;
   ft_columns_fill(p->columns, p->columns_count, o->submission.features,
                   o->submission.features_count, x);

@@ -8,6 +8,7 @@
 #include "predictor/core/sort.h"
 #include "predictor/core/text.h"
 #include "predictor/estimate/run_features.h"
+#include "predictor/estimate/runtime.h"
 #include "predictor/online/performance.h"
 #include "predictor/online/platform_transfer.h"
 
@@ -27,7 +28,7 @@ static double typical_seconds(const ft_performance *p, size_t platform)
   if (platform >= p->platforms_count || !p->platforms[platform].runs)
     return NAN;
   for (size_t i = 0; i < p->history_count; i++)
-    if (p->history[i].platform == 0)
+    if (p->history[i].platform == 0 && !ft_runtime_stopped(&p->history[i]))
       seconds[count++] = p->history[i].seconds;
   if (!count)
     return NAN;
@@ -104,7 +105,8 @@ int ft_platform_transfer_add(struct ft_relative_table *t, const ft_performance *
 {
   size_t row = t->rows;
 
-  if (row == FT_PLATFORM_TRANSFER_APPS || p->platforms_count < 2 || isnan(typical_seconds(p, 0)))
+  if (row == FT_PLATFORM_TRANSFER_APPS || p->platforms_count < 2 ||
+      strcmp(p->platforms[0].platform, FT_PLATFORM_UNKNOWN) == 0 || isnan(typical_seconds(p, 0)))
     return 0;
   if (!t->seconds && allocate_table(t, err) < 0)
     return -1;

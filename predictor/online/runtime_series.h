@@ -4,7 +4,7 @@
 #define FT_ONLINE_RUNTIME_SERIES_H
 
 #include "predictor/learn/series/fit.h"
-#include "predictor/record/record.h"
+#include "predictor/record/run_columns.h"
 
 enum {
   /* maximum of stored runs (foretell.options) */
@@ -17,6 +17,8 @@ struct ft_runtime_series {
   size_t runs;
   ft_timed_run run[FT_RUNTIME_RUNS + 1]; /* in order of time, with the new one */
   struct ft_series series;
+  ft_model model; /* of the facts, with HISTORY */
+  struct ft_history history;
   double work[]; /* of the fit */
 };
 

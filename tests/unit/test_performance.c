@@ -147,7 +147,7 @@ static void the_memory_of_a_run_does_not_change_its_time(void **state)
   free(p);
 }
 
-static void only_completed_runs_with_a_run_time_count(void **state)
+static void only_runs_with_a_run_time_count(void **state)
 {
   ft_performance *p = learnt(10, 1);
   ft_observation o = make_run(50, "slow", 5, 0);
@@ -155,13 +155,80 @@ static void only_completed_runs_with_a_run_time_count(void **state)
   (void)state;
   assert_int_equal(ft_performance_update(p, &o, NULL), 0);
   o = make_run(50, "slow", 5, 4);
-  o.outcome = FT_OUTCOME_TIMEOUT;
+  o.outcome = FT_OUTCOME_FAILED;
   assert_int_equal(ft_performance_update(p, &o, NULL), 0);
-  o = make_run(50, "", 5, 4);
+  o.outcome = FT_OUTCOME_REQUEUED;
   assert_int_equal(ft_performance_update(p, &o, NULL), 0);
   o = make_run(50, "slow", 5, 1e12);
   assert_int_equal(ft_performance_update(p, &o, NULL), 0);
   assert_int_equal(p->history_count, 10);
+  free(p);
+}
+
+/* A run that its time limit stopped, or a cancelled one, bounds the run time from below. */
+static void a_run_that_stopped_is_a_lower_bound(void **state)
+{
+  static const struct {
+    ft_outcome outcome;
+    double seconds, killed, bound; /* of comparable runs */
+  } cases[] = { { FT_OUTCOME_TIMEOUT, 20, 20, 24 },
+                { FT_OUTCOME_CANCELLED, 20, 0, 20 },
+                { FT_OUTCOME_OUT_OF_MEMORY, 20, 0, 20 } };
+  ft_submission s = { .app = "app", .features_count = 1 };
+  struct ft_task_list none = { .count = 0 };
+  struct ft_job_time *time = malloc(sizeof *time);
+
+  (void)state;
+  assert_non_null(time);
+  s.features[0] = (ft_feature){ .name = "n", .has_number = true, .number = 6 };
+  for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+    ft_performance *p = learnt(20, 1);
+    ft_observation o = make_run(50, "slow", 6, cases[i].seconds);
+
+    o.outcome = cases[i].outcome;
+    o.censored = true;
+    assert_int_equal(ft_performance_update(p, &o, NULL), 1);
+    assert_int_equal(p->runs, 20);
+    assert_int_equal(p->platforms[0].runs, 14);
+    ft_job_time_estimate(p, NULL, &s, &none, time);
+    assert_string_equal(time->platform, "slow");
+    assert_near(time->facts.comparable_killed_bytes, cases[i].killed, 1e-3);
+    assert_near(time->facts.comparable_bound_bytes, cases[i].bound, 1e-3);
+    assert_true(time->facts.comparable_peak_bytes > 4 && time->facts.comparable_peak_bytes < 7);
+    assert_near(ft_estimate_quantile(ft_job_time_longest(time), 0.5), 5, 0.3);
+    /* the same run again, completed */
+    o = make_run(50, "slow", 6, 5);
+    assert_int_equal(ft_performance_update(p, &o, NULL), 1);
+    assert_int_equal(p->runs, 21);
+    free(p);
+  }
+  free(time);
+}
+
+/* Imported runs have no platform: the estimate is that of their own. */
+static void runs_without_a_platform_count(void **state)
+{
+  ft_performance *p = malloc(sizeof *p);
+  ft_submission s = { .app = "app" };
+  ft_partition partition = { .nodes_count = 1, .nodes[0].platform = "slow" };
+  struct ft_task_list none = { .count = 0 };
+  struct ft_job_time *time = malloc(sizeof *time);
+
+  (void)state;
+  assert_true(p && time);
+  ft_performance_init(p, "app", 7);
+  for (unsigned i = 0; i < 6; i++) {
+    ft_observation o = make_run(i, "", 1, 60);
+
+    o.censored = i == 0; /* only the largest task's memory was measured */
+    assert_int_equal(ft_performance_update(p, &o, NULL), 1);
+  }
+  assert_int_equal(p->runs, 6);
+  ft_job_time_estimate(p, &partition, &s, &none, time);
+  assert_string_equal(time->platform, FT_PLATFORM_UNKNOWN);
+  assert_false(time->elsewhere);
+  assert_near(ft_estimate_quantile(ft_job_time_longest(time), 0.5), 60, 1);
+  free(time);
   free(p);
 }
 
@@ -331,7 +398,9 @@ int main(void)
     cmocka_unit_test(runs_without_counters_lose_no_feature),
     cmocka_unit_test(run_time_and_ratio_are_found),
     cmocka_unit_test(the_memory_of_a_run_does_not_change_its_time),
-    cmocka_unit_test(only_completed_runs_with_a_run_time_count),
+    cmocka_unit_test(only_runs_with_a_run_time_count),
+    cmocka_unit_test(a_run_that_stopped_is_a_lower_bound),
+    cmocka_unit_test(runs_without_a_platform_count),
     cmocka_unit_test(a_later_record_of_a_run_replaces_it),
     cmocka_unit_test(runs_stay_in_order_of_time),
     cmocka_unit_test(an_absurd_time_has_little_influence),
