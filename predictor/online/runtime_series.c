@@ -112,13 +112,13 @@ static bool remove_known(struct ft_runtime_series *w, uint64_t key)
   return true;
 }
 
-/* Sets the history of W->next to the newest runs of W without the BEFORE oldest. */
+/* Sets the history to the newest runs of W without the BEFORE oldest. */
 static void store_history(struct ft_runtime_series *w, size_t before)
 {
   size_t first = w->runs - before > FT_RUNTIME_RUNS ? w->runs - FT_RUNTIME_RUNS : before;
 
-  w->next.history_count = (pb_size_t)(w->runs - first);
-  memcpy(w->next.history, w->run + first, w->next.history_count * sizeof *w->run);
+  w->history.count = w->runs - first;
+  memcpy(w->history.run, w->run + first, w->history.count * sizeof *w->run);
 }
 
 void ft_runtime_series_add(struct ft_runtime_series *w, const ft_observation *o, ft_timed_run *run)
@@ -129,8 +129,8 @@ void ft_runtime_series_add(struct ft_runtime_series *w, const ft_observation *o,
   bool known, changed;
   size_t at, before = 0;
 
-  w->runs = p->history_count;
-  memcpy(w->run, p->history, w->runs * sizeof *w->run);
+  w->runs = w->history.count;
+  memcpy(w->run, w->history.run, w->runs * sizeof *w->run);
   known = remove_known(w, run->key);
   changed = fill_columns(w, o, run);
   at = insert_timed_run(w, run);
