@@ -120,13 +120,13 @@ static bool remove_known(struct ft_runtime_series *w, uint64_t key, bool *comple
   return true;
 }
 
-/* Sets the history of W->next to the newest runs of W without the BEFORE oldest. */
+/* Sets the history to the newest runs of W without the BEFORE oldest. */
 static void store_history(struct ft_runtime_series *w, size_t before)
 {
   size_t first = w->runs - before > FT_RUNTIME_RUNS ? w->runs - FT_RUNTIME_RUNS : before;
 
-  w->next.history_count = (pb_size_t)(w->runs - first);
-  memcpy(w->next.history, w->run + first, w->next.history_count * sizeof *w->run);
+  w->history.count = w->runs - first;
+  memcpy(w->history.run, w->run + first, w->history.count * sizeof *w->run);
 }
 
 /* Sets the facts of the run-time model, which are in microseconds on the first platform. */
@@ -135,10 +135,10 @@ static void fill_facts(struct ft_runtime_series *w)
   const struct ft_series *s = &w->series;
 
   ft_job_time_model(&w->next, &w->model);
-  w->history.count = s->runs;
+  w->facts.count = s->runs;
   for (size_t i = 0; i < s->runs; i++) {
     const struct ft_series_run *run = &s->run[i];
-    ft_run *to = &w->history.run[i];
+    ft_run *to = &w->facts.run[i];
 
     *to = (ft_run){ .time = run->time,
                     .bytes = run->value,
@@ -148,7 +148,7 @@ static void fill_facts(struct ft_runtime_series *w)
                     .residual = run->residual };
     memcpy(to->x, run->x, s->columns * sizeof *to->x);
   }
-  ft_facts_fill(&w->model, &w->history, ft_need_host);
+  ft_facts_fill(&w->model, &w->facts, ft_need_host);
   w->next.runtime_model = w->model.evaluator;
 }
 
@@ -160,8 +160,8 @@ void ft_runtime_series_add(struct ft_runtime_series *w, const ft_observation *o,
   bool known, changed, completed = false;
   size_t at, before = 0;
 
-  w->runs = p->history_count;
-  memcpy(w->run, p->history, w->runs * sizeof *w->run);
+  w->runs = w->history.count;
+  memcpy(w->run, w->history.run, w->runs * sizeof *w->run);
   known = remove_known(w, run->key, &completed);
   changed = fill_columns(w, o, run);
   at = insert_timed_run(w, run);
