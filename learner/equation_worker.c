@@ -90,16 +90,15 @@ static void pause_searches(struct ft_equation_worker *w)
 int ft_equation_worker_adopt(struct ft_equation_worker *w, const ft_model *found,
                              const struct ft_history *found_runs, struct ft_error *err)
 {
-  struct search_model *own = malloc(sizeof *own);
+  struct ft_app_models *own = malloc(sizeof *own);
   const ft_evaluator *e = own ? &own->model.evaluator : NULL;
   int status = 0;
 
   if (!own)
     return ft_error_errno(err, "%s", found->app);
-  if (ft_published_model(w->publisher, found->uid, found->app, &own->model, &own->history, err) ==
-          0 &&
+  if (ft_published_app(w->publisher, found->uid, found->app, own, err) == 0 && own->has_model &&
       ft_equation_search_adopt(&own->model, &own->history, found, found_runs))
-    status = ft_publish_model(w->publisher, &own->model, &own->history, err) < 0 ? -1 : 1;
+    status = ft_publish_app(w->publisher, own, 1U << FT_QUANTITY_MEMORY, err) < 0 ? -1 : 1;
   if (!status)
     ft_log(LOG_DEBUG, "%s: equation discarded, run history changed since the search started",
            found->app);
@@ -164,12 +163,13 @@ static void start_search(void *data)
   arm_search(w);
 }
 
-static void model_published(const ft_model *model, const struct ft_history *history, void *data)
+static void model_published(const struct ft_app_models *models, void *data)
 {
   struct ft_equation_worker *w = data;
+  const ft_model *model = &models->model;
   struct searched_app *app = &w->waiting[w->count];
 
-  if (w->count == MAX_WAITING || !ft_equation_search_due(model, history))
+  if (w->count == MAX_WAITING || !ft_equation_search_due(model, &models->history))
     return;
   for (size_t i = 0; i < w->count; i++)
     if (w->waiting[i].uid == model->uid && strcmp(w->waiting[i].name, model->app) == 0)
@@ -196,7 +196,7 @@ struct ft_equation_worker *ft_equation_worker_open(struct ft_loop *loop,
   w->publisher = publisher;
   w->state_fd = state_fd;
   w->start_timer = (struct ft_timer){ .fire = start_search, .data = w };
-  ft_publisher_on_model(publisher, model_published, w);
+  ft_publisher_on(publisher, FT_QUANTITY_MEMORY, model_published, w);
   return w;
 }
 
@@ -204,7 +204,7 @@ void ft_equation_worker_close(struct ft_equation_worker *w)
 {
   if (!w)
     return;
-  ft_publisher_on_model(w->publisher, NULL, NULL);
+  ft_publisher_on(w->publisher, FT_QUANTITY_MEMORY, NULL, NULL);
   ft_loop_cancel(w->loop, &w->start_timer);
   free(w);
 }

@@ -18,13 +18,10 @@ struct ft_model_cache;
 struct ft_cached_app {
   char app[sizeof((ft_model *)NULL)->app];
   uint32_t uid;
-  bool has_model; /* else the app has none yet */
-  ft_model model;
-  struct ft_history history;
-  ft_performance performance;
-  bool model_changed, performance_changed; /* since the files were written */
-  int64_t mark;   /* newest stale mark (stale_models.h) contained in the models; 0: none */
-  bool index_due; /* the index of similar apps is to be updated, under these keys: */
+  struct ft_app_models models;
+  unsigned changed; /* quantities (1 << FT_QUANTITY_...) since the file was written */
+  int64_t mark;     /* newest stale mark (stale_models.h) contained in the models; 0: none */
+  bool index_due;   /* the index of similar apps is to be updated, under these keys: */
   char similarity_keys[FT_SIMILARITIES][80];
   double used;      /* by ft_model_cache_find_or_add */
   double published; /* the last time; -INFINITY: not while in memory */

@@ -16,6 +16,7 @@
 #include "learner/platform_worker.h"
 #include "predictor/core/io.h"
 #include "predictor/core/text.h"
+#include "predictor/estimate/quantity.h"
 #include "predictor/online/performance.h"
 #include "predictor/online/platform_transfer.h"
 #include "predictor/record/state_files.h"
@@ -41,7 +42,7 @@ struct timed_app {
   char name[sizeof((ft_performance *)NULL)->app];
 };
 
-/* A file of run times. */
+/* A model file. */
 struct runtime_file {
   uint32_t uid;
   char name[FT_STATE_NAME_SIZE];
@@ -70,14 +71,19 @@ struct ft_platform_worker {
   bool whole_site;               /* the latest model is not applied to all apps yet */
   struct runtime_file last_file; /* of the apps to which it is applied */
   struct child_task waiting, running;
-  ft_performance performance;
+  struct ft_app_models app;
 };
 
 /* ---- in the child ---- */
 
-/* Called for each file of run times, in the user's directory FD. Returns 0; -1 and ERR. */
-typedef int file_visitor(const struct runtime_file *file, int fd, void *data,
-                         struct ft_error *err);
+/* Run times, and their runs. */
+struct app_runtimes {
+  ft_performance performance;
+  struct ft_runtimes runs;
+};
+
+/* Called for each model file, in the user's directory FD. Returns 0; -1 and ERR. */
+typedef int file_visitor(const struct runtime_file *file, int fd, void *data, struct ft_error *err);
 
 /* Calls CALL for UID's files. FD, the directory, is closed. Returns 0; -1 and ERR. */
 static int visit_user_files(uint32_t uid, int fd, file_visitor *call, void *data,
@@ -93,7 +99,7 @@ static int visit_user_files(uint32_t uid, int fd, file_visitor *call, void *data
   while (status == 0 && directory && (entry = readdir(directory))) {
     const char *dot = strrchr(entry->d_name, '.');
 
-    if (dot && strcmp(dot, ".perf") == 0 &&
+    if (dot && strcmp(dot, ".model") == 0 &&
         ft_string_copy(entry->d_name, file.name, sizeof file.name))
       status = call(&file, fd, data, err);
   }
@@ -103,7 +109,7 @@ static int visit_user_files(uint32_t uid, int fd, file_visitor *call, void *data
 }
 
 /*
- * Calls CALL for each published file of run times. Not the store: a process that forks while it has
+ * Calls CALL for each published model file. Not the store: a process that forks while it has
  * an SQLite database open must not use it in the child.
  */
 static int visit_all_files(int state_fd, file_visitor *call, void *data, struct ft_error *err)
@@ -129,25 +135,25 @@ static int visit_all_files(int state_fd, file_visitor *call, void *data, struct 
   return status;
 }
 
-/* Training table, and a buffer for one file. */
+/* Training table, and a buffer for one app. */
 struct training_data {
   struct ft_relative_table table;
-  ft_performance performance;
+  struct app_runtimes app;
 };
 
 static int add_training_rows(const struct runtime_file *file, int fd, void *data,
                              struct ft_error *err)
 {
   struct training_data *training = data;
-  ft_performance *p = &training->performance;
+  struct app_runtimes *app = &training->app;
 
   /* pooled files repeat the runs of the users' files */
   if (file->uid == FT_STATE_POOLED ||
-      ft_record_read(FT_RECORD_PERFORMANCE, fd, file->name, p, NULL) < 0 ||
-      !p->history_count)
+      ft_state_read_runtimes(fd, file->name, &app->performance, &app->runs, NULL) < 0 ||
+      !app->runs.count)
     return 0;
-  ft_performance_clear_transfers(p);
-  return ft_platform_transfer_add(&training->table, p, err);
+  ft_performance_clear_transfers(&app->performance, &app->runs);
+  return ft_platform_transfer_add(&training->table, &app->performance, &app->runs, err);
 }
 
 /* The next files after `after`, sorted; at most `limit`. */
@@ -163,8 +169,7 @@ static int compare_files(const struct runtime_file *a, const struct runtime_file
 }
 
 /* Inserts FILE into the batch if it is among the next files. Returns 0. */
-static int add_to_batch(const struct runtime_file *file, int fd, void *data,
-                        struct ft_error *err)
+static int add_to_batch(const struct runtime_file *file, int fd, void *data, struct ft_error *err)
 {
   struct file_batch *q = data;
   size_t at = q->count;
@@ -195,7 +200,7 @@ static int train_platform_model(int state_fd, const char *path, struct ft_relati
   struct training_data *training = calloc(1, sizeof *training);
   struct ft_relative_table *table = training ? &training->table : NULL;
   int status = training ? visit_all_files(state_fd, add_training_rows, training, err)
-                             : ft_error_set(err, "out of memory");
+                        : ft_error_set(err, "out of memory");
 
   for (int l = 0; l < FT_LEARNERS; l++)
     if (!ft_learner_slow((enum ft_learner_kind)l))
@@ -212,12 +217,13 @@ static int train_platform_model(int state_fd, const char *path, struct ft_relati
   return status;
 }
 
-/* Estimates APP, whose run times are P, and prints the result to OUT: a line "app UID NAME", then a
- * line "estimate LOG_RATIO DEVIATION PLATFORM" per platform. */
+/* Estimates APP, whose run times are TIMES, and prints the result to OUT: a line "app UID NAME",
+ * then a line "estimate LOG_RATIO DEVIATION PLATFORM" per platform. */
 static void print_estimates(const struct ft_relative_model *m, const struct timed_app *app,
-                            ft_performance *p, struct ft_buf *out)
+                            struct app_runtimes *times, struct ft_buf *out)
 {
-  int estimated = ft_platform_transfer_estimate(m, p, NULL);
+  const ft_performance *p = &times->performance;
+  int estimated = ft_platform_transfer_estimate(m, &times->performance, &times->runs, NULL);
 
   if (estimated < 0)
     return;
@@ -231,8 +237,8 @@ static void print_estimates(const struct ft_relative_model *m, const struct time
 /* Estimates the next batch of all apps. Prints a line "next UID FILE" with the last file if more
  * remain. */
 static int estimate_batch(const struct child_task *task, int state_fd,
-                          const struct ft_relative_model *m, ft_performance *p, struct ft_buf *out,
-                          struct ft_error *err)
+                          const struct ft_relative_model *m, struct app_runtimes *times,
+                          struct ft_buf *out, struct ft_error *err)
 {
   struct file_batch *q = calloc(1, sizeof *q);
   int status = q ? 0 : ft_error_set(err, "out of memory");
@@ -246,11 +252,10 @@ static int estimate_batch(const struct child_task *task, int state_fd,
     char path[sizeof FT_STATE_MODELS + FT_STATE_NAME_SIZE + 16];
     struct timed_app app = { .uid = q->next[i].uid };
 
-    (void)snprintf(path, sizeof path, FT_STATE_MODELS "/%" PRIu32 "/%s", app.uid,
-                   q->next[i].name);
-    if (ft_record_read(FT_RECORD_PERFORMANCE, state_fd, path, p, NULL) == 0 &&
-        ft_string_copy(p->app, app.name, sizeof app.name))
-      print_estimates(m, &app, p, out);
+    (void)snprintf(path, sizeof path, FT_STATE_MODELS "/%" PRIu32 "/%s", app.uid, q->next[i].name);
+    if (ft_state_read_runtimes(state_fd, path, &times->performance, &times->runs, NULL) == 0 &&
+        ft_string_copy(times->performance.app, app.name, sizeof app.name))
+      print_estimates(m, &app, times, out);
   }
   if (q && q->more)
     (void)ft_buf_printf(out, "next %" PRIu32 " %s\n", q->next[q->count - 1].uid,
@@ -264,10 +269,10 @@ static int run_task(struct child_task *task, int state_fd, struct ft_relative_mo
                     struct ft_buf *out, struct ft_error *err)
 {
   char path[PATH_MAX + 32];
-  ft_performance *p = malloc(sizeof *p);
+  struct app_runtimes *times = malloc(sizeof *times);
   int has_model = 0;
 
-  if (!p)
+  if (!times)
     return ft_error_set(err, "out of memory");
   (void)snprintf(path, sizeof path, "%s/" FT_STATE_RELATIVE, task->state);
   if (task->train)
@@ -279,13 +284,12 @@ static int run_task(struct child_task *task, int state_fd, struct ft_relative_mo
   if (has_model == 0 && faccessat(state_fd, FT_STATE_RELATIVE, R_OK, 0) == 0)
     has_model = ft_relative_load(path, m, err) < 0 ? -1 : 1;
   for (size_t i = 0; has_model > 0 && i < task->count; i++)
-    if (ft_state_read_own_performance(state_fd, task->app[i].uid, task->app[i].name, p,
-                                      NULL) == 0)
-      print_estimates(m, &task->app[i], p, out);
-  if (has_model > 0 && task->whole_site &&
-      estimate_batch(task, state_fd, m, p, out, err) < 0)
+    if (ft_state_read_own_performance(state_fd, task->app[i].uid, task->app[i].name,
+                                      &times->performance, &times->runs, NULL) == 0)
+      print_estimates(m, &task->app[i], times, out);
+  if (has_model > 0 && task->whole_site && estimate_batch(task, state_fd, m, times, out, err) < 0)
     has_model = -1;
-  free(p);
+  free(times);
   return has_model < 0 ? -1 : 0;
 }
 
@@ -321,13 +325,14 @@ static void arm_child(struct ft_platform_worker *r)
 static void adopt_app_estimates(struct ft_platform_worker *r, struct ft_text *text,
                                 const struct timed_app *app)
 {
-  ft_performance *p = &r->performance;
-  bool known = ft_published_performance(r->publisher, app->uid, app->name, p, NULL) == 0;
+  ft_performance *p = &r->app.performance;
+  bool known = ft_published_app(r->publisher, app->uid, app->name, &r->app, NULL) == 0 &&
+               r->app.has_model && r->app.has_performance;
   struct ft_text line, rest = *text;
   struct ft_error err;
 
   if (known)
-    ft_performance_clear_transfers(p);
+    ft_performance_clear_transfers(p, &r->app.runtimes);
   while (ft_text_line(&rest, &line) && ft_text_skip(&line, "estimate ")) {
     char platform[sizeof p->platforms->platform];
     double log_ratio, deviation;
@@ -336,9 +341,9 @@ static void adopt_app_estimates(struct ft_platform_worker *r, struct ft_text *te
     if (known && ft_text_double(&line, &log_ratio) && ft_text_skip(&line, " ") &&
         ft_text_double(&line, &deviation) && ft_text_skip(&line, " ") &&
         ft_text_copy(line, platform, sizeof platform))
-      ft_performance_set_transfer(p, platform, log_ratio, deviation);
+      ft_performance_set_transfer(p, &r->app.runtimes, platform, log_ratio, deviation);
   }
-  if (known && ft_publish_performance(r->publisher, p, &err) < 0)
+  if (known && ft_publish_app(r->publisher, &r->app, 1U << FT_QUANTITY_RUNTIME, &err) < 0)
     ft_log(LOG_WARNING, "%s: %s", app->name, err.text);
 }
 
@@ -425,8 +430,9 @@ static void start_child(void *data)
   r->pause_until = now + TRAIN_PAUSE_SECONDS;
 }
 
-static void runtimes_published(const ft_performance *p, void *data)
+static void runtimes_published(const struct ft_app_models *models, void *data)
 {
+  const ft_performance *p = &models->performance;
   struct ft_platform_worker *r = data;
   struct child_task *w = &r->waiting;
   size_t platforms = 0;
@@ -466,7 +472,7 @@ struct ft_platform_worker *ft_platform_worker_open(struct ft_loop *loop,
   r->state_fd = state_fd;
   (void)ft_string_copy(state_path, r->waiting.state, sizeof r->waiting.state);
   r->start_timer = (struct ft_timer){ .fire = start_child, .data = r };
-  ft_publisher_on_performance(publisher, runtimes_published, r);
+  ft_publisher_on(publisher, FT_QUANTITY_RUNTIME, runtimes_published, r);
   return r;
 }
 
@@ -474,7 +480,7 @@ void ft_platform_worker_close(struct ft_platform_worker *r)
 {
   if (!r)
     return;
-  ft_publisher_on_performance(r->publisher, NULL, NULL);
+  ft_publisher_on(r->publisher, FT_QUANTITY_RUNTIME, NULL, NULL);
   ft_loop_cancel(r->loop, &r->start_timer);
   free(r);
 }

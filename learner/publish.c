@@ -35,10 +35,10 @@ struct ft_publisher {
   /* the directory used last, because runs of one user come in bursts */
   uint32_t uid;
   int user_fd;
-  void (*on_model)(const ft_model *model, const struct ft_history *history, void *data);
-  void *on_model_data;
-  void (*on_performance)(const ft_performance *performance, void *data);
-  void *on_performance_data;
+  struct {
+    ft_published_call *call; /* NULL: none */
+    void *data;
+  } on[FT_QUANTITIES];
 };
 
 static int open_subdirectory(int parent, const char *name, mode_t mode, struct ft_error *err)
@@ -136,44 +136,21 @@ struct ft_cached_prior *ft_publisher_prior(struct ft_publisher *p)
   return &p->prior;
 }
 
-int ft_published_model(struct ft_publisher *p, uint32_t uid, const char *app, ft_model *model,
-                       struct ft_history *history, struct ft_error *err)
+int ft_published_app(struct ft_publisher *p, uint32_t uid, const char *app,
+                     struct ft_app_models *models, struct ft_error *err)
 {
   const struct ft_cached_app *cached = ft_model_cache_find(p->cache, uid, app);
 
-  if (!cached || !cached->has_model)
-    return ft_state_read_own_model(p->state_fd, uid, app, model, history, err);
-  *model = cached->model;
-  *history = cached->history;
+  if (!cached || !cached->models.has_model)
+    return ft_state_read_own_app(p->state_fd, uid, app, models, err);
+  *models = cached->models;
   return 0;
 }
 
-int ft_published_performance(struct ft_publisher *p, uint32_t uid, const char *app,
-                             ft_performance *performance, struct ft_error *err)
+void ft_publisher_on(struct ft_publisher *p, uint32_t quantity, ft_published_call *call, void *data)
 {
-  const struct ft_cached_app *cached = ft_model_cache_find(p->cache, uid, app);
-
-  if (!cached || !cached->performance.runs)
-    return ft_state_read_own_performance(p->state_fd, uid, app, performance, err);
-  *performance = cached->performance;
-  return 0;
-}
-
-void ft_publisher_on_model(struct ft_publisher *p,
-                           void (*call)(const ft_model *model, const struct ft_history *history,
-                                        void *data),
-                           void *data)
-{
-  p->on_model = call;
-  p->on_model_data = data;
-}
-
-void ft_publisher_on_performance(struct ft_publisher *p,
-                                 void (*call)(const ft_performance *performance, void *data),
-                                 void *data)
-{
-  p->on_performance = call;
-  p->on_performance_data = data;
+  p->on[quantity].call = call;
+  p->on[quantity].data = data;
 }
 
 /* Sets the ACL TEXT (acl(5), short form) on the directory PATH. Returns 0; -1 with errno. */
@@ -247,33 +224,6 @@ static int open_shared_directory(struct ft_publisher *p, struct ft_error *err)
   return open_subdirectory(p->state_fd, FT_STATE_SHARED, 0755, err);
 }
 
-/* Publishes PERFORMANCE without its runs in the directory that all users may read. */
-static int publish_performance_for_all(struct ft_publisher *p, const ft_performance *performance,
-                                       const char *name, struct ft_error *err)
-{
-  int fd = open_shared_directory(p, err), status;
-
-  if (fd < 0)
-    return -1;
-  status = ft_record_write_head(FT_RECORD_PERFORMANCE, performance, fd, name, 0644, err);
-  close(fd);
-  return status;
-}
-
-/* Publishes MODEL, which has no runs, in the directory that all users may read. */
-static int publish_model_for_all(struct ft_publisher *p, const ft_model *model, const char *name,
-                                 struct ft_error *err)
-{
-  const ft_model *const section = model;
-  int fd = open_shared_directory(p, err), status;
-
-  if (fd < 0)
-    return -1;
-  status = ft_model_file_write(&section, 1, NULL, fd, name, 0644, err);
-  close(fd);
-  return status;
-}
-
 static void remove_published(struct ft_publisher *p, const char *directory, const char *name)
 {
   char path[PATH_MAX];
@@ -282,21 +232,33 @@ static void remove_published(struct ft_publisher *p, const char *directory, cons
     (void)unlinkat(p->models_fd, path, 0);
 }
 
-/* Publishes the shared copy of the pooled MODEL of HISTORY, or removes it if too few users
- * contribute. */
-static int publish_shared_model(struct ft_publisher *p, const ft_model *model,
-                                const struct ft_history *history, const char *name,
-                                struct ft_error *err)
+/* Publishes what all users may read of the pooled MODELS: those to which enough users contribute,
+ * without the runs. Removes the file NAME if there are none. */
+static int publish_for_all(struct ft_publisher *p, const struct ft_app_models *models,
+                           const char *name, struct ft_error *err)
 {
-  ft_model *public = malloc(sizeof *public);
-  int status = public ? ft_pool_shared_model(model, history, public, err)
-                      : ft_error_errno(err, "%s", model->app);
+  ft_model *shared = malloc(sizeof *shared);
+  const ft_model *const model = shared;
+  struct ft_model_sections sections = { .models = &model };
+  int fd, status = shared ? ft_pool_shared_model(&models->model, &models->history, shared, err)
+                          : ft_error_errno(err, "%s", models->model.app);
 
-  if (status > 0)
-    status = publish_model_for_all(p, public, name, err);
-  else if (status == 0)
+  if (status < 0)
+    goto out;
+  sections.count = status > 0;
+  if (ft_pool_has_users(&models->runtimes))
+    sections.performance = &models->performance;
+  status = 0;
+  if (!sections.count && !sections.performance) {
     remove_published(p, "site", name);
-  free(public);
+    goto out;
+  }
+  fd = open_shared_directory(p, err);
+  status = fd < 0 ? -1 : ft_model_sections_write(&sections, fd, name, 0644, err);
+  if (fd >= 0)
+    close(fd);
+out:
+  free(shared);
   return status;
 }
 
@@ -337,112 +299,90 @@ int ft_publish_user_file(struct ft_publisher *p, uint32_t uid, enum ft_record re
   return note_written(p, begun, status);
 }
 
-/* Replaces the file NAME of MODEL with HISTORY, and with the model of GPU memory if a run has it.
- */
-static int publish_model_file(struct ft_publisher *p, const ft_model *model,
-                              const struct ft_history *history, const char *name,
-                              struct ft_error *err)
+/* Replaces the file NAME of MODELS, with a model of GPU memory if a run has it. */
+static int publish_model_file(struct ft_publisher *p, const struct ft_app_models *models,
+                              const char *name, struct ft_error *err)
 {
   ft_model *gpu = malloc(sizeof *gpu);
-  const ft_model *const sections[] = { model, gpu };
+  const ft_model *const fitted[] = { &models->model, gpu };
+  struct ft_model_sections sections = { .models = fitted, .history = &models->history };
   double begun = ft_io_monotonic();
-  int status =
-      gpu ? ft_gpu_model_fit(model, history, gpu, err) : ft_error_errno(err, "%s", model->app);
+  int status = gpu ? ft_gpu_model_fit(&models->model, &models->history, gpu, err)
+                   : ft_error_errno(err, "%s", models->model.app);
 
+  if (models->has_performance && models->performance.runs) {
+    sections.performance = &models->performance;
+    sections.runtimes = &models->runtimes;
+  }
+  sections.count = status > 0 ? 2 : 1;
   if (status >= 0)
-    status = use_user_directory(p, model->uid, err) < 0
+    status = use_user_directory(p, models->model.uid, err) < 0
                  ? -1
-                 : ft_model_file_write(sections, status > 0 ? 2 : 1, history, p->user_fd, name,
-                                       0644, err);
+                 : ft_model_sections_write(&sections, p->user_fd, name, 0644, err);
   free(gpu);
   return note_written(p, begun, status);
 }
 
-/* Takes APP out of the queue if its files are as its models. */
-static void unqueue_unchanged(struct ft_publisher *p, struct ft_cached_app *app)
+/* Removes the file of run times that the previous release wrote for APP of UID. */
+static void remove_runtimes_before(struct ft_publisher *p, uint32_t uid, const char *app)
 {
-  if (!app->model_changed && !app->performance_changed)
-    ft_model_cache_unqueue(p->cache, app);
+  char name[FT_STATE_NAME_SIZE], directory[16];
+
+  ft_state_runtimes_before_name(app, name);
+  (void)snprintf(directory, sizeof directory, "%" PRIu32, uid);
+  remove_published(p, directory, name);
+  if (uid == FT_STATE_POOLED)
+    remove_published(p, "site", name);
 }
 
-static void refresh_cached_model(struct ft_publisher *p, const ft_model *model,
-                                 const struct ft_history *history)
+/* Takes over MODELS, which are published, if their app is in memory. Returns the quantities whose
+ * models had changed there. */
+static unsigned refresh_cached_app(struct ft_publisher *p, const struct ft_app_models *models)
 {
-  struct ft_cached_app *app = ft_model_cache_find(p->cache, model->uid, model->app);
+  struct ft_cached_app *app = ft_model_cache_find(p->cache, models->model.uid, models->model.app);
+  unsigned changed = app ? app->changed : 0;
 
   if (!app)
-    return;
-  if (model != &app->model) {
-    app->model = *model;
-    app->history = *history;
-  }
-  app->has_model = true;
-  app->model_changed = false;
-  unqueue_unchanged(p, app);
+    return 0;
+  if (models != &app->models)
+    app->models = *models;
+  app->changed = 0;
+  ft_model_cache_unqueue(p->cache, app);
+  return changed;
 }
 
-static void refresh_cached_performance(struct ft_publisher *p, const ft_performance *performance)
+int ft_publish_app(struct ft_publisher *p, const struct ft_app_models *models, unsigned changed,
+                   struct ft_error *err)
 {
-  struct ft_cached_app *app = ft_model_cache_find(p->cache, performance->uid, performance->app);
-
-  if (!app)
-    return;
-  if (performance != &app->performance)
-    app->performance = *performance;
-  app->performance_changed = false;
-  unqueue_unchanged(p, app);
-}
-
-int ft_publish_model(struct ft_publisher *p, const ft_model *model,
-                     const struct ft_history *history, struct ft_error *err)
-{
+  const ft_model *model = &models->model;
   char name[FT_STATE_NAME_SIZE];
 
   ft_state_model_name(model->app, name);
-  if (publish_model_file(p, model, history, name, err) < 0)
+  if (publish_model_file(p, models, name, err) < 0)
     return -1;
-  if (model->uid == FT_STATE_POOLED && publish_shared_model(p, model, history, name, err) < 0)
+  if (model->uid == FT_STATE_POOLED && publish_for_all(p, models, name, err) < 0)
     return -1;
-  refresh_cached_model(p, model, history);
-  if (p->on_model)
-    p->on_model(model, history, p->on_model_data);
-  return 0;
-}
-
-int ft_publish_performance(struct ft_publisher *p, const ft_performance *performance,
-                           struct ft_error *err)
-{
-  char name[FT_STATE_NAME_SIZE];
-
-  ft_state_performance_name(performance->app, name);
-  if (ft_publish_user_file(p, performance->uid, FT_RECORD_PERFORMANCE, performance, name, err) < 0)
-    return -1;
-  if (performance->uid == FT_STATE_POOLED && !ft_pool_has_users(performance))
-    remove_published(p, "site", name);
-  else if (performance->uid == FT_STATE_POOLED &&
-           publish_performance_for_all(p, performance, name, err) < 0)
-    return -1;
-  refresh_cached_performance(p, performance);
-  if (p->on_performance)
-    p->on_performance(performance, p->on_performance_data);
+  remove_runtimes_before(p, model->uid, model->app);
+  changed |= refresh_cached_app(p, models);
+  for (size_t i = 0; i < FT_QUANTITIES; i++)
+    if (changed & 1U << i && p->on[i].call)
+      p->on[i].call(models, p->on[i].data);
   return 0;
 }
 
 void ft_publish_remove_model(struct ft_publisher *p, uint32_t uid, const char *app)
 {
   struct ft_cached_app *cached = ft_model_cache_find(p->cache, uid, app);
-  char name[2][FT_STATE_NAME_SIZE], directory[16];
+  char name[FT_STATE_NAME_SIZE], directory[16];
 
   if (cached)
     ft_model_cache_drop(p->cache, cached);
-  ft_state_model_name(app, name[0]);
-  ft_state_performance_name(app, name[1]);
+  ft_state_model_name(app, name);
   (void)snprintf(directory, sizeof directory, "%" PRIu32, uid);
-  for (int i = 0; i < 2; i++) {
-    remove_published(p, directory, name[i]);
-    if (uid == FT_STATE_POOLED)
-      remove_published(p, "site", name[i]);
-  }
+  remove_published(p, directory, name);
+  if (uid == FT_STATE_POOLED)
+    remove_published(p, "site", name);
+  remove_runtimes_before(p, uid, app);
 }
 
 void ft_publish_remove_user(struct ft_publisher *p, uint32_t uid)
@@ -472,7 +412,7 @@ static bool is_shared_file(const char *file, const struct ft_shared_apps *shared
     ft_state_model_name(shared->name[i], name);
     if (strcmp(name, file) == 0)
       return true;
-    ft_state_performance_name(shared->name[i], name);
+    ft_state_runtimes_before_name(shared->name[i], name);
     if (strcmp(name, file) == 0)
       return true;
   }

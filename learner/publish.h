@@ -33,39 +33,30 @@ struct ft_cached_prior {
 };
 struct ft_cached_prior *ft_publisher_prior(struct ft_publisher *publisher);
 
-/* Copy the newest model with its runs, or run times, of UID's APP to the last arguments before ERR:
- * from memory, else from the file (ft_state_read_own_model, ft_state_read_own_performance). */
-int ft_published_model(struct ft_publisher *publisher, uint32_t uid, const char *app,
-                       ft_model *model, struct ft_history *history, struct ft_error *err);
-int ft_published_performance(struct ft_publisher *publisher, uint32_t uid, const char *app,
-                             ft_performance *performance, struct ft_error *err);
+/* Copies the newest models of UID's APP to MODELS: from memory, else from the file
+ * (ft_state_read_own_app). */
+int ft_published_app(struct ft_publisher *publisher, uint32_t uid, const char *app,
+                     struct ft_app_models *models, struct ft_error *err);
 
-/* Sets the callback after each published model; it must not publish a model itself. */
-void ft_publisher_on_model(struct ft_publisher *publisher,
-                           void (*call)(const ft_model *model, const struct ft_history *history,
-                                        void *data),
-                           void *data);
+/* Called after MODELS were published. It must not publish the same quantity itself. */
+typedef void ft_published_call(const struct ft_app_models *models, void *data);
 
-/* Sets the callback after each published file of run times; it must not publish one itself. */
-void ft_publisher_on_performance(struct ft_publisher *publisher,
-                                 void (*call)(const ft_performance *performance, void *data),
-                                 void *data);
+/* Sets the call after each publication in which the model of QUANTITY has changed; NULL: none. */
+void ft_publisher_on(struct ft_publisher *publisher, uint32_t quantity, ft_published_call *call,
+                     void *data);
 
 /*
- * Replaces the model file of MODEL's app and user, with its HISTORY and the model of GPU memory
- * that follows from it (online/gpu_model.h), and the model in memory. The learner owns the user's
- * directory (0700); an ACL entry grants the user read access. On a file system without ACLs the
- * user gets the files from the learner (query_file.h).
+ * Replaces the model file of MODELS' app and user, with the model of GPU memory that follows from
+ * the runs (online/gpu_model.h), and the models in memory. CHANGED: the quantities whose models
+ * have changed, a sum of 1 << FT_QUANTITY_...; the file has the others, too. The learner owns the
+ * user's directory (0700); an ACL entry grants the user read access. On a file system without ACLs
+ * the user gets the files from the learner (query_file.h).
  *
- * Of a pooled model (FT_STATE_POOLED) only the learner may read the file; all users may read a copy
- * without its runs (ft_pool_shared_model), which exists only if enough users contribute.
+ * Of a pooled app (FT_STATE_POOLED) only the learner may read the file; all users may read a copy
+ * without its runs (ft_pool_shared_model), which has what enough users contribute to.
  */
-int ft_publish_model(struct ft_publisher *publisher, const ft_model *model,
-                     const struct ft_history *history, struct ft_error *err);
-
-/* Replaces the file of run times, likewise. */
-int ft_publish_performance(struct ft_publisher *publisher, const ft_performance *performance,
-                           struct ft_error *err);
+int ft_publish_app(struct ft_publisher *publisher, const struct ft_app_models *models,
+                   unsigned changed, struct ft_error *err);
 
 /* Replaces the file NAME in UID's directory; MESSAGE is of type RECORD. */
 int ft_publish_user_file(struct ft_publisher *publisher, uint32_t uid, enum ft_record record,
@@ -84,7 +75,7 @@ bool ft_is_shared_app(const struct ft_shared_apps *shared, const char *app);
 void ft_publish_remove_unshared(struct ft_publisher *publisher,
                                 const struct ft_shared_apps *shared);
 
-/* Removes the model and the run times of UID's APP, which has no runs left. */
+/* Removes the models of UID's APP, which has no runs left. */
 void ft_publish_remove_model(struct ft_publisher *publisher, uint32_t uid, const char *app);
 
 /* Removes UID's directory if it is empty. */

@@ -13,9 +13,8 @@
 #include "predictor/core/io.h"
 #include "predictor/core/text.h"
 #include "predictor/history/stale_models.h"
+#include "predictor/online/app_models.h"
 #include "predictor/online/failure_cost.h"
-#include "predictor/online/online.h"
-#include "predictor/online/performance.h"
 #include "predictor/rebuild/rebuild.h"
 #include "predictor/record/state_files.h"
 
@@ -200,7 +199,7 @@ static int begin_rebuild(struct ft_rebuilder *rebuilder, struct ft_store *store,
     return ft_error_errno(err, "%s", rebuilder->change.app);
   ft_rebuild_init(rebuilder->rebuild, rebuilder->change.uid, rebuilder->change.app,
                   rebuilder->rule);
-  ft_failure_cost_set(&rebuilder->rebuild->model, rebuilder->failure_cost);
+  ft_failure_cost_set(&rebuilder->rebuild->models.model, rebuilder->failure_cost);
   return 1;
 }
 
@@ -236,14 +235,6 @@ static int postpone_change(struct ft_rebuilder *rebuilder, struct ft_store *stor
   return 0;
 }
 
-static int publish_rebuilt_times(struct ft_rebuilder *rebuilder, struct ft_error *err)
-{
-  ft_performance *performance = &rebuilder->rebuild->performance;
-
-  ft_performance_clamp_times(performance, (double)time(NULL));
-  return performance->runs ? ft_publish_performance(rebuilder->publisher, performance, err) : 0;
-}
-
 static void remove_model(struct ft_rebuilder *rebuilder, const ft_model *model)
 {
   ft_publish_remove_model(rebuilder->publisher, model->uid, model->app);
@@ -253,15 +244,14 @@ static void remove_model(struct ft_rebuilder *rebuilder, const ft_model *model)
 static int publish_rebuilt(struct ft_rebuilder *rebuilder, struct ft_store *store,
                            struct ft_error *err)
 {
-  ft_model *model = &rebuilder->rebuild->model;
-  struct ft_history *history = &rebuilder->rebuild->history;
+  struct ft_app_models *models = &rebuilder->rebuild->models;
+  const ft_model *model = &models->model;
 
-  ft_online_clamp_times(model, history, (double)time(NULL));
+  ft_app_models_clamp_times(models, (double)time(NULL));
   if (!model->runs ||
       (model->uid == FT_STATE_POOLED && !ft_is_shared_app(rebuilder->shared, model->app)))
     remove_model(rebuilder, model);
-  else if (ft_publish_model(rebuilder->publisher, model, history, err) < 0 ||
-           publish_rebuilt_times(rebuilder, err) < 0)
+  else if (ft_publish_app(rebuilder->publisher, models, ft_app_models_all(models), err) < 0)
     return postpone_change(rebuilder, store, err);
   else {
     rebuilder->round_models++;

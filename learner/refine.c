@@ -11,9 +11,9 @@
 #include "daemon/log.h"
 #include "learner/recorder_internal.h"
 #include "learner/similar_apps_index.h"
+#include "predictor/online/app_models.h"
 #include "predictor/online/failure_cost.h"
 #include "predictor/online/gpu_observations.h"
-#include "predictor/online/online.h"
 #include "predictor/online/performance.h"
 #include "predictor/rebuild/rebuild.h"
 #include "predictor/record/state_files.h"
@@ -37,13 +37,10 @@ static int publish_app(struct ft_recorder *recorder, struct ft_cached_app *app)
 {
   struct ft_error err;
 
-  if ((!app->model_changed ||
-       ft_publish_model(recorder->publisher, &app->model, &app->history, &err) == 0) &&
-      (!app->performance_changed ||
-       ft_publish_performance(recorder->publisher, &app->performance, &err) == 0)) {
+  if (!app->changed || ft_publish_app(recorder->publisher, &app->models, app->changed, &err) == 0) {
     if (app->index_due)
-      ft_similar_apps_index_update(recorder->publisher, recorder->state_fd, &app->model,
-                                   &app->history, app->similarity_keys);
+      ft_similar_apps_index_update(recorder->publisher, recorder->state_fd, &app->models.model,
+                                   &app->models.history, app->similarity_keys);
     app->index_due = false;
     app->published = recorder->clock();
     return 0;
@@ -138,10 +135,11 @@ static struct ft_cached_app *use_app(struct ft_recorder *recorder, uint32_t uid,
       ft_error_errno(err, "%s", name);
       return NULL;
     }
-    app->has_model = ft_state_read_own_model(recorder->state_fd, uid, name, &app->model,
-                                             &app->history, NULL) == 0;
-    if (ft_state_read_own_performance(recorder->state_fd, uid, name, &app->performance, NULL) < 0)
-      ft_performance_init(&app->performance, name, uid);
+    if (ft_state_read_own_app(recorder->state_fd, uid, name, &app->models, NULL) < 0)
+      app->models.has_model = app->models.has_performance = false;
+    if (!app->models.has_performance)
+      ft_performance_init(&app->models.performance, &app->models.runtimes, name, uid);
+    app->models.has_performance = true;
   }
   ft_model_cache_use(recorder->cache, app, recorder->clock());
   return app;
@@ -150,8 +148,8 @@ static struct ft_cached_app *use_app(struct ft_recorder *recorder, uint32_t uid,
 /* Whether APP has a model with the current rule and failure cost. */
 static bool has_current_model(const struct ft_recorder *recorder, const struct ft_cached_app *app)
 {
-  return app->has_model && app->model.rule == recorder->rule &&
-         ft_failure_cost_equals(&app->model, recorder->failure_cost);
+  return app->models.has_model && app->models.model.rule == recorder->rule &&
+         ft_failure_cost_equals(&app->models.model, recorder->failure_cost);
 }
 
 /* Rebuilds APP's models from the store. Returns 1; 0 if it has too many runs and the rebuilder has
@@ -165,14 +163,11 @@ static int rebuild_inline(struct ft_recorder *recorder, struct ft_cached_app *ap
   if (!rebuild)
     return ft_error_errno(err, "%s", app->app);
   ft_rebuild_init(rebuild, app->uid, app->app, recorder->rule);
-  ft_failure_cost_set(&rebuild->model, recorder->failure_cost);
+  ft_failure_cost_set(&rebuild->models.model, recorder->failure_cost);
   status = ft_rebuild_step(rebuild, recorder->store, MAX_INLINE_RUNS, err);
   if (status > 0) {
-    app->model = rebuild->model;
-    app->history = rebuild->history;
-    app->performance = rebuild->performance;
-    app->has_model = app->model_changed = true;
-    app->performance_changed = app->performance.runs > 0;
+    app->models = rebuild->models;
+    app->changed = ft_app_models_all(&app->models);
   }
   free(rebuild);
   return status;
@@ -182,28 +177,25 @@ static int rebuild_inline(struct ft_recorder *recorder, struct ft_cached_app *ap
 static int learn_observation(struct ft_recorder *recorder, struct ft_cached_app *app,
                              const ft_observation *o, struct ft_error *err)
 {
-  int learned = 1, timed;
+  int status;
 
   if (has_current_model(recorder, app)) {
-    learned = ft_online_update(&app->model, &app->history, o, err);
-    timed = learned < 0 ? -1 : ft_performance_update(&app->performance, o, err);
-    if (timed < 0)
+    status = ft_app_models_update(&app->models, o, err);
+    if (status < 0)
       return -1;
-    app->model_changed |= learned > 0;
-    app->performance_changed |= timed > 0 && app->performance.runs;
+    app->changed |= (unsigned)status;
   } else {
-    learned = rebuild_inline(recorder, app, err);
-    if (learned <= 0)
-      return learned;
+    status = rebuild_inline(recorder, app, err);
+    if (status <= 0)
+      return status;
   }
-  ft_online_clamp_times(&app->model, &app->history, (double)time(NULL));
-  ft_performance_clamp_times(&app->performance, (double)time(NULL));
+  ft_app_models_clamp_times(&app->models, (double)time(NULL));
   return 1;
 }
 
 static void queue_if_changed(struct ft_recorder *recorder, struct ft_cached_app *app)
 {
-  if ((app->model_changed || app->performance_changed) && !app->queued)
+  if (app->changed && !app->queued)
     ft_model_cache_queue(recorder->cache, app,
                          fmax(recorder->clock(), app->published + PUBLISH_INTERVAL_SECONDS));
 }
@@ -217,7 +209,7 @@ static int refine_app(struct ft_recorder *recorder, uint32_t uid, const ft_obser
   int status = app ? learn_observation(recorder, app, o, err) : -1;
 
   if (status > 0) {
-    if (recorder->borrow && ft_similar_apps_index_due(&app->model, o)) {
+    if (recorder->borrow && ft_similar_apps_index_due(&app->models.model, o)) {
       app->index_due = true;
       ft_similar_apps_index_keys(o, app->similarity_keys);
     }

@@ -390,7 +390,8 @@ static int predict_for_site(struct prediction *w)
   if ((w->network || (known && !(off && !placement))) &&
       ft_params_find_unknown(&w->known, s, w->options.params, w->options.model != NULL, line))
     ft_print_line(line);
-  if (placement)
+  /* without evidence the app's file cannot be read, and one line has said so */
+  if (placement && known)
     choose_placement(w);
   if (w->network && !w->maybe_other_cluster && apply_gpu_decision(w) < 0)
     return -1;

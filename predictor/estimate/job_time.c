@@ -126,9 +126,9 @@ static bool do_times_differ(const ft_performance *performance, const ft_submissi
 
 void ft_job_time_model(const ft_performance *performance, ft_model *model)
 {
-  *model = (ft_model){ .runs = performance->history_count > performance->runs
-                                   ? performance->history_count
-                                   : performance->runs,
+  pb_size_t facts = performance->runtime_model.fact_bytes_count;
+
+  *model = (ft_model){ .runs = facts > performance->runs ? facts : performance->runs,
                        .completed = performance->runs,
                        .columns_count = performance->columns_count,
                        .has_evaluator = performance->has_runtime_model };

@@ -140,6 +140,14 @@ static double gpu_memory_of(const ft_observation *o, ft_rule rule, bool *bound)
   return ft_observation_gpu_bytes(o);
 }
 
+/* A run that failed stopped soon; one that is requeued runs again, and its last attempt counts. */
+static bool accept_time(const ft_observation *o, ft_rule rule)
+{
+  (void)rule;
+  return o->outcome == FT_OUTCOME_COMPLETED || o->outcome == FT_OUTCOME_TIMEOUT ||
+         o->outcome == FT_OUTCOME_CANCELLED || o->outcome == FT_OUTCOME_OUT_OF_MEMORY;
+}
+
 static bool accept_completed(const ft_observation *o, ft_rule rule)
 {
   (void)rule;
@@ -149,7 +157,7 @@ static bool accept_completed(const ft_observation *o, ft_rule rule)
 static double runtime_of(const ft_observation *o, ft_rule rule, bool *bound)
 {
   (void)rule;
-  *bound = o->censored;
+  *bound = o->outcome != FT_OUTCOME_COMPLETED; /* also if only its largest task was measured */
   return o->runtime_seconds;
 }
 
@@ -177,7 +185,7 @@ const struct ft_quantity ft_quantities[FT_QUANTITIES] = {
                                .prior = { MEMORY_PRIOR, MIN_DEVIATION_FRACTION,
                                           MIN_DEVIATION_BYTES } },
   [FT_QUANTITY_RUNTIME] = { .name = "runtime_seconds",
-                            .accepts = accept_completed,
+                            .accepts = accept_time,
                             .value_of = runtime_of,
                             .max_value = MAX_SECONDS,
                             .prior = { RUNTIME_PRIOR, MIN_RUNTIME_DEVIATION, 0 } },

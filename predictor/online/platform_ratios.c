@@ -14,10 +14,7 @@
 #define COUNT(array) (sizeof(array) / sizeof *(array))
 
 /* Limits of the model (foretell.options). */
-enum {
-  MAX_RUNS = COUNT(((ft_performance *)NULL)->history),
-  MAX_PLATFORMS = COUNT(((ft_performance *)NULL)->platforms)
-};
+enum { MAX_PLATFORMS = COUNT(((ft_performance *)NULL)->platforms) };
 
 /* Prior standard deviation of log run times of equal runs on one platform, worth one run. Half and
  * twice were compared. */
@@ -31,32 +28,34 @@ enum {
 /* ---- platforms ---- */
 
 /* Counts the runs of each platform and updates its last use. */
-void ft_platforms_count_runs(ft_performance *p)
+void ft_platforms_count_runs(ft_performance *p, const struct ft_runtimes *h)
 {
   for (size_t i = 0; i < p->platforms_count; i++)
     p->platforms[i].runs = 0;
-  for (size_t i = 0; i < p->history_count; i++) {
-    ft_platform_runs *platform = &p->platforms[p->history[i].platform];
+  for (size_t i = 0; i < h->count; i++) {
+    ft_platform_runs *platform = &p->platforms[h->run[i].platform];
 
+    if (ft_runtime_stopped(&h->run[i]))
+      continue;
     platform->runs++;
-    platform->last = fmax(platform->last, p->history[i].time);
+    platform->last = fmax(platform->last, h->run[i].time);
   }
 }
 
 /* Removes platform AT with its runs. */
-static void remove_platform(ft_performance *p, uint32_t at)
+static void remove_platform(ft_performance *p, struct ft_runtimes *h, uint32_t at)
 {
   size_t kept = 0;
 
-  for (size_t i = 0; i < p->history_count; i++) {
-    ft_timed_run run = p->history[i];
+  for (size_t i = 0; i < h->count; i++) {
+    ft_timed_run run = h->run[i];
 
     if (run.platform == at)
       continue;
     run.platform -= run.platform > at;
-    p->history[kept++] = run;
+    h->run[kept++] = run;
   }
-  p->history_count = (pb_size_t)kept;
+  h->count = kept;
   p->platforms_count--;
   memmove(&p->platforms[at], &p->platforms[at + 1],
           (p->platforms_count - at) * sizeof *p->platforms);
@@ -73,7 +72,7 @@ uint32_t ft_platforms_find(const ft_performance *p, const char *platform)
 }
 
 /* Returns the index of PLATFORM, added if it is new; a full list loses the one used longest ago. */
-uint32_t ft_platforms_find_or_add(ft_performance *p, const char *platform)
+uint32_t ft_platforms_find_or_add(ft_performance *p, struct ft_runtimes *h, const char *platform)
 {
   uint32_t at = ft_platforms_find(p, platform), oldest = 1;
 
@@ -83,7 +82,7 @@ uint32_t ft_platforms_find_or_add(ft_performance *p, const char *platform)
     for (uint32_t i = 2; i < MAX_PLATFORMS; i++)
       if (p->platforms[i].last < p->platforms[oldest].last)
         oldest = i;
-    remove_platform(p, oldest);
+    remove_platform(p, h, oldest);
     at--;
   }
   p->platforms_count++;
@@ -94,7 +93,7 @@ uint32_t ft_platforms_find_or_add(ft_performance *p, const char *platform)
 
 /* Moves a platform with SWITCH_FACTOR times the first platform's runs to the first index. Then
  * refers all ratios to it and clears the regression. */
-void ft_platforms_choose_first(ft_performance *p)
+void ft_platforms_choose_first(ft_performance *p, struct ft_runtimes *h)
 {
   uint32_t largest = 0;
   ft_platform_runs first;
@@ -115,9 +114,9 @@ void ft_platforms_choose_first(ft_performance *p)
   }
   p->platforms[largest].has_log_ratio = true;
   p->platforms[0].has_transferred_log_ratio = false;
-  for (size_t i = 0; i < p->history_count; i++)
-    if (p->history[i].platform == 0 || p->history[i].platform == largest)
-      p->history[i].platform = largest - p->history[i].platform;
+  for (size_t i = 0; i < h->count; i++)
+    if (h->run[i].platform == 0 || h->run[i].platform == largest)
+      h->run[i].platform = largest - h->run[i].platform;
   p->has_runtime_model = false;
   p->runtime_model = (ft_evaluator){ 0 };
 }
@@ -126,21 +125,21 @@ void ft_platforms_choose_first(ft_performance *p)
 
 /* Log residuals of the runs on one platform. */
 struct platform_residuals {
-  double value[MAX_RUNS];
+  double value[FT_RUNTIME_RUNS];
   size_t count;
 };
 
 /* Sets OUT to the log residuals of the runs on PLATFORM under the regression. */
-static void collect_residuals(const ft_performance *p, const struct ft_point_model *model,
+static void collect_residuals(const struct ft_runtimes *h, const struct ft_point_model *model,
                               uint32_t platform, struct platform_residuals *out)
 {
   struct ft_point_prediction point;
 
   out->count = 0;
-  for (size_t i = 0; i < p->history_count; i++) {
-    const ft_timed_run *run = &p->history[i];
+  for (size_t i = 0; i < h->count; i++) {
+    const ft_timed_run *run = &h->run[i];
 
-    if (run->platform != platform)
+    if (run->platform != platform || ft_runtime_stopped(run))
       continue;
     ft_point_predict(model, run->x, run->x_count, 1, &point);
     out->value[out->count++] = log(run->seconds * FT_RUNTIME_MICROSECONDS) - point.log;
@@ -184,14 +183,14 @@ static double median_with_error(struct platform_residuals *r, double *deviation)
   return median;
 }
 
-void ft_platforms_measure(ft_performance *p)
+void ft_platforms_measure(ft_performance *p, const struct ft_runtimes *h)
 {
   struct ft_point_model model;
   struct platform_residuals r;
   double first, first_deviation;
 
   ft_point_model_read(&p->runtime_model, &model);
-  collect_residuals(p, &model, 0, &r);
+  collect_residuals(h, &model, 0, &r);
   if (!r.count)
     return;
   first = median_with_error(&r, &first_deviation);
@@ -199,7 +198,7 @@ void ft_platforms_measure(ft_performance *p)
     ft_platform_runs *platform = &p->platforms[i];
     double deviation;
 
-    collect_residuals(p, &model, i, &r);
+    collect_residuals(h, &model, i, &r);
     if (r.count) {
       platform->log_ratio = median_with_error(&r, &deviation) - first;
       platform->deviation = hypot(deviation, first_deviation);
@@ -216,7 +215,8 @@ void ft_platforms_init_ratio(ft_performance *p, const ft_observation *o, uint32_
   float x[COUNT(p->columns)];
   struct ft_point_prediction point;
 
-  if (!at || p->platforms[at].has_log_ratio || !p->has_runtime_model)
+  if (!at || p->platforms[at].has_log_ratio || !p->has_runtime_model ||
+      o->outcome != FT_OUTCOME_COMPLETED)
     return;
   ft_columns_fill(p->columns, p->columns_count, o->submission.features,
                   o->submission.features_count, x);
@@ -227,18 +227,18 @@ void ft_platforms_init_ratio(ft_performance *p, const ft_observation *o, uint32_
 
 /* ---- transferred estimates ---- */
 
-void ft_performance_clear_transfers(ft_performance *p)
+void ft_performance_clear_transfers(ft_performance *p, struct ft_runtimes *h)
 {
   for (uint32_t i = 0; i < p->platforms_count; i++)
     p->platforms[i].has_transferred_log_ratio = false;
   for (uint32_t i = p->platforms_count; i-- > 1;)
     if (!p->platforms[i].runs)
-      remove_platform(p, i);
-  ft_platforms_measure(p);
+      remove_platform(p, h, i);
+  ft_platforms_measure(p, h);
 }
 
-void ft_performance_set_transfer(ft_performance *p, const char *platform, double log_ratio,
-                                 double deviation)
+void ft_performance_set_transfer(ft_performance *p, struct ft_runtimes *h, const char *platform,
+                                 double log_ratio, double deviation)
 {
   uint32_t at = ft_platforms_find(p, platform);
   ft_platform_runs *entry;
@@ -246,9 +246,9 @@ void ft_performance_set_transfer(ft_performance *p, const char *platform, double
   if (!at || at == MAX_PLATFORMS || !p->platforms_count || !p->has_runtime_model ||
       !isfinite(log_ratio) || !(deviation >= FT_PERFORMANCE_MIN_DEVIATION && isfinite(deviation)))
     return;
-  entry = &p->platforms[ft_platforms_find_or_add(p, platform)];
+  entry = &p->platforms[ft_platforms_find_or_add(p, h, platform)];
   entry->has_transferred_log_ratio = true;
   entry->transferred_log_ratio = log_ratio;
   entry->transferred_deviation = deviation;
-  ft_platforms_measure(p);
+  ft_platforms_measure(p, h);
 }

@@ -8,27 +8,25 @@
 #include "predictor/core/sort.h"
 #include "predictor/core/text.h"
 #include "predictor/estimate/run_features.h"
+#include "predictor/estimate/runtime.h"
 #include "predictor/online/performance.h"
 #include "predictor/online/platform_transfer.h"
-
-/* Runs of a run-time model. */
-enum { RUNS = sizeof((ft_performance *)NULL)->history / sizeof(ft_timed_run) };
 
 /* Distance of the 5 % and 95 % quantiles of a normal distribution, in standard deviations. */
 #define INTERVAL90_DEVIATIONS 3.289707253902
 
 /* Returns the median run time on the first platform, scaled to PLATFORM by its ratio, in seconds;
  * NAN without runs on both. */
-static double typical_seconds(const ft_performance *p, size_t platform)
+static double typical_seconds(const ft_performance *p, const struct ft_runtimes *h, size_t platform)
 {
-  double seconds[RUNS];
+  double seconds[FT_RUNTIME_RUNS];
   size_t count = 0;
 
   if (platform >= p->platforms_count || !p->platforms[platform].runs)
     return NAN;
-  for (size_t i = 0; i < p->history_count; i++)
-    if (p->history[i].platform == 0)
-      seconds[count++] = p->history[i].seconds;
+  for (size_t i = 0; i < h->count; i++)
+    if (h->run[i].platform == 0 && !ft_runtime_stopped(&h->run[i]))
+      seconds[count++] = h->run[i].seconds;
   if (!count)
     return NAN;
   /* a median of PLATFORM's runs would compare different inputs; the ratio accounts for them */
@@ -37,14 +35,14 @@ static double typical_seconds(const ft_performance *p, size_t platform)
 
 /* Sets MEAN to the means of the COUNT run features over the runs on the first platform; NAN without
  * values. */
-static void mean_features(const ft_performance *p, double *mean, size_t count)
+static void mean_features(const struct ft_runtimes *h, double *mean, size_t count)
 {
   for (size_t c = 0; c < count; c++) {
     double sum = 0;
     size_t n = 0;
 
-    for (size_t i = 0; i < p->history_count; i++) {
-      const ft_timed_run *run = &p->history[i];
+    for (size_t i = 0; i < h->count; i++) {
+      const ft_timed_run *run = &h->run[i];
 
       if (run->platform == 0 && c < run->run_features_count && !isnan(run->run_features[c])) {
         sum += (double)run->run_features[c];
@@ -100,11 +98,13 @@ static size_t find_or_add_column_of_platform(struct ft_relative_table *t, const 
 }
 
 int ft_platform_transfer_add(struct ft_relative_table *t, const ft_performance *p,
-                             struct ft_error *err)
+                             const struct ft_runtimes *h, struct ft_error *err)
 {
   size_t row = t->rows;
 
-  if (row == FT_PLATFORM_TRANSFER_APPS || p->platforms_count < 2 || isnan(typical_seconds(p, 0)))
+  if (row == FT_PLATFORM_TRANSFER_APPS || p->platforms_count < 2 ||
+      strcmp(p->platforms[0].platform, FT_PLATFORM_UNKNOWN) == 0 ||
+      isnan(typical_seconds(p, h, 0)))
     return 0;
   if (!t->seconds && allocate_table(t, err) < 0)
     return -1;
@@ -115,9 +115,9 @@ int ft_platform_transfer_add(struct ft_relative_table *t, const ft_performance *
                                      : FT_RELATIVE_PLATFORMS;
 
     if (at < FT_RELATIVE_PLATFORMS)
-      t->seconds[row * t->platforms + at] = typical_seconds(p, i);
+      t->seconds[row * t->platforms + at] = typical_seconds(p, h, i);
   }
-  mean_features(p, t->x + row * FT_RUN_FEATURES, FT_RUN_FEATURES);
+  mean_features(h, t->x + row * FT_RUN_FEATURES, FT_RUN_FEATURES);
   (void)ft_string_copy(p->app, t->label[row], sizeof *t->label);
   t->group[row] = find_name_index(t->label, row, t->label[row]);
   t->rows++;
@@ -131,13 +131,14 @@ struct transfer_query {
   double x[FT_FEATURE_ENCODER_COLUMNS], seconds[FT_RELATIVE_PLATFORMS];
 };
 
-/* Fills Q with P's features and run times in the order of M's; NAN where P has none. */
+/* Fills Q with the features and run times of P's runs H in the order of M's; NAN where there are
+ * none. */
 static void fill_transfer_query(const struct ft_relative_model *m, const ft_performance *p,
-                                struct transfer_query *q)
+                                const struct ft_runtimes *h, struct transfer_query *q)
 {
   double mean[FT_RUN_FEATURES];
 
-  mean_features(p, mean, FT_RUN_FEATURES);
+  mean_features(h, mean, FT_RUN_FEATURES);
   for (size_t f = 0; f < m->features; f++) {
     q->x[f] = NAN;
     for (size_t c = 0; c < FT_RUN_FEATURES; c++)
@@ -148,7 +149,7 @@ static void fill_transfer_query(const struct ft_relative_model *m, const ft_perf
     q->seconds[i] = NAN;
     for (size_t j = 0; j < p->platforms_count; j++)
       if (strcmp(m->platform[i], p->platforms[j].platform) == 0)
-        q->seconds[i] = typical_seconds(p, j);
+        q->seconds[i] = typical_seconds(p, h, j);
   }
 }
 
@@ -159,18 +160,18 @@ static double predicted_speed_deviation(const struct ft_relative_prediction *a, 
 }
 
 int ft_platform_transfer_estimate(const struct ft_relative_model *m, ft_performance *p,
-                                  struct ft_error *err)
+                                  struct ft_runtimes *h, struct ft_error *err)
 {
   struct transfer_query q;
   size_t first;
   int count = 0;
 
-  ft_performance_clear_transfers(p);
+  ft_performance_clear_transfers(p, h);
   first = p->platforms_count ? find_name_index(m->platform, m->platforms, p->platforms[0].platform)
                              : m->platforms;
   if (first == m->platforms)
     return 0;
-  fill_transfer_query(m, p, &q);
+  fill_transfer_query(m, p, h, &q);
   for (size_t i = 0; i < m->platforms; i++) {
     struct ft_relative_prediction a;
     double own = q.seconds[i];
@@ -184,7 +185,7 @@ int ft_platform_transfer_estimate(const struct ft_relative_model *m, ft_performa
     if (status < 0)
       return -1;
     ft_performance_set_transfer(
-        p, m->platform[i], log(a.speed[first] / a.speed[i]),
+        p, h, m->platform[i], log(a.speed[first] / a.speed[i]),
         fmax(hypot(predicted_speed_deviation(&a, i), predicted_speed_deviation(&a, first)),
              FT_PERFORMANCE_MIN_DEVIATION));
     count++;

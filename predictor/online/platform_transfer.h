@@ -7,20 +7,19 @@
 #define FT_ONLINE_PLATFORM_TRANSFER_H
 
 #include "predictor/estimate/relative.h"
-#include "predictor/record/record.h"
+#include "predictor/record/run_columns.h"
 
 /* Largest number of rows of the training table. */
 enum { FT_PLATFORM_TRANSFER_APPS = 500 };
 
 /*
- * Adds a row for PERFORMANCE to TABLE, which starts zeroed: the app's run features on its first
- * platform and its run time on each platform. Rows of apps with the same name form one group. Adds
- * nothing for an app on a single platform or beyond FT_PLATFORM_TRANSFER_APPS rows. Returns 0; -1
- * out of memory and fills ERR. The caller frees TABLE
- * by ft_relative_table_free.
+ * Adds a row for PERFORMANCE and its RUNTIMES to TABLE, which starts zeroed: the app's run features
+ * on its first platform and its run time on each platform. Rows of apps with the same name form one
+ * group. Adds nothing for an app on a single platform or beyond FT_PLATFORM_TRANSFER_APPS rows.
+ * Returns 0; -1 out of memory and fills ERR. The caller frees TABLE by ft_relative_table_free.
  */
 int ft_platform_transfer_add(struct ft_relative_table *table, const ft_performance *performance,
-                             struct ft_error *err);
+                             const struct ft_runtimes *runtimes, struct ft_error *err);
 
 /*
  * Replaces PERFORMANCE's transferred estimates by MODEL's, for all platforms of MODEL, from the run
@@ -29,6 +28,7 @@ int ft_platform_transfer_add(struct ft_relative_table *table, const ft_performan
  * estimates; -1 on error and fills ERR.
  */
 int ft_platform_transfer_estimate(const struct ft_relative_model *model,
-                                  ft_performance *performance, struct ft_error *err);
+                                  ft_performance *performance, struct ft_runtimes *runtimes,
+                                  struct ft_error *err);
 
 #endif

@@ -352,15 +352,15 @@ out:
   return status;
 }
 
-bool ft_pool_has_users(const ft_performance *p)
+bool ft_pool_has_users(const struct ft_runtimes *h)
 {
   size_t users = 0;
 
-  for (size_t i = 0; i < p->history_count; i++) {
+  for (size_t i = 0; i < h->count; i++) {
     bool known = false;
 
     for (size_t k = 0; k < i && !known; k++)
-      known = ft_pool_same_user(p->history[k].key, p->history[i].key);
+      known = ft_pool_same_user(h->run[k].key, h->run[i].key);
     users += !known;
   }
   return users >= FT_POOL_USERS;

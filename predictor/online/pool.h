@@ -49,7 +49,7 @@ size_t ft_pool_leaving(const struct ft_pool_run *runs, size_t count, struct ft_p
 int ft_pool_shared_model(const ft_model *pooled, const struct ft_history *history, ft_model *shared,
                          struct ft_error *err);
 
-/* Returns whether the pooled PERFORMANCE has runs of at least FT_POOL_USERS users. */
-bool ft_pool_has_users(const ft_performance *performance);
+/* Returns whether the RUNTIMES of a pooled model are of at least FT_POOL_USERS users. */
+bool ft_pool_has_users(const struct ft_runtimes *runtimes);
 
 #endif

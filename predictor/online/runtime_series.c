@@ -7,7 +7,10 @@
 #include "predictor/estimate/point_prediction.h"
 #include "predictor/estimate/runtime.h"
 #include "predictor/estimate/variant.h"
+#include "predictor/estimate/quantity.h"
 #include "predictor/online/columns.h"
+#include "predictor/online/facts.h"
+#include "predictor/online/performance.h"
 #include "predictor/online/pool.h"
 #include "predictor/online/runtime_series.h"
 #include "predictor/online/series_record.h"
@@ -38,7 +41,10 @@ static void read_timed_runs(struct ft_runtime_series *w)
 
     *to = (struct ft_series_run){ .time = run->time,
                                   .seconds = 1,
-                                  .value = series_value(p, run->seconds, run->platform) };
+                                  .value = series_value(p, run->seconds, run->platform),
+                                  .censored = ft_runtime_stopped(run),
+                                  .exceeded = ft_runtime_stopped(run) &&
+                                              run->values[FT_QUANTITY_RUNTIME] < 0 };
     ft_series_run_read_x(run->x, run->x_count, to);
   }
 }
@@ -100,7 +106,8 @@ static size_t insert_timed_run(struct ft_runtime_series *w, const ft_timed_run *
   return at;
 }
 
-static bool remove_known(struct ft_runtime_series *w, uint64_t key)
+/* Removes the run with KEY. Returns whether there was one; sets *COMPLETED if that completed. */
+static bool remove_known(struct ft_runtime_series *w, uint64_t key, bool *completed)
 {
   size_t i = 0;
 
@@ -108,17 +115,41 @@ static bool remove_known(struct ft_runtime_series *w, uint64_t key)
     i++;
   if (i == w->runs)
     return false;
+  *completed = !ft_runtime_stopped(&w->run[i]);
   remove_run(w, i);
   return true;
 }
 
-/* Sets the history of W->next to the newest runs of W without the BEFORE oldest. */
+/* Sets the history to the newest runs of W without the BEFORE oldest. */
 static void store_history(struct ft_runtime_series *w, size_t before)
 {
   size_t first = w->runs - before > FT_RUNTIME_RUNS ? w->runs - FT_RUNTIME_RUNS : before;
 
-  w->next.history_count = (pb_size_t)(w->runs - first);
-  memcpy(w->next.history, w->run + first, w->next.history_count * sizeof *w->run);
+  w->history.count = w->runs - first;
+  memcpy(w->history.run, w->run + first, w->history.count * sizeof *w->run);
+}
+
+/* Sets the facts of the run-time model, which are in microseconds on the first platform. */
+static void fill_facts(struct ft_runtime_series *w)
+{
+  const struct ft_series *s = &w->series;
+
+  ft_job_time_model(&w->next, &w->model);
+  w->facts.count = s->runs;
+  for (size_t i = 0; i < s->runs; i++) {
+    const struct ft_series_run *run = &s->run[i];
+    ft_run *to = &w->facts.run[i];
+
+    *to = (ft_run){ .time = run->time,
+                    .bytes = run->value,
+                    .censored = run->censored,
+                    .killed_by = run->exceeded ? FT_KILLED_BY_LIMIT : FT_KILLED_BY_NONE,
+                    .x_count = (uint16_t)s->columns,
+                    .residual = run->residual };
+    memcpy(to->x, run->x, s->columns * sizeof *to->x);
+  }
+  ft_facts_fill(&w->model, &w->facts, ft_need_host);
+  w->next.runtime_model = w->model.evaluator;
 }
 
 void ft_runtime_series_add(struct ft_runtime_series *w, const ft_observation *o, ft_timed_run *run)
@@ -126,20 +157,19 @@ void ft_runtime_series_add(struct ft_runtime_series *w, const ft_observation *o,
   struct ft_series_work *work = (struct ft_series_work *)w->work;
   struct ft_series *s = &w->series;
   ft_performance *p = &w->next;
-  bool known, changed;
+  bool known, changed, completed = false;
   size_t at, before = 0;
 
-  w->runs = p->history_count;
-  memcpy(w->run, p->history, w->runs * sizeof *w->run);
-  known = remove_known(w, run->key);
+  w->runs = w->history.count;
+  memcpy(w->run, w->history.run, w->runs * sizeof *w->run);
+  known = remove_known(w, run->key, &completed);
   changed = fill_columns(w, o, run);
   at = insert_timed_run(w, run);
   read_timed_runs(w);
-  s->completed -= known && s->completed;
+  s->completed -= completed && s->completed;
   if (at != SIZE_MAX) {
     s->run[at].value = ceil(s->run[at].value);
-    s->run[at].censored = o->censored;
-    s->completed += !o->censored && s->completed < UINT32_MAX;
+    s->completed += !s->run[at].censored && s->completed < UINT32_MAX;
   }
   if (known || changed || at + 1 != w->runs || !ft_series_add_newest(s, work))
     before = ft_series_fit_since_change(s, work);
@@ -147,4 +177,5 @@ void ft_runtime_series_add(struct ft_runtime_series *w, const ft_observation *o,
   p->has_runtime_model = true;
   ft_series_write_evaluator(s, &p->runtime_model);
   store_history(w, before);
+  fill_facts(w);
 }

@@ -4,8 +4,7 @@
 #include <math.h>
 #include <stdlib.h>
 
-#include "predictor/online/online.h"
-#include "predictor/online/performance.h"
+#include "predictor/online/app_models.h"
 #include "predictor/rebuild/rebuild.h"
 
 /* Runs per step of ft_rebuild_model. */
@@ -13,16 +12,13 @@ enum { PAGE_RUNS = 256 };
 
 void ft_rebuild_init(struct ft_rebuild *rebuild, uint32_t uid, const char *app, ft_rule rule)
 {
-  ft_online_init(&rebuild->model, &rebuild->history, app, uid, rule);
-  ft_performance_init(&rebuild->performance, app, uid);
+  ft_app_models_init(&rebuild->models, app, uid, rule);
   rebuild->cursor = (struct ft_store_cursor){ .time = -INFINITY };
 }
 
 int ft_rebuild_learn(struct ft_rebuild *rebuild, const ft_observation *o, struct ft_error *err)
 {
-  if (ft_online_update(&rebuild->model, &rebuild->history, o, err) < 0)
-    return -1;
-  return ft_performance_update(&rebuild->performance, o, err) < 0 ? -1 : 0;
+  return ft_app_models_update(&rebuild->models, o, err) < 0 ? -1 : 0;
 }
 
 static int learn_stored_run(const ft_observation *o, void *data, struct ft_error *err)
@@ -33,8 +29,9 @@ static int learn_stored_run(const ft_observation *o, void *data, struct ft_error
 int ft_rebuild_step(struct ft_rebuild *rebuild, struct ft_store *store, unsigned runs,
                     struct ft_error *err)
 {
-  int learnt = ft_store_learn_page(store, rebuild->model.uid, rebuild->model.app, &rebuild->cursor,
-                                   runs, learn_stored_run, rebuild, err);
+  const ft_model *model = &rebuild->models.model;
+  int learnt = ft_store_learn_page(store, model->uid, model->app, &rebuild->cursor, runs,
+                                   learn_stored_run, rebuild, err);
 
   return learnt < 0 ? -1 : (unsigned)learnt < runs;
 }
@@ -51,7 +48,7 @@ int ft_rebuild_model(struct ft_store *store, uint32_t uid, const char *app, ft_r
   while (status == 0)
     status = ft_rebuild_step(rebuild, store, PAGE_RUNS, err);
   if (status > 0)
-    *model = rebuild->model;
+    *model = rebuild->models.model;
   free(rebuild);
   return status < 0 ? -1 : 0;
 }

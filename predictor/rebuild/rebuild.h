@@ -6,12 +6,10 @@
 #include <stdint.h>
 
 #include "predictor/history/pages.h"
-#include "predictor/record/run_columns.h"
+#include "predictor/record/state_files.h"
 
 struct ft_rebuild {
-  ft_model model;                /* memory, from the runs read so far */
-  struct ft_history history;     /* of them, those that the model is fitted to */
-  ft_performance performance;    /* run times, from the same runs */
+  struct ft_app_models models;   /* from the runs read so far */
   struct ft_store_cursor cursor; /* the last run read */
 };
 

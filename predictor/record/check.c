@@ -8,8 +8,6 @@
 #include "predictor/record/check.h"
 #include "predictor/record/policy_keys.h"
 
-/* Bytes: 1 PiB, more than the memory of any node. The learners accept no more either. */
-#define MAX_PEAK_BYTES 0x1p50
 /* Bytes: 1 EiB. The tail of an estimate may exceed any observed peak. */
 #define MAX_ESTIMATE_BYTES 0x1p60
 /* Largest failure_price of foretell.conf(5); no unit. */
@@ -278,20 +276,6 @@ static int check_evaluator(const ft_evaluator *e, size_t columns, struct ft_erro
   return 0;
 }
 
-/* Checks a run's values by column, or without columns any values. A value is NaN if missing; in a
- * categorical column it is a level, or -1 for an unknown one. */
-static bool are_values(const float *x, size_t count, const ft_column *columns, size_t column_count)
-{
-  for (size_t j = 0; j < count; j++) {
-    double highest =
-        j < column_count && columns[j].categorical ? columns[j].categories_count - 1.0 : INFINITY;
-
-    if (isinf(x[j]) || (double)x[j] > highest || (highest < INFINITY && x[j] < -1))
-      return false;
-  }
-  return true;
-}
-
 static int check_model(const ft_model *m, struct ft_error *err)
 {
   if (!printable(m->app) || (unsigned)m->rule > _ft_rule_MAX || !isfinite(m->updated))
@@ -304,23 +288,6 @@ static int check_model(const ft_model *m, struct ft_error *err)
   if (!(m->held_bytes >= 0 && isfinite(m->held_bytes)))
     return bad(err, "held_bytes");
   return check_evaluator(&m->evaluator, m->columns_count, err);
-}
-
-int ft_record_check_history(const struct ft_history *history, const ft_model *m,
-                            struct ft_error *err)
-{
-  for (size_t i = 0; i < history->count; i++) {
-    const ft_run *r = &history->run[i];
-
-    if (!isfinite(r->time) || !(r->bytes >= 0 && r->bytes <= MAX_PEAK_BYTES) ||
-        !isfinite(r->predicted_log) || !isfinite(r->runtime_seconds) ||
-        !isfinite(r->equation_log) || !isfinite(r->residual) || !isfinite(r->gpu_bytes) ||
-        !isfinite(r->network_bytes) || !isfinite(r->gpu_limit_bytes) ||
-        r->killed_by > _ft_killer_MAX || r->censored > 1 || r->sampled > 1 ||
-        r->out_of_memory > 1 || !are_values(r->x, r->x_count, m->columns, m->columns_count))
-      return bad(err, "history");
-  }
-  return 0;
 }
 
 static int check_platform_runs(const ft_platform_runs *p, struct ft_error *err)
@@ -342,16 +309,6 @@ static int check_performance(const ft_performance *p, struct ft_error *err)
   for (size_t i = 0; i < p->columns_count; i++)
     if (!printable(p->columns[i].name))
       return bad(err, "columns");
-  for (size_t i = 0; i < p->history_count; i++) {
-    const ft_timed_run *r = &p->history[i];
-
-    if (!isfinite(r->time) || !(r->seconds > 0 && isfinite(r->seconds)) ||
-        r->platform >= p->platforms_count ||
-        !are_values(r->x, r->x_count, p->columns, p->columns_count) ||
-        !are_values(r->run_features, r->run_features_count, NULL, 0) ||
-        !are_values(r->values, r->values_count, NULL, 0))
-      return bad(err, "history");
-  }
   return check_evaluator(&p->runtime_model, p->columns_count, err);
 }
 

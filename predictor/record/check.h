@@ -17,4 +17,8 @@ int ft_record_check(enum ft_record record, const void *message, struct ft_error 
 int ft_record_check_history(const struct ft_history *history, const ft_model *model,
                             struct ft_error *err);
 
+/* The same for the RUNTIMES of PERFORMANCE, which is checked. */
+int ft_record_check_runtimes(const struct ft_runtimes *runtimes, const ft_performance *performance,
+                             struct ft_error *err);
+
 #endif

@@ -19,31 +19,66 @@ enum {
   OLD_HISTORY_TAG = 20,     /* of ft_model in files of the previous release */
   HEAD = FT_FILE_START + 8, /* bytes before the table */
   ROW = 12,                 /* bytes of the table */
-  MAX_SECTIONS = 64         /* many more than there are quantities */
+  MAX_SECTIONS = 64,        /* many more than there are quantities */
+  FIRST_BYTES = 16384       /* enough for what a submission reads */
 };
 
 /* ---- writing ---- */
 
-int ft_model_file_encode(const ft_model *const *models, size_t count,
-                         const struct ft_history *history, struct ft_buf *out, struct ft_error *err)
+/* Appends section I of SECTIONS to OUT and sets *NUMBER; a section that is left out appends
+ * nothing. Returns 1; 0 if it is left out; -1 and fills ERR. */
+static int add_section(const struct ft_model_sections *s, size_t i, struct ft_buf *out,
+                       uint32_t *number, struct ft_error *err)
+{
+  int status;
+
+  if (i < s->count) {
+    *number = s->models[i]->quantity;
+    status = ft_record_encode(FT_RECORD_MODEL, s->models[i], out, err);
+  } else if (i == s->count) {
+    *number = FT_SECTION_RUNTIME;
+    if (!s->performance)
+      return 0;
+    status = ft_record_encode(FT_RECORD_PERFORMANCE, s->performance, out, err);
+  } else if (i == s->count + 1) {
+    *number = FT_SECTION_HISTORY;
+    if (!s->history)
+      return 0;
+    status = ft_history_encode(s->history, out, err);
+  } else {
+    *number = FT_SECTION_RUNTIMES;
+    if (!s->runtimes)
+      return 0;
+    status = ft_runtimes_encode(s->runtimes, out, err);
+  }
+  return status < 0 ? -1 : 1;
+}
+
+int ft_model_sections_encode(const struct ft_model_sections *s, struct ft_buf *out,
+                             struct ft_error *err)
 {
   unsigned char head[HEAD + ROW * MAX_SECTIONS] = { 0 };
-  size_t rows = count + (history ? 1 : 0), table = rows * ROW, start = out->length;
+  size_t rows = s->count + (s->performance != NULL) + (s->history != NULL) + (s->runtimes != NULL);
+  size_t table = rows * ROW, start = out->length, at = 0;
 
   if (rows > MAX_SECTIONS)
     return ft_error_set(err, "model: more than %d sections", MAX_SECTIONS);
   if (ft_buf_add(out, head, HEAD + table) < 0)
     return ft_error_set(err, "model: longer than %zu bytes, or out of memory", out->limit);
-  for (size_t i = 0; i < rows; i++) {
-    unsigned char *row = head + HEAD + i * ROW;
-    size_t at = out->length;
+  for (size_t i = 0; at < rows; i++) {
+    unsigned char *row = head + HEAD + at * ROW;
+    size_t begin = out->length;
+    uint32_t number;
+    int added = add_section(s, i, out, &number, err);
 
-    if (i < count ? ft_record_encode(FT_RECORD_MODEL, models[i], out, err) < 0
-                  : ft_history_encode(history, out, err) < 0)
+    if (added < 0)
       return -1;
-    ft_put32(row, i < count ? models[i]->quantity : FT_SECTION_HISTORY);
-    ft_put32(row + 4, (uint32_t)(out->length - at));
-    ft_put32(row + 8, ft_checksum(out->data + at, out->length - at));
+    if (!added)
+      continue;
+    ft_put32(row, number);
+    ft_put32(row + 4, (uint32_t)(out->length - begin));
+    ft_put32(row + 8, ft_checksum(out->data + begin, out->length - begin));
+    at++;
   }
   ft_file_start(FT_RECORD_MODEL, SCHEMA, head);
   ft_put32(head + FT_FILE_START, (uint32_t)rows);
@@ -52,21 +87,37 @@ int ft_model_file_encode(const ft_model *const *models, size_t count,
   return 0;
 }
 
-int ft_model_file_write(const ft_model *const *models, size_t count,
-                        const struct ft_history *history, int dirfd, const char *name, mode_t mode,
-                        struct ft_error *err)
+int ft_model_sections_write(const struct ft_model_sections *sections, int dirfd, const char *name,
+                            mode_t mode, struct ft_error *err)
 {
   struct ft_error why;
   struct ft_buf buf;
   int status;
 
   ft_buf_init(&buf, FT_LIMIT_RECORD);
-  if (ft_model_file_encode(models, count, history, &buf, &why) < 0)
+  if (ft_model_sections_encode(sections, &buf, &why) < 0)
     status = ft_error_set(err, "%s: %s", name, why.text);
   else
     status = ft_io_write_file(dirfd, name, buf.data, buf.length, mode, err);
   ft_buf_free(&buf);
   return status;
+}
+
+int ft_model_file_encode(const ft_model *const *models, size_t count,
+                         const struct ft_history *history, struct ft_buf *out, struct ft_error *err)
+{
+  const struct ft_model_sections sections = { models, count, .history = history };
+
+  return ft_model_sections_encode(&sections, out, err);
+}
+
+int ft_model_file_write(const ft_model *const *models, size_t count,
+                        const struct ft_history *history, int dirfd, const char *name, mode_t mode,
+                        struct ft_error *err)
+{
+  const struct ft_model_sections sections = { models, count, .history = history };
+
+  return ft_model_sections_write(&sections, dirfd, name, mode, err);
 }
 
 /* ---- reading ---- */
@@ -124,16 +175,14 @@ static const unsigned char *read_part(const struct source *file, size_t at, size
   return NULL;
 }
 
-/* Reads the runs of MODEL from LENGTH bytes of DATA. */
-typedef int history_decoder(const unsigned char *data, size_t length, struct ft_history *history,
-                            struct ft_error *err);
+/* ---- runs in files of the previous release ---- */
 
-static int decode_old_run(pb_istream_t *stream, ft_run *run)
+static bool decode_run_before(pb_istream_t *stream, ft_run *run)
 {
   ft_run_before old = ft_run_before_init_zero;
 
   if (!pb_decode_delimited(stream, ft_run_before_fields, &old))
-    return -1;
+    return false;
   *run = (ft_run){ .key = old.key,
                    .time = old.time,
                    .bytes = old.bytes,
@@ -150,32 +199,131 @@ static int decode_old_run(pb_istream_t *stream, ft_run *run)
                    .gpu = old.gpu,
                    .gpu_limit_bytes = old.gpu_limit_bytes };
   memcpy(run->x, old.x, old.x_count * sizeof *old.x);
-  return 0;
+  return true;
 }
 
-/* A history_decoder of the previous release's files. */
-static int decode_old_history(const unsigned char *data, size_t length, struct ft_history *history,
-                              struct ft_error *err)
+static bool decode_timed_run_before(pb_istream_t *stream, ft_timed_run *run)
+{
+  ft_timed_run_before old = ft_timed_run_before_init_zero;
+
+  if (!pb_decode_delimited(stream, ft_timed_run_before_fields, &old))
+    return false;
+  *run = (ft_timed_run){ .key = old.key,
+                         .time = old.time,
+                         .seconds = old.seconds,
+                         .platform = old.platform,
+                         .x_count = old.x_count,
+                         .run_features_count = old.run_features_count,
+                         .values_count = old.values_count };
+  memcpy(run->x, old.x, old.x_count * sizeof *old.x);
+  memcpy(run->run_features, old.run_features, old.run_features_count * sizeof *old.run_features);
+  memcpy(run->values, old.values, old.values_count * sizeof *old.values);
+  return true;
+}
+
+static bool add_run_before(pb_istream_t *stream, void *runs)
+{
+  struct ft_history *history = runs;
+
+  return history->count < FT_HISTORY_RUNS &&
+         decode_run_before(stream, &history->run[history->count++]);
+}
+
+static bool add_timed_run_before(pb_istream_t *stream, void *runs)
+{
+  struct ft_runtimes *runtimes = runs;
+
+  return runtimes->count < FT_RUNTIME_RUNS &&
+         decode_timed_run_before(stream, &runtimes->run[runtimes->count++]);
+}
+
+/* Calls ADD for each run in the LENGTH bytes DATA of a tail. Returns 0; -1 on error. */
+static int decode_tail(const unsigned char *data, size_t length,
+                       bool (*add)(pb_istream_t *stream, void *runs), void *runs,
+                       struct ft_error *err)
 {
   pb_istream_t stream = pb_istream_from_buffer(data, length);
   pb_wire_type_t wire;
   uint32_t tag;
   bool eof, good = true;
 
-  history->count = 0;
   while (good && stream.bytes_left) {
     good = pb_decode_tag(&stream, &wire, &tag, &eof);
     if (good && (tag != OLD_HISTORY_TAG || wire != PB_WT_STRING))
       good = pb_skip_field(&stream, wire);
     else if (good)
-      good = history->count < FT_HISTORY_RUNS &&
-             decode_old_run(&stream, &history->run[history->count++]) == 0;
+      good = add(&stream, runs);
   }
   if (good)
     return 0;
   errno = EBADMSG;
   return ft_error_set(err, "history: byte %zu: malformed run", length - stream.bytes_left);
 }
+
+/* ---- sections ---- */
+
+/* Decodes LENGTH bytes of DATA to a part of PARTS, and checks it. Returns 0; -1 on error. */
+typedef int section_decoder(const unsigned char *data, size_t length, struct ft_model_parts *parts,
+                            struct ft_error *err);
+
+static int decode_model(const unsigned char *data, size_t length, struct ft_model_parts *parts,
+                        struct ft_error *err)
+{
+  if (ft_record_decode(FT_RECORD_MODEL, data, length, parts->model, err) < 0)
+    return -1;
+  if (parts->model->quantity == parts->quantity)
+    return 0;
+  errno = EBADMSG;
+  return ft_error_set(err, "section of another quantity");
+}
+
+static int decode_performance(const unsigned char *data, size_t length,
+                              struct ft_model_parts *parts, struct ft_error *err)
+{
+  return ft_record_decode(FT_RECORD_PERFORMANCE, data, length, parts->performance, err);
+}
+
+/* Returns STATUS of a check; sets errno if it failed. */
+static int checked(int status)
+{
+  if (status < 0)
+    errno = EBADMSG;
+  return status;
+}
+
+static int decode_history(const unsigned char *data, size_t length, struct ft_model_parts *parts,
+                          struct ft_error *err)
+{
+  if (ft_history_decode(data, length, parts->history, err) < 0)
+    return -1;
+  return checked(ft_record_check_history(parts->history, parts->model, err));
+}
+
+static int decode_runtimes(const unsigned char *data, size_t length, struct ft_model_parts *parts,
+                           struct ft_error *err)
+{
+  if (ft_runtimes_decode(data, length, parts->runtimes, err) < 0)
+    return -1;
+  return checked(ft_record_check_runtimes(parts->runtimes, parts->performance, err));
+}
+
+static int decode_history_before(const unsigned char *data, size_t length,
+                                 struct ft_model_parts *parts, struct ft_error *err)
+{
+  if (decode_tail(data, length, add_run_before, parts->history, err) < 0)
+    return -1;
+  return checked(ft_record_check_history(parts->history, parts->model, err));
+}
+
+static int decode_runtimes_before(const unsigned char *data, size_t length,
+                                  struct ft_model_parts *parts, struct ft_error *err)
+{
+  if (decode_tail(data, length, add_timed_run_before, parts->runtimes, err) < 0)
+    return -1;
+  return checked(ft_record_check_runtimes(parts->runtimes, parts->performance, err));
+}
+
+/* ---- files ---- */
 
 /* The place of a section in its file. */
 struct place {
@@ -184,137 +332,179 @@ struct place {
 };
 
 static int read_model_section(const struct source *file, const struct place *place,
-                              uint32_t quantity, ft_model *model, struct ft_error *err)
+                              section_decoder *decode, struct ft_model_parts *parts,
+                              struct ft_error *err)
 {
   size_t length = ft_get32(place->row);
   unsigned char *memory;
   const unsigned char *part =
       read_part(file, place->at, length, ft_get32(place->row + 4), &memory, err);
   struct ft_error why;
-  int status = -1;
+  int status = part ? decode(part, length, parts, &why) : -1;
 
-  if (part) {
-    status = ft_record_decode(FT_RECORD_MODEL, part, length, model, &why);
-    if (status < 0)
-      ft_error_set(err, "%s: %s", file->name, why.text);
-    else if (model->quantity != quantity)
-      status = reject_model_file(err, file, place->at, "section of another quantity");
-  }
+  if (part && status < 0)
+    ft_error_set(err, "%s: byte %zu: %s", file->name, place->at, why.text);
   free(memory);
   return status;
 }
 
-static int read_history_section(const struct source *file, const struct place *place,
-                                history_decoder *decode, const ft_model *model,
-                                struct ft_history *history, struct ft_error *err)
+/* Clears what a file may lack. */
+static void clear_parts(struct ft_model_parts *parts)
 {
-  size_t length = ft_get32(place->row);
-  unsigned char *memory;
-  const unsigned char *part =
-      read_part(file, place->at, length, ft_get32(place->row + 4), &memory, err);
-  struct ft_error why;
-  int status = -1;
-
-  if (part) {
-    status = decode(part, length, history, &why);
-    if (status == 0 && ft_record_check_history(history, model, &why) < 0) {
-      errno = EBADMSG;
-      status = -1;
-    }
-    if (status < 0)
-      ft_error_set(err, "%s: %s", file->name, why.text);
-  }
-  free(memory);
-  return status;
+  parts->has_model = parts->has_performance = false;
+  if (parts->history)
+    parts->history->count = 0;
+  if (parts->runtimes)
+    parts->runtimes->count = 0;
 }
 
-/* Reads the sections at WANTED and, if HISTORY is not NULL, RUNS. */
-static int read_sections(const struct source *file, const struct place *wanted,
-                         const struct place *runs, history_decoder *decode, uint32_t quantity,
-                         ft_model *model, struct ft_history *history, struct ft_error *err)
+/* Reads a file of the previous release: a model, or run times. */
+static int read_old_file(const struct source *file, bool runtimes, struct ft_model_parts *parts,
+                         struct ft_error *err)
 {
-  if (!wanted->row) {
-    errno = ENOENT;
-    return ft_error_set(err, "%s: no run with this quantity", file->name);
-  }
-  if (read_model_section(file, wanted, quantity, model, err) < 0)
-    return -1;
-  if (!history)
-    return 0;
-  history->count = 0;
-  return runs->row ? read_history_section(file, runs, decode, model, history, err) : 0;
-}
-
-static int read_old_file(const struct source *file, uint32_t quantity, ft_model *model,
-                         struct ft_history *history, struct ft_error *err)
-{
-  struct place wanted = { OLD_HEADER, quantity ? NULL : file->start + FT_FILE_START }, runs;
   size_t head = ft_get32(file->start + FT_FILE_START);
+  const struct place first = { OLD_HEADER, file->start + FT_FILE_START };
+  const struct place tail = { OLD_HEADER + head, file->start + FT_FILE_START + 8 };
+  bool *has = runtimes ? &parts->has_performance : &parts->has_model;
 
   if (head > FT_LIMIT_RECORD)
     return reject_model_file(err, file, FT_FILE_START, "record longer than 1048576 bytes");
-  runs = (struct place){ OLD_HEADER + head, file->start + FT_FILE_START + 8 };
-  return read_sections(file, &wanted, &runs, decode_old_history, quantity, model, history, err);
+  if (runtimes ? !parts->performance : !parts->model || parts->quantity)
+    return 0;
+  if (read_model_section(file, &first, runtimes ? decode_performance : decode_model, parts, err) <
+      0)
+    return -1;
+  *has = true;
+  if (runtimes ? !parts->runtimes : !parts->history)
+    return 0;
+  return read_model_section(file, &tail, runtimes ? decode_runtimes_before : decode_history_before,
+                            parts, err);
 }
 
-static int read_source(const struct source *file, uint32_t quantity, ft_model *model,
-                       struct ft_history *history, struct ft_error *err)
+/* Reads the sections that PARTS want of FILE, whose TABLE has ROWS. */
+static int read_sections(const struct source *file, const unsigned char *table, size_t rows,
+                         struct ft_model_parts *parts, struct ft_error *err)
 {
-  struct place wanted = { 0, NULL }, runs = { 0, NULL };
+  const struct {
+    uint32_t number;
+    bool wanted;
+    section_decoder *decode;
+    bool *needs; /* is true if the section before it was read; NULL: none */
+    bool *has;   /* becomes true; NULL: nothing */
+  } section[] = {
+    { parts->quantity, parts->model, decode_model, NULL, &parts->has_model },
+    { FT_SECTION_HISTORY, parts->history, decode_history, &parts->has_model, NULL },
+    { FT_SECTION_RUNTIME, parts->performance, decode_performance, NULL, &parts->has_performance },
+    { FT_SECTION_RUNTIMES, parts->runtimes, decode_runtimes, &parts->has_performance, NULL },
+  };
+  enum { SECTIONS = sizeof section / sizeof *section };
+  struct place place[SECTIONS] = { { 0, NULL } };
+  size_t at = HEAD + rows * ROW;
+
+  for (size_t i = 0; i < rows; i++) {
+    const unsigned char *row = table + i * ROW;
+
+    for (size_t k = 0; k < SECTIONS; k++)
+      if (ft_get32(row) == section[k].number)
+        place[k] = (struct place){ at, row + 4 };
+    at += ft_get32(row + 4);
+  }
+  for (size_t k = 0; k < SECTIONS; k++) {
+    if (!section[k].wanted || !place[k].row || (section[k].needs && !*section[k].needs))
+      continue;
+    if (read_model_section(file, &place[k], section[k].decode, parts, err) < 0)
+      return -1;
+    if (section[k].has)
+      *section[k].has = true;
+  }
+  return 0;
+}
+
+static int read_source(const struct source *file, struct ft_model_parts *parts,
+                       struct ft_error *err)
+{
   const unsigned char *table;
   unsigned char *memory;
-  size_t rows, at;
-  int status;
+  size_t rows;
+  int status = -1;
 
+  clear_parts(parts);
   if (ft_file_start_check(file->start, file->got, OLD_HEADER, FT_RECORD_MODEL, SCHEMA, file->name,
                           0, err) < 0)
     return -1;
   if (ft_get32(file->start + 8) >> 16 < SCHEMA)
-    return read_old_file(file, quantity, model, history, err);
+    return read_old_file(file, false, parts, err);
   rows = ft_get32(file->start + FT_FILE_START);
   if (rows > MAX_SECTIONS)
     return reject_model_file(err, file, FT_FILE_START, "more sections than a model file has");
   table =
       read_part(file, HEAD, rows * ROW, ft_get32(file->start + FT_FILE_START + 4), &memory, err);
-  if (!table) {
-    free(memory);
-    return -1;
-  }
-  at = HEAD + rows * ROW;
-  for (size_t i = 0; i < rows; i++) {
-    const unsigned char *row = table + i * ROW;
-
-    if (ft_get32(row) == quantity)
-      wanted = (struct place){ at, row + 4 };
-    else if (ft_get32(row) == FT_SECTION_HISTORY)
-      runs = (struct place){ at, row + 4 };
-    at += ft_get32(row + 4);
-  }
-  status = read_sections(file, &wanted, &runs, ft_history_decode, quantity, model, history, err);
+  if (table)
+    status = read_sections(file, table, rows, parts, err);
   free(memory);
   return status;
 }
 
-int ft_model_file_read_open(int fd, const char *name, uint32_t quantity, ft_model *model,
-                            struct ft_history *history, struct ft_error *err)
+static int open_source(int fd, const char *name, unsigned char *start, size_t size,
+                       struct source *file, struct ft_error *err)
 {
-  unsigned char start[16384]; /* enough for what a submission reads */
-  ssize_t got = pread(fd, start, sizeof start, 0);
-  struct source file = { fd, name, start, got < 0 ? 0 : (size_t)got };
+  ssize_t got = pread(fd, start, size, 0);
 
-  if (got < 0)
-    return ft_error_errno(err, "%s", name);
-  return read_source(&file, quantity, model, history, err);
+  *file = (struct source){ fd, name, start, got < 0 ? 0 : (size_t)got };
+  return got < 0 ? ft_error_errno(err, "%s", name) : 0;
+}
+
+int ft_model_parts_read(int fd, const char *name, struct ft_model_parts *parts,
+                        struct ft_error *err)
+{
+  unsigned char start[FIRST_BYTES];
+  struct source file;
+
+  return open_source(fd, name, start, sizeof start, &file, err) < 0
+             ? -1
+             : read_source(&file, parts, err);
+}
+
+int ft_model_parts_read_before(int fd, const char *name, struct ft_model_parts *parts,
+                               struct ft_error *err)
+{
+  unsigned char start[FIRST_BYTES];
+  struct source file;
+
+  if (open_source(fd, name, start, sizeof start, &file, err) < 0 ||
+      ft_file_start_check(start, file.got, OLD_HEADER, FT_RECORD_PERFORMANCE, FT_SCHEMA, name, 0,
+                          err) < 0)
+    return -1;
+  return read_old_file(&file, true, parts, err);
+}
+
+int ft_model_parts_decode(const void *data, size_t length, const char *name,
+                          struct ft_model_parts *parts, struct ft_error *err)
+{
+  const struct source file = { -1, name, data, length };
+
+  return read_source(&file, parts, err);
+}
+
+/* Returns STATUS of reading PARTS of the file NAME; -1 if they lack the model. */
+static int need_model(int status, const char *name, const struct ft_model_parts *parts,
+                      struct ft_error *err)
+{
+  if (status < 0 || parts->has_model)
+    return status;
+  errno = ENOENT;
+  return ft_error_set(err, "%s: no run with this quantity", name);
 }
 
 int ft_model_file_read(int dirfd, const char *name, uint32_t quantity, ft_model *model,
                        struct ft_history *history, struct ft_error *err)
 {
+  struct ft_model_parts parts = { .quantity = quantity, .model = model, .history = history };
   int fd = ft_io_open_regular(dirfd, name, err), status, saved;
 
   if (fd < 0)
     return -1;
-  status = ft_model_file_read_open(fd, name, quantity, model, history, err);
+  status = need_model(ft_model_parts_read(fd, name, &parts, err), name, &parts, err);
   saved = errno;
   close(fd);
   errno = saved;
@@ -324,7 +514,7 @@ int ft_model_file_read(int dirfd, const char *name, uint32_t quantity, ft_model 
 int ft_model_file_decode(const void *data, size_t length, const char *name, uint32_t quantity,
                          ft_model *model, struct ft_history *history, struct ft_error *err)
 {
-  struct source file = { -1, name, data, length };
+  struct ft_model_parts parts = { .quantity = quantity, .model = model, .history = history };
 
-  return read_source(&file, quantity, model, history, err);
+  return need_model(ft_model_parts_decode(data, length, name, &parts, err), name, &parts, err);
 }

@@ -188,37 +188,12 @@ void ft_file_start(enum ft_record record, uint32_t schema, unsigned char *out)
   ft_put32(out + sizeof magic, ((uint32_t)record + 1) | schema << 16);
 }
 
-/* Returns the length of the head of the encoded performance DATA, which is the offset of the
- * history; LENGTH for other records, which have no tail. nanopb encodes fields in the order of
- * their tags, and the history has the last tag. */
-static size_t head_length(enum ft_record record, const char *data, size_t length)
-{
-  uint32_t history =
-      record == FT_RECORD_PERFORMANCE ? (uint32_t)ft_performance_history_tag : UINT32_MAX;
-  pb_istream_t stream = pb_istream_from_buffer((const pb_byte_t *)data, length);
-  pb_wire_type_t type;
-  uint32_t tag;
-  bool eof;
-
-  while (history < UINT32_MAX && stream.bytes_left) {
-    size_t at = length - stream.bytes_left;
-
-    if (!pb_decode_tag(&stream, &type, &tag, &eof))
-      break;
-    if (tag >= history)
-      return at;
-    if (!pb_skip_field(&stream, type))
-      break;
-  }
-  return length;
-}
-
-/* Appends MESSAGE in file format to BUF: header, head and, if WHOLE, tail. */
-static int encode_file(enum ft_record record, const void *message, bool whole, struct ft_buf *buf,
+/* Appends MESSAGE in file format to BUF. */
+static int encode_file(enum ft_record record, const void *message, struct ft_buf *buf,
                        struct ft_error *err)
 {
   unsigned char header[HEADER_SIZE] = { 0 };
-  size_t start = buf->length, length, head;
+  size_t start = buf->length, length;
   char *body;
 
   if (ft_buf_add(buf, header, sizeof header) < 0)
@@ -228,31 +203,29 @@ static int encode_file(enum ft_record record, const void *message, bool whole, s
     return -1;
   body = buf->data + start + HEADER_SIZE;
   length = buf->length - start - HEADER_SIZE;
-  head = head_length(record, body, length);
-  if (!whole)
-    length = head;
   ft_file_start(record, FT_SCHEMA, header);
-  ft_put32(header + 12, (uint32_t)head);
-  ft_put32(header + 16, ft_checksum(body, head));
-  ft_put32(header + 20, (uint32_t)(length - head));
-  ft_put32(header + 24, ft_checksum(body + head, length - head));
+  ft_put32(header + 12, (uint32_t)length);
+  ft_put32(header + 16, ft_checksum(body, length));
+  ft_put32(header + 24, ft_checksum(body, 0));
   memcpy(buf->data + start, header, sizeof header);
-  buf->length = start + HEADER_SIZE + length;
   return 0;
 }
 
-static int encode_and_write_file(enum ft_record record, const void *message, bool whole, int dirfd,
-                                 const char *name, mode_t mode, struct ft_error *err)
+typedef int file_writer(int dirfd, const char *name, const void *data, size_t length, mode_t mode,
+                        struct ft_error *err);
+
+static int encode_and_write_file(enum ft_record record, const void *message, file_writer *write,
+                                 int dirfd, const char *name, mode_t mode, struct ft_error *err)
 {
   struct ft_error why;
   struct ft_buf buf;
   int status;
 
   ft_buf_init(&buf, FT_LIMIT_RECORD);
-  if (encode_file(record, message, whole, &buf, &why) < 0)
+  if (encode_file(record, message, &buf, &why) < 0)
     status = ft_error_set(err, "%s: %s", name, why.text);
   else
-    status = ft_io_write_file(dirfd, name, buf.data, buf.length, mode, err);
+    status = write(dirfd, name, buf.data, buf.length, mode, err);
   ft_buf_free(&buf);
   return status;
 }
@@ -266,7 +239,7 @@ int ft_record_write_list(enum ft_record record, const void *messages, size_t siz
 
   ft_buf_init(&buf, FT_LIMIT_RECORDS);
   for (size_t i = 0; i < count && status == 0; i++)
-    if (encode_file(record, (const char *)messages + i * size, true, &buf, &why) < 0)
+    if (encode_file(record, (const char *)messages + i * size, &buf, &why) < 0)
       status = ft_error_set(err, "%s: %s", name, why.text);
   if (status == 0)
     status = ft_io_write_file(dirfd, name, buf.data, buf.length, mode, err);
@@ -277,29 +250,13 @@ int ft_record_write_list(enum ft_record record, const void *messages, size_t siz
 int ft_record_write(enum ft_record record, const void *message, int dirfd, const char *name,
                     mode_t mode, struct ft_error *err)
 {
-  return encode_and_write_file(record, message, true, dirfd, name, mode, err);
-}
-
-int ft_record_write_head(enum ft_record record, const void *message, int dirfd, const char *name,
-                         mode_t mode, struct ft_error *err)
-{
-  return encode_and_write_file(record, message, false, dirfd, name, mode, err);
+  return encode_and_write_file(record, message, ft_io_write_file, dirfd, name, mode, err);
 }
 
 int ft_record_write_unsynced(enum ft_record record, const void *message, int dirfd,
                              const char *name, mode_t mode, struct ft_error *err)
 {
-  struct ft_error why;
-  struct ft_buf buf;
-  int status;
-
-  ft_buf_init(&buf, FT_LIMIT_RECORD);
-  if (encode_file(record, message, true, &buf, &why) < 0)
-    status = ft_error_set(err, "%s: %s", name, why.text);
-  else
-    status = ft_io_write_file_unsynced(dirfd, name, buf.data, buf.length, mode, err);
-  ft_buf_free(&buf);
-  return status;
+  return encode_and_write_file(record, message, ft_io_write_file_unsynced, dirfd, name, mode, err);
 }
 
 static int reject_file(struct ft_error *err, const char *name, const char *what)
@@ -308,19 +265,18 @@ static int reject_file(struct ft_error *err, const char *name, const char *what)
   return ft_error_set(err, "%s: %s", name, what);
 }
 
-/* Checks BODY, head and tail, against the lengths and checksums of HEADER, and decodes it. */
+/* Checks BODY against the length and the checksum of HEADER, and decodes it. */
 static int decode_body(const unsigned char *header, const unsigned char *body,
-                       enum ft_record record, const char *name, bool whole, void *message,
-                       struct ft_error *err)
+                       enum ft_record record, const char *name, void *message, struct ft_error *err)
 {
-  uint32_t head = ft_get32(header + 12), tail = ft_get32(header + 20);
+  uint32_t length = ft_get32(header + 12);
   struct ft_error why;
 
-  if (ft_checksum(body, head) != ft_get32(header + 16))
-    return reject_file(err, name, "byte 16: checksum of the head does not match");
-  if (whole && ft_checksum(body + head, tail) != ft_get32(header + 24))
-    return reject_file(err, name, "byte 24: checksum of the tail does not match");
-  if (ft_record_decode(record, body, whole ? (size_t)head + tail : head, message, &why) < 0)
+  if (ft_checksum(body, length) != ft_get32(header + 16))
+    return reject_file(err, name, "byte 16: checksum does not match");
+  if (ft_get32(header + 20) || ft_get32(header + 24) != ft_checksum(body, 0))
+    return reject_file(err, name, "byte 20: a tail, which no record of this version has");
+  if (ft_record_decode(record, body, length, message, &why) < 0)
     return ft_error_set(err, "%s: %s", name, why.text);
   return 0;
 }
@@ -328,19 +284,18 @@ static int decode_body(const unsigned char *header, const unsigned char *body,
 /* Decodes the body after HEADER. Reads it again from FD if it is longer than the AVAILABLE
  * bytes. */
 static int read_long_body(int fd, const unsigned char *header, size_t available,
-                          enum ft_record record, const char *name, bool whole, void *message,
+                          enum ft_record record, const char *name, void *message,
                           struct ft_error *err)
 {
-  uint32_t head = ft_get32(header + 12), tail = ft_get32(header + 20);
-  size_t length = whole ? (size_t)head + tail : head;
+  uint32_t length = ft_get32(header + 12);
   unsigned char *body;
   ssize_t got;
   int status;
 
-  if (head > FT_LIMIT_RECORD || tail > FT_LIMIT_RECORD - head)
+  if (length > FT_LIMIT_RECORD)
     return reject_file(err, name, "byte 12: record longer than 1048576 bytes");
   if (length <= available)
-    return decode_body(header, header + HEADER_SIZE, record, name, whole, message, err);
+    return decode_body(header, header + HEADER_SIZE, record, name, message, err);
   body = malloc(length);
   if (!body)
     return ft_error_errno(err, "%s", name);
@@ -350,7 +305,7 @@ static int read_long_body(int fd, const unsigned char *header, size_t available,
   else if (got != (ssize_t)length)
     status = reject_file(err, name, "truncated");
   else
-    status = decode_body(header, body, record, name, whole, message, err);
+    status = decode_body(header, body, record, name, message, err);
   free(body);
   return status;
 }
@@ -374,7 +329,7 @@ int ft_file_start_check(const unsigned char *header, size_t got, size_t size, en
   return 0;
 }
 
-int ft_record_read_open(enum ft_record record, int fd, const char *name, bool whole, void *message,
+int ft_record_read_open(enum ft_record record, int fd, const char *name, void *message,
                         struct ft_error *err)
 {
   unsigned char start[16384]; /* enough for every record that a submission reads */
@@ -384,33 +339,21 @@ int ft_record_read_open(enum ft_record record, int fd, const char *name, bool wh
     return ft_error_errno(err, "%s", name);
   if (ft_file_start_check(start, (size_t)got, HEADER_SIZE, record, FT_SCHEMA, name, 0, err) < 0)
     return -1;
-  return read_long_body(fd, start, (size_t)got - HEADER_SIZE, record, name, whole, message, err);
-}
-
-static int open_and_read_record(enum ft_record record, int dirfd, const char *name, bool whole,
-                                void *message, struct ft_error *err)
-{
-  int fd = ft_io_open_regular(dirfd, name, err), status, saved;
-
-  if (fd < 0)
-    return -1;
-  status = ft_record_read_open(record, fd, name, whole, message, err);
-  saved = errno;
-  close(fd);
-  errno = saved;
-  return status;
+  return read_long_body(fd, start, (size_t)got - HEADER_SIZE, record, name, message, err);
 }
 
 int ft_record_read(enum ft_record record, int dirfd, const char *name, void *message,
                    struct ft_error *err)
 {
-  return open_and_read_record(record, dirfd, name, true, message, err);
-}
+  int fd = ft_io_open_regular(dirfd, name, err), status, saved;
 
-int ft_record_read_head(enum ft_record record, int dirfd, const char *name, void *message,
-                        struct ft_error *err)
-{
-  return open_and_read_record(record, dirfd, name, false, message, err);
+  if (fd < 0)
+    return -1;
+  status = ft_record_read_open(record, fd, name, message, err);
+  saved = errno;
+  close(fd);
+  errno = saved;
+  return status;
 }
 
 int ft_record_list_open(int dirfd, const char *name, struct ft_buf *list, struct ft_error *err)
@@ -424,23 +367,22 @@ int ft_record_list_next(enum ft_record record, const struct ft_buf *list, const 
 {
   size_t left = list->length - *at;
   const unsigned char *header;
-  uint32_t head, tail;
+  uint32_t length;
 
   if (!left)
     return 0;
   header = (const unsigned char *)list->data + *at;
   if (ft_file_start_check(header, left, HEADER_SIZE, record, FT_SCHEMA, name, *at, err) < 0)
     return -1;
-  head = ft_get32(header + 12);
-  tail = ft_get32(header + 20);
+  length = ft_get32(header + 12);
   left -= HEADER_SIZE;
-  if (head > left || tail > left - head) {
+  if (length > left) {
     errno = EBADMSG;
     return ft_error_set(err, "%s: byte %zu: truncated", name, *at + 12);
   }
-  if (decode_body(header, header + HEADER_SIZE, record, name, true, message, err) < 0)
+  if (decode_body(header, header + HEADER_SIZE, record, name, message, err) < 0)
     return -1;
-  *at += (size_t)HEADER_SIZE + head + tail;
+  *at += (size_t)HEADER_SIZE + length;
   return 1;
 }
 

@@ -65,8 +65,8 @@ int ft_record_decode(enum ft_record record, const void *data, size_t length, voi
 /*
  * Replaces the file NAME under DIRFD with MESSAGE and permissions MODE (ft_io_write_file). The file
  * is a header of 28 bytes, then the encoding. Header, little-endian: magic "foretell", type and
- * schema, then length and ft_checksum of the head and of the tail. The tail is the history of a
- * performance, which only learning reads. Returns 0; -1 on error and fills ERR.
+ * schema, then length and ft_checksum of the encoding and of no bytes. Returns 0; -1 on error and
+ * fills ERR.
  */
 int ft_record_write(enum ft_record record, const void *message, int dirfd, const char *name,
                     mode_t mode, struct ft_error *err);
@@ -75,22 +75,13 @@ int ft_record_write(enum ft_record record, const void *message, int dirfd, const
 int ft_record_write_unsynced(enum ft_record record, const void *message, int dirfd,
                              const char *name, mode_t mode, struct ft_error *err);
 
-/* As ft_record_write without the tail: a reader finds an empty history. */
-int ft_record_write_head(enum ft_record record, const void *message, int dirfd, const char *name,
-                         mode_t mode, struct ft_error *err);
-
 /* Reads a file of ft_record_write into MESSAGE with bounded pread; never blocks on a FIFO or a
  * device. Returns 0; -1 on error, sets errno (ENOENT: no such file) and fills ERR. */
 int ft_record_read(enum ft_record record, int dirfd, const char *name, void *message,
                    struct ft_error *err);
 
-/* The same without the tail: the history is empty. */
-int ft_record_read_head(enum ft_record record, int dirfd, const char *name, void *message,
-                        struct ft_error *err);
-
-/* As ft_record_read, or ft_record_read_head unless WHOLE, from the open file FD; NAME is for
- * messages. */
-int ft_record_read_open(enum ft_record record, int fd, const char *name, bool whole, void *message,
+/* The same from the open file FD; NAME is for messages. */
+int ft_record_read_open(enum ft_record record, int fd, const char *name, void *message,
                         struct ft_error *err);
 
 /*

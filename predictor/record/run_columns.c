@@ -9,36 +9,58 @@
 
 enum { COLUMN_HEADER = 8 }; /* bytes */
 
-/* A field of ft_run. The position in the table is its number in files: append only. */
-static const struct run_field {
+/* A field of a run. The position in its table is its number in files: append only. */
+struct run_field {
   size_t offset, size; /* of a value, in bytes */
   size_t elements;     /* of a list */
-} fields[] = {
-#define SCALAR(name)                                                                               \
-  {                                                                                                \
-    offsetof(ft_run, name), sizeof((ft_run *)NULL)->name, 1                                        \
-  }
-  SCALAR(key),
-  SCALAR(time),
-  SCALAR(bytes),
-  SCALAR(runtime_seconds),
-  SCALAR(censored),
-  SCALAR(sampled),
-  SCALAR(killed_by),
-  SCALAR(x_count),
-  { offsetof(ft_run, x), sizeof(float), FT_HISTORY_COLUMNS },
-  SCALAR(predicted_log),
-  SCALAR(equation_log),
-  SCALAR(residual),
-  SCALAR(gpu_bytes),
-  SCALAR(network_bytes),
-  SCALAR(gpu),
-  SCALAR(gpu_limit_bytes),
-  SCALAR(out_of_memory)
-#undef SCALAR
 };
 
-enum { FIELDS = sizeof fields / sizeof *fields };
+#define SCALAR(type, name)                                                                         \
+  {                                                                                                \
+    offsetof(type, name), sizeof((type *)NULL)->name, 1                                            \
+  }
+#define LIST(type, name)                                                                           \
+  {                                                                                                \
+    offsetof(type, name), sizeof(float), sizeof((type *)NULL)->name / sizeof(float)                \
+  }
+
+static const struct run_field fields_of_run[] = { SCALAR(ft_run, key),
+                                                  SCALAR(ft_run, time),
+                                                  SCALAR(ft_run, bytes),
+                                                  SCALAR(ft_run, runtime_seconds),
+                                                  SCALAR(ft_run, censored),
+                                                  SCALAR(ft_run, sampled),
+                                                  SCALAR(ft_run, killed_by),
+                                                  SCALAR(ft_run, x_count),
+                                                  LIST(ft_run, x),
+                                                  SCALAR(ft_run, predicted_log),
+                                                  SCALAR(ft_run, equation_log),
+                                                  SCALAR(ft_run, residual),
+                                                  SCALAR(ft_run, gpu_bytes),
+                                                  SCALAR(ft_run, network_bytes),
+                                                  SCALAR(ft_run, gpu),
+                                                  SCALAR(ft_run, gpu_limit_bytes),
+                                                  SCALAR(ft_run, out_of_memory) };
+
+static const struct run_field fields_of_timed_run[] = { SCALAR(ft_timed_run, key),
+                                                        SCALAR(ft_timed_run, time),
+                                                        SCALAR(ft_timed_run, seconds),
+                                                        SCALAR(ft_timed_run, platform),
+                                                        SCALAR(ft_timed_run, x_count),
+                                                        LIST(ft_timed_run, x),
+                                                        SCALAR(ft_timed_run, run_features_count),
+                                                        LIST(ft_timed_run, run_features),
+                                                        SCALAR(ft_timed_run, values_count),
+                                                        LIST(ft_timed_run, values) };
+
+/* A list of runs: its fields, the bytes of a run, and the maximum number. */
+static const struct run_layout {
+  const struct run_field *field;
+  size_t fields, size, max_runs;
+} history_layout = { fields_of_run, sizeof fields_of_run / sizeof *fields_of_run, sizeof(ft_run),
+                     FT_HISTORY_RUNS },
+  runtimes_layout = { fields_of_timed_run, sizeof fields_of_timed_run / sizeof *fields_of_timed_run,
+                      sizeof(ft_timed_run), FT_RUNTIME_RUNS };
 
 /* Copies a number of SIZE bytes between memory and file, which is little-endian. */
 static void copy_number(void *to, const void *from, size_t size)
@@ -56,19 +78,19 @@ static bool are_zeros(const unsigned char *data, size_t length)
   return !length || (!data[0] && memcmp(data, data + 1, length - 1) == 0);
 }
 
-/* Appends element ELEMENT of field NUMBER of all runs to OUT, but not if it is 0 in each. Returns
- * 0; -1 over OUT's limit. */
-static int add_column(const struct ft_history *history, size_t number, size_t element,
-                      struct ft_buf *out)
+/* Appends element ELEMENT of field NUMBER of the COUNT RUNS to OUT, but not if it is 0 in each.
+ * Returns 0; -1 over OUT's limit. */
+static int add_column(const struct run_layout *layout, const void *runs, size_t count,
+                      size_t number, size_t element, struct ft_buf *out)
 {
-  const struct run_field *field = &fields[number];
+  const struct run_field *field = &layout->field[number];
   unsigned char column[COLUMN_HEADER + FT_HISTORY_RUNS * sizeof(uint64_t)];
   unsigned char *values = column + COLUMN_HEADER;
-  size_t length = history->count * field->size;
+  size_t length = count * field->size;
 
-  for (size_t i = 0; i < history->count; i++)
+  for (size_t i = 0; i < count; i++)
     copy_number(values + i * field->size,
-                (const char *)&history->run[i] + field->offset + element * field->size,
+                (const char *)runs + i * layout->size + field->offset + element * field->size,
                 field->size);
   if (are_zeros(values, length))
     return 0;
@@ -77,19 +99,30 @@ static int add_column(const struct ft_history *history, size_t number, size_t el
   return ft_buf_add(out, column, COLUMN_HEADER + length);
 }
 
-int ft_history_encode(const struct ft_history *history, struct ft_buf *out, struct ft_error *err)
+static int encode_runs(const struct run_layout *layout, const void *runs, size_t count,
+                       struct ft_buf *out, struct ft_error *err)
 {
-  unsigned char count[4];
+  unsigned char start[4];
   int status;
 
-  ft_put32(count, (uint32_t)history->count);
-  status = ft_buf_add(out, count, sizeof count);
-  for (size_t f = 0; f < FIELDS && status == 0; f++)
-    for (size_t e = 0; e < fields[f].elements && status == 0; e++)
-      status = add_column(history, f, e, out);
+  ft_put32(start, (uint32_t)count);
+  status = ft_buf_add(out, start, sizeof start);
+  for (size_t f = 0; f < layout->fields && status == 0; f++)
+    for (size_t e = 0; e < layout->field[f].elements && status == 0; e++)
+      status = add_column(layout, runs, count, f, e, out);
   return status < 0
              ? ft_error_set(err, "history: longer than %zu bytes, or out of memory", out->limit)
              : 0;
+}
+
+int ft_history_encode(const struct ft_history *history, struct ft_buf *out, struct ft_error *err)
+{
+  return encode_runs(&history_layout, history->run, history->count, out, err);
+}
+
+int ft_runtimes_encode(const struct ft_runtimes *runtimes, struct ft_buf *out, struct ft_error *err)
+{
+  return encode_runs(&runtimes_layout, runtimes->run, runtimes->count, out, err);
 }
 
 static int reject_history(struct ft_error *err, size_t at, const char *what)
@@ -98,26 +131,26 @@ static int reject_history(struct ft_error *err, size_t at, const char *what)
   return ft_error_set(err, "history: byte %zu: %s", at, what);
 }
 
-/* Sets element ELEMENT of FIELD of all runs to the VALUES of a column. */
+/* Sets element ELEMENT of FIELD of the COUNT RUNS of SIZE bytes to the VALUES of a column. */
 static void read_column(const struct run_field *field, size_t element, const unsigned char *values,
-                        struct ft_history *history)
+                        void *runs, size_t size, size_t count)
 {
-  for (size_t i = 0; i < history->count; i++)
-    copy_number((char *)&history->run[i] + field->offset + element * field->size,
+  for (size_t i = 0; i < count; i++)
+    copy_number((char *)runs + i * size + field->offset + element * field->size,
                 values + i * field->size, field->size);
 }
 
-int ft_history_decode(const unsigned char *data, size_t length, struct ft_history *history,
-                      struct ft_error *err)
+static int decode_runs(const struct run_layout *layout, const unsigned char *data, size_t length,
+                       void *runs, size_t *count, struct ft_error *err)
 {
   size_t at = sizeof(uint32_t);
 
-  history->count = length < at ? 0 : ft_get32(data);
+  *count = length < at ? 0 : ft_get32(data);
   if (length < at)
     return reject_history(err, 0, "truncated");
-  if (history->count > FT_HISTORY_RUNS)
+  if (*count > layout->max_runs)
     return reject_history(err, 0, "more runs than this version of foretell keeps");
-  memset(history->run, 0, history->count * sizeof *history->run);
+  memset(runs, 0, *count * layout->size);
   while (at < length) {
     size_t left = length - at, number, element, size;
 
@@ -126,14 +159,42 @@ int ft_history_decode(const unsigned char *data, size_t length, struct ft_histor
     number = ft_get32(data + at) & 0xffff;
     element = ft_get32(data + at) >> 16;
     size = ft_get32(data + at + 4);
-    if (history->count && size > (left - COLUMN_HEADER) / history->count)
+    if (*count && size > (left - COLUMN_HEADER) / *count)
       return reject_history(err, at, "truncated");
-    if (number < FIELDS && size == fields[number].size && element < fields[number].elements)
-      read_column(&fields[number], element, data + at + COLUMN_HEADER, history);
-    at += COLUMN_HEADER + history->count * size;
+    if (number < layout->fields && size == layout->field[number].size &&
+        element < layout->field[number].elements)
+      read_column(&layout->field[number], element, data + at + COLUMN_HEADER, runs, layout->size,
+                  *count);
+    at += COLUMN_HEADER + *count * size;
   }
+  return 0;
+}
+
+static int reject_features(struct ft_error *err)
+{
+  return reject_history(err, 0, "a run has more features than this version of foretell keeps");
+}
+
+int ft_history_decode(const unsigned char *data, size_t length, struct ft_history *history,
+                      struct ft_error *err)
+{
+  if (decode_runs(&history_layout, data, length, history->run, &history->count, err) < 0)
+    return -1;
   for (size_t i = 0; i < history->count; i++)
     if (history->run[i].x_count > FT_HISTORY_COLUMNS)
-      return reject_history(err, 0, "a run has more features than this version of foretell keeps");
+      return reject_features(err);
+  return 0;
+}
+
+int ft_runtimes_decode(const unsigned char *data, size_t length, struct ft_runtimes *runtimes,
+                       struct ft_error *err)
+{
+  if (decode_runs(&runtimes_layout, data, length, runtimes->run, &runtimes->count, err) < 0)
+    return -1;
+  for (size_t i = 0; i < runtimes->count; i++)
+    if (runtimes->run[i].x_count > FT_HISTORY_COLUMNS ||
+        runtimes->run[i].run_features_count > FT_RUNTIME_FEATURES ||
+        runtimes->run[i].values_count > FT_RUNTIME_VALUES)
+      return reject_features(err);
   return 0;
 }

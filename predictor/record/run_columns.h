@@ -40,16 +40,45 @@ struct ft_history {
   ft_run run[FT_HISTORY_RUNS];
 };
 
+enum {
+  FT_RUNTIME_RUNS = 100,    /* of an app; its run times are fitted to them */
+  FT_RUNTIME_FEATURES = 32, /* at least as many as estimate/run_features.h has */
+  FT_RUNTIME_VALUES = 8     /* at least as many as there are quantities */
+};
+
+/* A completed run of an app whose platform is known. */
+typedef struct ft_timed_run {
+  uint64_t key;      /* as in ft_run */
+  double time;       /* end of the run */
+  double seconds;    /* run time */
+  uint32_t platform; /* index into platforms of ft_performance */
+  uint16_t x_count, run_features_count, values_count;
+  float x[FT_HISTORY_COLUMNS]; /* values by column of ft_performance; NaN: missing */
+  /* as measured by the agent (estimate/run_features.h); NaN: not measured by any run so far */
+  float run_features[FT_RUNTIME_FEATURES];
+  float values[FT_RUNTIME_VALUES]; /* by quantity (estimate/quantity.h); 0: not measured */
+} ft_timed_run;
+
+/* The completed runs of an app, oldest first. */
+struct ft_runtimes {
+  size_t count;
+  ft_timed_run run[FT_RUNTIME_RUNS];
+};
+
 /*
- * Appends HISTORY to OUT: the number of runs, 4 bytes, then columns: number of the field and of the
- * element in it, 2 bytes each, bytes of a value, 4, and the values. All little-endian. A column of
- * zeros is left out. Returns 0; -1 over OUT's limit and fills ERR.
+ * Append HISTORY, or RUNTIMES, to OUT: the number of runs, 4 bytes, then columns: number of the
+ * field and of the element in it, 2 bytes each, bytes of a value, 4, and the values. All
+ * little-endian. A column of zeros is left out. Return 0; -1 over OUT's limit and fill ERR.
  */
 int ft_history_encode(const struct ft_history *history, struct ft_buf *out, struct ft_error *err);
+int ft_runtimes_encode(const struct ft_runtimes *runtimes, struct ft_buf *out,
+                       struct ft_error *err);
 
-/* Decodes LENGTH bytes of DATA into HISTORY; columns of other versions are skipped. The values are
- * not checked (check.h). Returns 0; -1 on error, sets errno and fills ERR. */
+/* Decode LENGTH bytes of DATA into HISTORY, or RUNTIMES; columns of other versions are skipped. The
+ * values are not checked (check.h). Return 0; -1 on error, set errno and fill ERR. */
 int ft_history_decode(const unsigned char *data, size_t length, struct ft_history *history,
                       struct ft_error *err);
+int ft_runtimes_decode(const unsigned char *data, size_t length, struct ft_runtimes *runtimes,
+                       struct ft_error *err);
 
 #endif

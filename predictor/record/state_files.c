@@ -42,9 +42,9 @@ void ft_state_model_name(const char *app, char out[FT_STATE_NAME_SIZE])
   make_file_name(app, ".model", out);
 }
 
-void ft_state_performance_name(const char *app, char out[FT_STATE_NAME_SIZE])
+void ft_state_runtimes_before_name(const char *app, char out[FT_STATE_NAME_SIZE])
 {
-  make_file_name(app, ".perf", out);
+  make_file_name(app, FT_STATE_RUNTIMES_BEFORE, out);
 }
 
 /* Default job names of Slurm, and names of programs that run any program. */
@@ -206,38 +206,6 @@ void ft_state_partition_name(const char *partition, char out[FT_STATE_NAME_SIZE]
   make_file_name(partition, "", out);
 }
 
-/* A type of file with one file per subject (an app or a similarity key). The name has a hash of the
- * subject; because hashes can collide, the content is compared with the subject, too. */
-static const struct file_kind {
-  enum ft_record record;
-  void (*file)(const char *subject, char out[FT_STATE_NAME_SIZE]);
-  size_t subject; /* offset of the subject in the message */
-  const char *other_subject;
-} model_file = { FT_RECORD_MODEL, ft_state_model_name, offsetof(ft_model, app),
-                 "file of another app's model" },
-  performance_file = { FT_RECORD_PERFORMANCE, ft_state_performance_name,
-                       offsetof(ft_performance, app), "file of another app's run times" },
-  similar_apps_file = { FT_RECORD_SIMILAR_APPS, ft_state_similar_apps_name,
-                        offsetof(ft_similar_apps, similarity_key),
-                        "file of another similarity key" };
-
-/* What is read of a file. */
-struct parts {
-  bool whole; /* with its tail; not of a model file */
-  void *message;
-  uint32_t quantity;          /* of a model file */
-  struct ft_history *history; /* of a model file; NULL: not read */
-};
-
-static int read_open_file(const struct parts *parts, const struct file_kind *kind, int fd,
-                          const char *path, struct ft_error *err)
-{
-  return kind->record == FT_RECORD_MODEL
-             ? ft_model_file_read_open(fd, path, parts->quantity, parts->message, parts->history,
-                                       err)
-             : ft_record_read_open(kind->record, fd, path, parts->whole, parts->message, err);
-}
-
 /* Opens the file PATH; fetches it from the learner, if it has denied the calling user UID. Returns
  * the descriptor; -1 with errno and ERR. */
 static int open_or_fetch(int state_fd, uint32_t uid, const char *path, struct ft_error *err)
@@ -249,86 +217,155 @@ static int open_or_fetch(int state_fd, uint32_t uid, const char *path, struct ft
   return ft_state_fetch(state_fd, strrchr(path, '/') + 1, err);
 }
 
-/* Reads PARTS of the file of SUBJECT in DIRECTORY, which belongs to UID. A file of another subject
- * counts as missing (ENOENT). */
-static int read_from_directory(const struct parts *parts, const struct file_kind *kind,
-                               int state_fd, const char *directory, uint32_t uid,
-                               const char *subject, struct ft_error *err)
+/* Closes FD without changing errno. Returns STATUS. */
+static int close_with(int fd, int status)
 {
-  char name[FT_STATE_NAME_SIZE], path[FT_STATE_NAME_SIZE + 64];
-  int fd, status, saved;
+  int saved = errno;
 
-  kind->file(subject, name);
-  (void)snprintf(path, sizeof path, "%s/%s", directory, name);
-  fd = open_or_fetch(state_fd, uid, path, err);
-  if (fd < 0)
-    return -1;
-  status = read_open_file(parts, kind, fd, path, err);
-  saved = errno;
   close(fd);
   errno = saved;
-  if (status < 0)
-    return -1;
-  if (strcmp((const char *)parts->message + kind->subject, subject) != 0) {
-    errno = ENOENT;
-    return ft_error_set(err, "%s: %s", path, kind->other_subject);
-  }
-  return 0;
+  return status;
 }
 
-static int read_user_file(const struct parts *parts, const struct file_kind *kind, int state_fd,
-                          uint32_t uid, const char *subject, struct ft_error *err)
+/* A file of DIRECTORY, which belongs to UID. */
+struct user_file {
+  int state_fd;
+  uint32_t uid;
+  char path[FT_STATE_NAME_SIZE + 64];
+};
+
+static void set_path(struct user_file *file, int state_fd, uint32_t uid, const char *directory,
+                     const char *name)
+{
+  file->state_fd = state_fd;
+  file->uid = uid;
+  (void)snprintf(file->path, sizeof file->path, "%s/%s", directory, name);
+}
+
+/* Names have a hash of their subject, an app or a similarity key. Because hashes can collide, the
+ * subject of the content is compared with the one that is EXPECTED. Returns 0; -1 (ENOENT) for
+ * another FOUND one. */
+static int check_subject(const struct user_file *file, const char *found, const char *expected,
+                         const char *content, struct ft_error *err)
+{
+  if (strcmp(found, expected) == 0)
+    return 0;
+  errno = ENOENT;
+  return ft_error_set(err, "%s: %s", file->path, content);
+}
+
+/* Reads the run times of PARTS from the file of the previous release beside the model FILE. Returns
+ * 0, also without such a file; -1 on error. */
+static int read_runtimes_before(const struct user_file *file, struct ft_model_parts *parts,
+                                struct ft_error *err)
+{
+  struct user_file before = *file;
+  char *end = strrchr(before.path, '.');
+  int fd;
+
+  (void)snprintf(end, sizeof before.path - (size_t)(end - before.path), FT_STATE_RUNTIMES_BEFORE);
+  fd = open_or_fetch(file->state_fd, file->uid, before.path, err);
+  if (fd < 0)
+    return errno == ENOENT ? 0 : -1;
+  return close_with(fd, ft_model_parts_read_before(fd, before.path, parts, err));
+}
+
+/* Reads PARTS of the model FILE. Returns 0; -1 on error (ENOENT: none of them). */
+static int read_model_parts(const struct user_file *file, struct ft_model_parts *parts,
+                            struct ft_error *err)
+{
+  int fd = open_or_fetch(file->state_fd, file->uid, file->path, err);
+
+  parts->has_model = parts->has_performance = false;
+  if (fd < 0 && errno != ENOENT)
+    return -1;
+  if (fd >= 0 && close_with(fd, ft_model_parts_read(fd, file->path, parts, err)) < 0)
+    return -1;
+  if (parts->performance && !parts->has_performance && read_runtimes_before(file, parts, err) < 0)
+    return -1;
+  if (parts->has_model || parts->has_performance)
+    return 0;
+  errno = ENOENT;
+  return fd < 0 ? -1 : ft_error_set(err, "%s: no run with this quantity", file->path);
+}
+
+/* The same of the file of APP in DIRECTORY, which belongs to UID. */
+static int read_parts_of_app(int state_fd, uint32_t uid, const char *directory, const char *app,
+                             struct ft_model_parts *parts, struct ft_error *err)
+{
+  char name[FT_STATE_NAME_SIZE];
+  struct user_file file;
+
+  ft_state_model_name(app, name);
+  set_path(&file, state_fd, uid, directory, name);
+  if (read_model_parts(&file, parts, err) < 0)
+    return -1;
+  return check_subject(&file, parts->has_model ? parts->model->app : parts->performance->app, app,
+                       "file of another app's model", err);
+}
+
+static int read_own_parts(int state_fd, uint32_t uid, const char *app, struct ft_model_parts *parts,
+                          struct ft_error *err)
 {
   char directory[48];
 
   (void)snprintf(directory, sizeof directory, FT_STATE_MODELS "/%" PRIu32, uid);
-  return read_from_directory(parts, kind, state_fd, directory, uid, subject, err);
+  return read_parts_of_app(state_fd, uid, directory, app, parts, err);
 }
 
-static int read_site_file(const struct parts *parts, const struct file_kind *kind, int state_fd,
-                          const char *subject, struct ft_error *err)
+static int read_site_parts(int state_fd, const char *app, struct ft_model_parts *parts,
+                           struct ft_error *err)
 {
-  return read_from_directory(parts, kind, state_fd, FT_STATE_SHARED, FT_STATE_POOLED, subject, err);
+  return read_parts_of_app(state_fd, FT_STATE_POOLED, FT_STATE_SHARED, app, parts, err);
 }
 
-static int read_user_or_site_file(const struct parts *parts, const struct file_kind *kind,
-                                  int state_fd, uint32_t uid, const char *subject,
-                                  struct ft_error *err)
+static int read_own_or_site_parts(int state_fd, uint32_t uid, const char *app,
+                                  struct ft_model_parts *parts, struct ft_error *err)
 {
-  if (read_user_file(parts, kind, state_fd, uid, subject, err) == 0)
+  if (read_own_parts(state_fd, uid, app, parts, err) == 0)
     return 0;
-  return errno == ENOENT ? read_site_file(parts, kind, state_fd, subject, err) : -1;
+  return errno == ENOENT ? read_site_parts(state_fd, app, parts, err) : -1;
 }
 
 int ft_state_read_similar_apps(int state_fd, uint32_t uid, const char *similarity_key,
                                ft_similar_apps *similar, struct ft_error *err)
 {
-  const struct parts parts = { .whole = true, .message = similar };
+  char directory[48], name[FT_STATE_NAME_SIZE];
+  struct user_file file;
+  int fd;
 
-  return read_user_file(&parts, &similar_apps_file, state_fd, uid, similarity_key, err);
+  ft_state_similar_apps_name(similarity_key, name);
+  (void)snprintf(directory, sizeof directory, FT_STATE_MODELS "/%" PRIu32, uid);
+  set_path(&file, state_fd, uid, directory, name);
+  fd = open_or_fetch(state_fd, uid, file.path, err);
+  if (fd < 0 ||
+      close_with(fd, ft_record_read_open(FT_RECORD_SIMILAR_APPS, fd, file.path, similar, err)) < 0)
+    return -1;
+  return check_subject(&file, similar->similarity_key, similarity_key,
+                       "file of another similarity key", err);
 }
 
 int ft_state_read_model(int state_fd, uint32_t uid, const char *app, uint32_t quantity,
                         ft_model *model, struct ft_history *history, struct ft_error *err)
 {
-  const struct parts parts = { .message = model, .quantity = quantity, .history = history };
+  struct ft_model_parts parts = { .model = model, .quantity = quantity, .history = history };
 
-  return read_user_or_site_file(&parts, &model_file, state_fd, uid, app, err);
+  return read_own_or_site_parts(state_fd, uid, app, &parts, err);
 }
 
 int ft_state_read_own_model(int state_fd, uint32_t uid, const char *app, ft_model *model,
                             struct ft_history *history, struct ft_error *err)
 {
-  const struct parts parts = { .message = model, .history = history };
+  struct ft_model_parts parts = { .model = model, .history = history };
 
-  return read_user_file(&parts, &model_file, state_fd, uid, app, err);
+  return read_own_parts(state_fd, uid, app, &parts, err);
 }
 
 int ft_state_read_shared(int state_fd, const char *app, ft_model *model, struct ft_error *err)
 {
-  const struct parts parts = { .message = model };
+  struct ft_model_parts parts = { .model = model };
 
-  return read_site_file(&parts, &model_file, state_fd, app, err);
+  return read_site_parts(state_fd, app, &parts, err);
 }
 
 int ft_state_read_evaluator(int state_fd, uint32_t uid, const char *app, ft_model *model,
@@ -338,19 +375,46 @@ int ft_state_read_evaluator(int state_fd, uint32_t uid, const char *app, ft_mode
 }
 
 int ft_state_read_own_performance(int state_fd, uint32_t uid, const char *app,
-                                  ft_performance *performance, struct ft_error *err)
+                                  ft_performance *performance, struct ft_runtimes *runtimes,
+                                  struct ft_error *err)
 {
-  const struct parts parts = { .whole = true, .message = performance };
+  struct ft_model_parts parts = { .performance = performance, .runtimes = runtimes };
 
-  return read_user_file(&parts, &performance_file, state_fd, uid, app, err);
+  return read_own_parts(state_fd, uid, app, &parts, err);
 }
 
 int ft_state_read_performance(int state_fd, uint32_t uid, const char *app,
                               ft_performance *performance, struct ft_error *err)
 {
-  const struct parts parts = { .message = performance };
+  struct ft_model_parts parts = { .performance = performance };
 
-  return read_user_or_site_file(&parts, &performance_file, state_fd, uid, app, err);
+  return read_own_or_site_parts(state_fd, uid, app, &parts, err);
+}
+
+int ft_state_read_runtimes(int dirfd, const char *name, ft_performance *performance,
+                           struct ft_runtimes *runtimes, struct ft_error *err)
+{
+  struct ft_model_parts parts = { .performance = performance, .runtimes = runtimes };
+  struct user_file file = { .state_fd = dirfd, .uid = FT_STATE_POOLED };
+
+  if (!ft_string_copy(name, file.path, sizeof file.path) || !strrchr(name, '.'))
+    return ft_error_set(err, "%s: no name of a model file", name);
+  return read_model_parts(&file, &parts, err);
+}
+
+int ft_state_read_own_app(int state_fd, uint32_t uid, const char *app, struct ft_app_models *models,
+                          struct ft_error *err)
+{
+  struct ft_model_parts parts = { .model = &models->model,
+                                  .history = &models->history,
+                                  .performance = &models->performance,
+                                  .runtimes = &models->runtimes };
+
+  if (read_own_parts(state_fd, uid, app, &parts, err) < 0)
+    return -1;
+  models->has_model = parts.has_model;
+  models->has_performance = parts.has_performance;
+  return 0;
 }
 
 int ft_state_read_platforms(int state_fd, ft_platforms *platforms, struct ft_error *err)

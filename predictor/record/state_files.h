@@ -10,7 +10,8 @@
  *   partitions/.all           all partitions in one file
  *   models/UID/NAME.model     models of a user's apps; only that user can read the directory (ACL)
  *   models/UID/KEY.kin        a user's apps with the same similarity key
- *   models/UID/NAME.perf      run times of an app, per platform
+ *   models/UID/NAME.perf      run times of an app, of the previous release; removed when the app's
+ *                             model is published
  *   models/site/NAME.model    declared apps, pooled over users, without history
  *   models/4294967295/...     the same with history, for the learner
  *   relative.model            the cross-platform model (estimate/relative.h)
@@ -117,17 +118,39 @@ void ft_state_similar_apps_name(const char *similarity_key, char out[FT_STATE_NA
 int ft_state_read_similar_apps(int state_fd, uint32_t uid, const char *similarity_key,
                                ft_similar_apps *similar, struct ft_error *err);
 
-/* Writes the file name of APP's run times to OUT. */
-void ft_state_performance_name(const char *app, char out[FT_STATE_NAME_SIZE]);
+/* The end of the names of files with run times in the previous release. */
+#define FT_STATE_RUNTIMES_BEFORE ".perf"
 
-/* Reads the run times of APP of user UID, without history: the user's own, else the site's. Returns
- * as ft_state_read_model. */
+/* Writes the name of APP's file of run times in the previous release to OUT. */
+void ft_state_runtimes_before_name(const char *app, char out[FT_STATE_NAME_SIZE]);
+
+/* Reads the run times of APP of user UID, without the runs: the user's own, else the site's.
+ * Returns as ft_state_read_model. */
 int ft_state_read_performance(int state_fd, uint32_t uid, const char *app,
                               ft_performance *performance, struct ft_error *err);
 
-/* The same with history, for the user's own only. */
+/* The same with the RUNTIMES of its runs, for the user's own only. */
 int ft_state_read_own_performance(int state_fd, uint32_t uid, const char *app,
-                                  ft_performance *performance, struct ft_error *err);
+                                  ft_performance *performance, struct ft_runtimes *runtimes,
+                                  struct ft_error *err);
+
+/* The same from the model file NAME under DIRFD, of any app. */
+int ft_state_read_runtimes(int dirfd, const char *name, ft_performance *performance,
+                           struct ft_runtimes *runtimes, struct ft_error *err);
+
+/* The models of an app that learning updates. A model that is absent is undefined. */
+struct ft_app_models {
+  bool has_model, has_performance;
+  ft_model model; /* of host memory */
+  struct ft_history history;
+  ft_performance performance;
+  struct ft_runtimes runtimes;
+};
+
+/* Reads the MODELS of APP of user UID, the user's own. Returns as ft_state_read_model; ENOENT:
+ * there is neither. */
+int ft_state_read_own_app(int state_fd, uint32_t uid, const char *app, struct ft_app_models *models,
+                          struct ft_error *err);
 
 /* Reads the platforms of foretell.conf; a missing file has none. Returns as ft_record_read. */
 int ft_state_read_platforms(int state_fd, ft_platforms *platforms, struct ft_error *err);

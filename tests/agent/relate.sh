@@ -8,7 +8,7 @@
 
 # has_platform PLATFORM: the run times of app "alone" include this platform
 has_platform() {
-  grep -qa "$1" "$state"/models/"$(id -u)"/alone-*.perf
+  grep -qa "$1" "$state"/models/"$(id -u)"/alone-*.model
 }
 
 awk -v uid="$(id -u)" 'BEGIN {
@@ -26,8 +26,7 @@ config
 start
 "$foretell" import --state="$state" "$scratch/runs.csv" >/dev/null 2>&1
 reload
-published() { ls "$state"/models/"$(id -u)"/alone-*.perf; }
-wait_until 20 published
+wait_until 20 has_platform broad
 ok $? "an app on one platform has run times"
 wait_until 120 test -e "$state/relative.model"
 ok $? "the site's model is trained"
@@ -37,7 +36,7 @@ ok $? "the app has a run time for the other platform"
 diag "$(grep -E "estimated for other|cross-platform" "$scratch/log" | tail -3)"
 # several children apply the model, for several users
 all_have_narrow() {
-  [ "$(grep -la narrow "$state"/models/*/many*.perf | wc -l)" = 150 ]
+  [ "$(grep -la narrow "$state"/models/*/many*.model | wc -l)" = 150 ]
 }
 wait_until 150 all_have_narrow
 ok $? "every app has one in the end"

@@ -52,12 +52,12 @@ before=$(stat -c %s "$(ls "$state"/models/4294967295/blast-*.model)")
 [ "$before" -gt "$(stat -c %s "$(shared_model blast)")" ]
 ok $? "the pooled model has no single runs"
 
-is "$(ls "$state"/models/*/*.perf | sed "s,.*models/,,; s,-[^-]*perf,,")" "1001/blast
+is "$(grep -lawE 'old|new' "$state"/models/*/*.model | sed "s,.*models/,,; s,-[^-]*model,,")" "1001/blast
 1002/alone
 1002/blast
 1004/blast
 4294967295/blast
-site/blast" "every model has run times beside it"
+site/blast" "every model has run times beside the memory"
 
 cat >"$scratch/blastp" <<'END'
 import time
@@ -138,7 +138,7 @@ runtime() {
 }
 runtimes() { echo "$(runtime 1001 big)" "$(runtime 1003 big)" "$(runtime 1001 free)"; }
 runtimes_known() { [ "$(runtimes)" = "True True True" ]; }
-named() { grep -qa "$1" "$state"/models/1001/blast-*.perf && ! grep -qa 'Chip' "$state"/models/*/blast-*.perf; }
+named() { grep -qa "$1" "$state"/models/1001/blast-*.model && ! grep -qa 'Chip' "$state"/models/*/blast-*.model; }
 chip='Chip(R) 8480+; 2 packages, 112 cores, 2 threads a core; L3 105 MiB; 512 GiB'
 cut=$(cut -c -63 <<<"$chip")
 {

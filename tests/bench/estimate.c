@@ -145,11 +145,12 @@ static void time_runtime_updates(void)
   static const char *const platform[] = { "old", "new" };
   static double cost[RUNS - FIRST];
   static ft_performance p;
+  static struct ft_runtimes runs;
   struct ft_random random;
   double sum = 0;
 
   ft_random_seed(&random, 1);
-  ft_performance_init(&p, "app", getuid());
+  ft_performance_init(&p, &runs, "app", getuid());
   for (unsigned run = 0; run < RUNS; run++) {
     ft_observation o = {
       .schema = 1, .job_id = run + 1, .end_time = run + 1.0, .outcome = FT_OUTCOME_COMPLETED
@@ -160,7 +161,7 @@ static void time_runtime_updates(void)
     category(&o, "arch", run % 3 ? "resnet50" : "vgg16");
     (void)ft_string_copy(platform[run % 2], o.platform, sizeof o.platform);
     start = cpu_now();
-    if (ft_performance_update(&p, &o, NULL) <= 0)
+    if (ft_performance_update(&p, &runs, &o, NULL) <= 0)
       fail("run times");
     if (run >= FIRST)
       cost[run - FIRST] = 1e6 * (cpu_now() - start);

@@ -323,11 +323,10 @@ static int stream(struct stream *s, size_t at_once)
 static const struct {
   const char *end;
   enum ft_record record;
-} kinds[] = { { ".model", FT_RECORD_MODEL },        { ".perf", FT_RECORD_PERFORMANCE },
-              { ".kin", FT_RECORD_SIMILAR_APPS },   { ".obs", FT_RECORD_OBSERVATION },
-              { ".part", FT_RECORD_OBSERVATION },   { "/site", FT_RECORD_SITE },
-              { "/apps", FT_RECORD_APPS },          { "/gpus", FT_RECORD_GPUS },
-              { "/platforms", FT_RECORD_PLATFORMS } };
+} kinds[] = { { ".model", FT_RECORD_MODEL },     { ".kin", FT_RECORD_SIMILAR_APPS },
+              { ".obs", FT_RECORD_OBSERVATION }, { ".part", FT_RECORD_OBSERVATION },
+              { "/site", FT_RECORD_SITE },       { "/apps", FT_RECORD_APPS },
+              { "/gpus", FT_RECORD_GPUS },       { "/platforms", FT_RECORD_PLATFORMS } };
 
 static bool damaged; /* a record could not be read */
 
@@ -336,7 +335,6 @@ static int read_record(const char *path, const struct stat *st, int type, struct
 {
   static union {
     ft_model model;
-    ft_performance performance;
     ft_similar_apps similar_apps;
     ft_observation observation;
     ft_site site;

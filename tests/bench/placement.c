@@ -38,12 +38,13 @@ static void fail(const char *what)
 static void write_runtimes(int folder_fd)
 {
   static ft_performance p;
+  static struct ft_runtimes runs;
   struct ft_random random;
   char name[FT_STATE_NAME_SIZE];
   struct ft_error err;
 
   ft_random_seed(&random, 1);
-  ft_performance_init(&p, "app", getuid());
+  ft_performance_init(&p, &runs, "app", getuid());
   for (unsigned run = 0; run < RUNS; run++) {
     ft_observation o = {
       .schema = 1, .job_id = run + 1, .end_time = run + 1.0, .outcome = FT_OUTCOME_COMPLETED
@@ -52,17 +53,18 @@ static void write_runtimes(int folder_fd)
     o.runtime_seconds = run_linear(&random, run, &o) / 1e8;
     category(&o, "arch", run % 3 ? "resnet50" : "vgg16");
     (void)snprintf(o.platform, sizeof o.platform, "platform-%u", run % 2);
-    if (ft_performance_update(&p, &o, &err) <= 0)
+    if (ft_performance_update(&p, &runs, &o, &err) <= 0)
       fail("run times");
   }
   for (unsigned i = 2; i < FT_RUNTIME_PLATFORMS; i++) {
     char platform[32];
 
     (void)snprintf(platform, sizeof platform, "platform-%u", i);
-    ft_performance_set_transfer(&p, platform, 0.1 * i - 0.7, 0.1);
+    ft_performance_set_transfer(&p, &runs, platform, 0.1 * i - 0.7, 0.1);
   }
-  ft_state_performance_name(p.app, name);
-  if (ft_record_write(FT_RECORD_PERFORMANCE, &p, folder_fd, name, 0600, &err) < 0)
+  ft_state_model_name(p.app, name);
+  if (ft_model_sections_write(&(struct ft_model_sections){ .performance = &p, .runtimes = &runs },
+                              folder_fd, name, 0600, &err) < 0)
     fail(err.text);
 }
 

@@ -20,10 +20,13 @@
 
 enum { APPS = 4096 };
 
-static ft_performance *apps[APPS];
+static struct app {
+  ft_performance performance;
+  struct ft_runtimes runs;
+} * apps[APPS];
 
 /* Returns the run-time model of app NUMBER, a new one at its first run. */
-static ft_performance *find_performance(size_t number)
+static struct app *find_app(size_t number)
 {
   char name[32];
 
@@ -34,7 +37,7 @@ static ft_performance *find_performance(size_t number)
       exit(3);
     }
     (void)snprintf(name, sizeof name, "%zu", number);
-    ft_performance_init(apps[number], name, 0);
+    ft_performance_init(&apps[number]->performance, &apps[number]->runs, name, 0);
   }
   return apps[number];
 }
@@ -61,13 +64,14 @@ int main(void)
 
   for (uint32_t job = 1; fgets(line, sizeof line, stdin); job++) {
     ft_observation o = { .job_id = job, .outcome = FT_OUTCOME_COMPLETED, .end_time = job };
-    struct ft_text text = ft_text_from(line), app, platform, seconds, input;
+    struct ft_text text = ft_text_from(line), name, platform, seconds, input;
+    struct app *app;
     double number, input_bytes;
     struct ft_error err;
 
-    if (!ft_text_word(&text, &app) || !ft_text_word(&text, &platform) ||
+    if (!ft_text_word(&text, &name) || !ft_text_word(&text, &platform) ||
         !ft_text_word(&text, &seconds) || !ft_text_word(&text, &input) ||
-        !ft_text_is_double(app, &number) || number < 0 || number >= APPS ||
+        !ft_text_is_double(name, &number) || number < 0 || number >= APPS ||
         !ft_text_copy(platform, o.platform, sizeof o.platform) ||
         !ft_text_is_double(seconds, &o.runtime_seconds)) {
       fprintf(stderr, "runtime_replay: line %u: expected APP PLATFORM SECONDS INPUT\n", job);
@@ -76,8 +80,9 @@ int main(void)
     if (ft_text_is_double(input, &input_bytes))
       (void)ft_feature_number(o.submission.features, &o.submission.features_count, 1, "input_bytes",
                               input_bytes);
-    print_estimate(find_performance((size_t)number), &o);
-    if (ft_performance_update(find_performance((size_t)number), &o, &err) < 0) {
+    app = find_app((size_t)number);
+    print_estimate(&app->performance, &o);
+    if (ft_performance_update(&app->performance, &app->runs, &o, &err) < 0) {
       fprintf(stderr, "runtime_replay: %s\n", err.text);
       return 3;
     }

@@ -42,6 +42,8 @@ int main(int argc, char **argv)
     .has_runtime_model = true,
     .runtime_model = { .method = "regression", .intercept = 100e6, .residuals_count = 40 }
   };
+  static struct ft_runtimes runs;
+  const struct ft_model_sections sections = { .performance = &p, .runtimes = &runs };
   struct ft_text number = ft_text_from(argc > 4 ? argv[2] : "");
   char path[4096], name[FT_STATE_NAME_SIZE];
   struct ft_error err = { "usage: make_perf DIR UID APP PLATFORM[=RATIO[~DEVIATION]]..." };
@@ -57,19 +59,19 @@ int main(int argc, char **argv)
   p.platforms[0].runs = 40;
   for (int i = 0; i < 40; i++)
     p.runtime_model.residuals[i] = 0.002 * (i - 20);
-  for (p.history_count = 0; p.history_count < 5; p.history_count++) {
-    ft_timed_run *run = &p.history[p.history_count];
+  for (; runs.count < 5; runs.count++) {
+    ft_timed_run *run = &runs.run[runs.count];
 
-    *run = (ft_timed_run){ .key = p.history_count, .seconds = 100, .values_count = FT_QUANTITIES };
-    run->values[FT_QUANTITY_ENERGY] = 1000.0F * (float)(p.history_count + 1);
+    *run = (ft_timed_run){ .key = runs.count, .seconds = 100, .values_count = FT_QUANTITIES };
+    run->values[FT_QUANTITY_ENERGY] = 1000.0F * (float)(runs.count + 1);
   }
   (void)snprintf(path, sizeof path, "%s/" FT_STATE_MODELS "/%lu", argv[1], (unsigned long)uid);
   (void)mkdir(path, 0755);
   fd = open(path, O_RDONLY | O_DIRECTORY);
-  ft_state_performance_name(p.app, name);
+  ft_state_model_name(p.app, name);
   if (fd < 0)
     ft_error_errno(&err, "%s", path);
-  if (fd < 0 || ft_record_write(FT_RECORD_PERFORMANCE, &p, fd, name, 0644, &err) < 0)
+  if (fd < 0 || ft_model_sections_write(&sections, fd, name, 0644, &err) < 0)
     goto fail;
   close(fd);
   return 0;

@@ -87,7 +87,5 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
   free(file);
   if (ft_record_read(record, folder_fd, "record", &message, &err) < 0)
     fuzz_refused(&err);
-  if (ft_record_read_head(record, folder_fd, "record", &message, &err) < 0)
-    fuzz_refused(&err);
   return 0;
 }

@@ -10,6 +10,7 @@
 #include "predictor/core/hash.h"
 #include "predictor/online/gpu_model.h"
 #include "predictor/online/online.h"
+#include "predictor/online/performance.h"
 #include "predictor/record/file_header.h"
 #include "predictor/record/model_file.h"
 #include "tests/fuzz/input.h"
@@ -24,12 +25,16 @@ enum { HEAD = 20, ROW = 12, OLD_HEAD = 28 }; /* bytes, see model_file.h and reco
 static uint8_t file[FT_LIMIT_RECORD];
 static ft_model model, again;
 static struct ft_history runs, runs_again;
+static ft_performance performance;
+static struct ft_runtimes runtimes;
+static struct ft_model_parts times = { .performance = &performance, .runtimes = &runtimes };
 
 static const ft_observation run = { .schema = 1,
                                     .job_id = 1,
                                     .end_time = 1.7e9,
                                     .runtime_seconds = 60,
                                     .outcome = FT_OUTCOME_COMPLETED,
+                                    .platform = "fuzz",
                                     .has_rss_bytes = true,
                                     .rss_bytes = 1 << 30 };
 
@@ -72,6 +77,21 @@ static void write_and_read_again(void)
   ft_buf_free(&out);
 }
 
+static void write_times_and_read_again(void)
+{
+  const struct ft_model_sections sections = { .performance = &performance, .runtimes = &runtimes };
+  size_t count = runtimes.count;
+  struct ft_error err;
+  struct ft_buf out;
+
+  ft_buf_init(&out, FT_LIMIT_RECORD);
+  fuzz_must(ft_model_sections_encode(&sections, &out, &err) == 0);
+  fuzz_must(ft_model_parts_decode(out.data, out.length, "again", &times, &err) == 0);
+  fuzz_must(times.has_performance && runtimes.count == count);
+  ft_buf_free(&out);
+  fuzz_must(ft_performance_update(&performance, &runtimes, &run, &err) >= 0);
+}
+
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
   struct ft_error err = { "" };
@@ -80,6 +100,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     return 0;
   memcpy(file, data, size);
   seal(size);
+  if (ft_model_parts_decode(file, size, "file", &times, &err) == 0 && times.has_performance)
+    write_times_and_read_again();
   for (uint32_t quantity = 0; quantity < 2; quantity++) {
     if (ft_model_file_decode(file, size, "file", quantity, &model, &runs, &err) < 0) {
       fuzz_must(err.text[0] && !strchr(err.text, '\n'));

@@ -18,6 +18,7 @@
 #include "tests/fuzz/message.h"
 
 static struct ft_history history;
+static struct ft_runtimes runtimes;
 
 const size_t fuzz_limit = FT_LIMIT_RECORD + 1;
 
@@ -81,11 +82,12 @@ static void ask_performance(const ft_performance *p)
 static void try_performance(ft_performance *p)
 {
   ask_performance(p);
-  if (ft_performance_update(p, &run, NULL) > 0)
+  runtimes.count = 0;
+  if (ft_performance_update(p, &runtimes, &run, NULL) > 0)
     ask_performance(p);
-  ft_performance_set_transfer(p, "told", -1, 0.1);
+  ft_performance_set_transfer(p, &runtimes, "told", -1, 0.1);
   ask_performance(p);
-  ft_performance_clear_transfers(p);
+  ft_performance_clear_transfers(p, &runtimes);
   ask_performance(p);
 }
 

@@ -189,7 +189,7 @@ learn_as_nobody() {
   done
 }
 nobody_has_times() {
-  [ -n "$(ls "$FT_STATE/models/$(id -u nobody)/"nap-*.perf 2>/dev/null)" ] &&
+  [ -n "$(ls "$FT_STATE/models/$(id -u nobody)/"nap-*.model 2>/dev/null)" ] &&
     "$foretell" predict --json --state="$FT_STATE" --user=nobody --app=nap --perf |
     grep -q '"fastest": *"'
 }
@@ -289,12 +289,12 @@ like "$err" 'recorded runs, (mainly )?on (old|new), which no listed partition ha
 reconfigure "$slow" "$fast"
 choose fastest:slow,fast
 is "$(partition "$id")" fast "with the old names the partition is chosen again"
-for file in "$FT_STATE"/models/0/nap-*.perf; do
+for file in "$FT_STATE"/models/0/nap-*.model; do
   truncate -s 50 "$file"
 done
 choose fastest:slow,fast
 is "$status $(partition "$id") $(message_lines)" "0 slow 1" "broken run times: one line, and nothing changes"
-rm "$FT_STATE"/models/0/nap-*.perf
+rm "$FT_STATE"/models/0/nap-*.model
 choose fastest:slow,fast
 is "$status $(partition "$id") $(message_lines)" "0 slow 1" "missing run times: one line, and nothing changes"
 cluster_stop_agent

@@ -36,37 +36,42 @@ static double law(const char *platform, double n, struct ft_random *random)
   return platform[0] == 'f' ? seconds / 3 : seconds;
 }
 
-static ft_performance *learnt(unsigned runs, unsigned seed)
+struct app_times {
+  ft_performance performance;
+  struct ft_runtimes runs;
+};
+
+static struct app_times *learnt(unsigned runs, unsigned seed)
 {
-  ft_performance *p = malloc(sizeof *p);
+  struct app_times *p = malloc(sizeof *p);
   struct ft_random random;
 
   assert_non_null(p);
   ft_random_seed(&random, seed);
-  ft_performance_init(p, "app", 7);
+  ft_performance_init(&p->performance, &p->runs, "app", 7);
   for (unsigned i = 0; i < runs; i++) {
     const char *platform = i % 3 == 2 ? "fast" : "slow";
     double n = 1 + 10 * ft_random_double(&random);
     ft_observation o = make_run(i, platform, n, law(platform, n, &random));
 
-    assert_int_equal(ft_performance_update(p, &o, NULL), 1);
+    assert_int_equal(ft_performance_update(&p->performance, &p->runs, &o, NULL), 1);
   }
   return p;
 }
 
 static void a_run_keeps_what_it_had_of_each_quantity(void **state)
 {
-  ft_performance *p = learnt(2, 5);
+  struct app_times *p = learnt(2, 5);
   ft_observation o = make_run(2, "slow", 3, 3.5);
-  const float *values = p->history[2].values;
+  const float *values = p->runs.run[2].values;
 
   (void)state;
   o.has_gpu_memory_bytes = true;
   o.gpu_memory_bytes = 4 << 20;
   o.submission.request.gpus_per_node = 2;
-  assert_int_equal(ft_performance_update(p, &o, NULL), 1);
-  assert_int_equal(p->history[1].values_count, FT_QUANTITIES);
-  assert_float_equal(p->history[1].values[FT_QUANTITY_GPU_MEMORY], 0, 0);
+  assert_int_equal(ft_performance_update(&p->performance, &p->runs, &o, NULL), 1);
+  assert_int_equal(p->runs.run[1].values_count, FT_QUANTITIES);
+  assert_float_equal(p->runs.run[1].values[FT_QUANTITY_GPU_MEMORY], 0, 0);
   assert_float_equal(values[FT_QUANTITY_MEMORY], 0x1p20F, 0);
   assert_float_equal(values[FT_QUANTITY_GPU_MEMORY], 0x1p21F, 0);
   assert_float_equal(values[FT_QUANTITY_RUNTIME], 3.5, 1e-6);
@@ -76,7 +81,7 @@ static void a_run_keeps_what_it_had_of_each_quantity(void **state)
 /* Counters of the first 20 runs and of one in 50 give the means that those of all runs give. */
 static void runs_without_counters_lose_no_feature(void **state)
 {
-  ft_performance *all = learnt(0, 1), *few = learnt(0, 1);
+  struct app_times *all = learnt(0, 1), *few = learnt(0, 1);
   struct ft_random random;
 
   (void)state;
@@ -89,19 +94,19 @@ static void runs_without_counters_lose_no_feature(void **state)
     (void)ft_string_copy("branches", o.counters[1].name, sizeof o.counters[1].name);
     o.counters[0].value = 1e9;
     o.counters[1].value = 1e8 * (1 + 0.1 * ft_random_double(&random));
-    assert_int_equal(ft_performance_update(all, &o, NULL), 1);
+    assert_int_equal(ft_performance_update(&all->performance, &all->runs, &o, NULL), 1);
     if (i >= 20 && i % 50)
       o.counters_count = 0;
-    assert_int_equal(ft_performance_update(few, &o, NULL), 1);
+    assert_int_equal(ft_performance_update(&few->performance, &few->runs, &o, NULL), 1);
   }
   for (size_t c = 0; c < FT_RUN_FEATURES; c++) {
     double sum[2] = { 0 };
 
-    for (size_t i = 0; i < all->history_count; i++) {
-      assert_int_equal(isnan(all->history[i].run_features[c]),
-                       isnan(few->history[i].run_features[c]));
-      sum[0] += (double)all->history[i].run_features[c];
-      sum[1] += (double)few->history[i].run_features[c];
+    for (size_t i = 0; i < all->runs.count; i++) {
+      assert_int_equal(isnan(all->runs.run[i].run_features[c]),
+                       isnan(few->runs.run[i].run_features[c]));
+      sum[0] += (double)all->runs.run[i].run_features[c];
+      sum[1] += (double)few->runs.run[i].run_features[c];
     }
     if (!isnan(sum[0]))
       assert_near(sum[1], sum[0], 0.02);
@@ -112,12 +117,12 @@ static void runs_without_counters_lose_no_feature(void **state)
 
 static void run_time_and_ratio_are_found(void **state)
 {
-  ft_performance *p = learnt(60, 3);
+  struct app_times *p = learnt(60, 3);
   ft_feature n = { .name = "n", .has_number = true, .number = 6 };
   struct ft_platform_runtime place[FT_RUNTIME_PLATFORMS];
 
   (void)state;
-  assert_int_equal(ft_runtime_estimate(p, &n, 1, place), 2);
+  assert_int_equal(ft_runtime_estimate(&p->performance, &n, 1, place), 2);
   assert_string_equal(place[0].platform, "slow");
   assert_int_equal(place[0].runs, 40);
   assert_int_equal(place[1].runs, 20);
@@ -130,82 +135,149 @@ static void run_time_and_ratio_are_found(void **state)
 
 static void the_memory_of_a_run_does_not_change_its_time(void **state)
 {
-  ft_performance *p = malloc(sizeof *p);
+  struct app_times *p = malloc(sizeof *p);
 
   (void)state;
   assert_non_null(p);
-  ft_performance_init(p, "app", 7);
+  ft_performance_init(&p->performance, &p->runs, "app", 7);
   for (unsigned i = 0; i < 4; i++) {
     ft_observation o = make_run(i, "slow", 1, 2);
 
     o.has_largest_process_bytes = true;
     o.largest_process_bytes = 100 << 20; /* in microseconds 105 s */
-    assert_int_equal(ft_performance_update(p, &o, NULL), 1);
+    assert_int_equal(ft_performance_update(&p->performance, &p->runs, &o, NULL), 1);
   }
-  for (size_t i = 0; i < p->runtime_model.residuals_count; i++)
-    assert_true(fabs(p->runtime_model.residuals[i]) < 0.01);
+  for (size_t i = 0; i < p->performance.runtime_model.residuals_count; i++)
+    assert_true(fabs(p->performance.runtime_model.residuals[i]) < 0.01);
   free(p);
 }
 
-static void only_completed_runs_with_a_run_time_count(void **state)
+static void only_runs_with_a_run_time_count(void **state)
 {
-  ft_performance *p = learnt(10, 1);
+  struct app_times *p = learnt(10, 1);
   ft_observation o = make_run(50, "slow", 5, 0);
 
   (void)state;
-  assert_int_equal(ft_performance_update(p, &o, NULL), 0);
+  assert_int_equal(ft_performance_update(&p->performance, &p->runs, &o, NULL), 0);
   o = make_run(50, "slow", 5, 4);
-  o.outcome = FT_OUTCOME_TIMEOUT;
-  assert_int_equal(ft_performance_update(p, &o, NULL), 0);
-  o = make_run(50, "", 5, 4);
-  assert_int_equal(ft_performance_update(p, &o, NULL), 0);
+  o.outcome = FT_OUTCOME_FAILED;
+  assert_int_equal(ft_performance_update(&p->performance, &p->runs, &o, NULL), 0);
+  o.outcome = FT_OUTCOME_REQUEUED;
+  assert_int_equal(ft_performance_update(&p->performance, &p->runs, &o, NULL), 0);
   o = make_run(50, "slow", 5, 1e12);
-  assert_int_equal(ft_performance_update(p, &o, NULL), 0);
-  assert_int_equal(p->history_count, 10);
+  assert_int_equal(ft_performance_update(&p->performance, &p->runs, &o, NULL), 0);
+  assert_int_equal(p->runs.count, 10);
+  free(p);
+}
+
+/* A run that its time limit stopped, or a cancelled one, bounds the run time from below. */
+static void a_run_that_stopped_is_a_lower_bound(void **state)
+{
+  static const struct {
+    ft_outcome outcome;
+    double seconds, killed, bound; /* of comparable runs */
+  } cases[] = { { FT_OUTCOME_TIMEOUT, 20, 20, 24 },
+                { FT_OUTCOME_CANCELLED, 20, 0, 20 },
+                { FT_OUTCOME_OUT_OF_MEMORY, 20, 0, 20 } };
+  ft_submission s = { .app = "app", .features_count = 1 };
+  struct ft_task_list none = { .count = 0 };
+  struct ft_job_time *time = malloc(sizeof *time);
+
+  (void)state;
+  assert_non_null(time);
+  s.features[0] = (ft_feature){ .name = "n", .has_number = true, .number = 6 };
+  for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+    struct app_times *p = learnt(20, 1);
+    ft_observation o = make_run(50, "slow", 6, cases[i].seconds);
+
+    o.outcome = cases[i].outcome;
+    o.censored = true;
+    assert_int_equal(ft_performance_update(&p->performance, &p->runs, &o, NULL), 1);
+    assert_int_equal(p->performance.runs, 20);
+    assert_int_equal(p->performance.platforms[0].runs, 14);
+    ft_job_time_estimate(&p->performance, NULL, &s, &none, time);
+    assert_string_equal(time->platform, "slow");
+    assert_near(time->facts.comparable_killed_bytes, cases[i].killed, 1e-3);
+    assert_near(time->facts.comparable_bound_bytes, cases[i].bound, 1e-3);
+    assert_true(time->facts.comparable_peak_bytes > 4 && time->facts.comparable_peak_bytes < 7);
+    assert_near(ft_estimate_quantile(ft_job_time_longest(time), 0.5), 5, 0.3);
+    /* the same run again, completed */
+    o = make_run(50, "slow", 6, 5);
+    assert_int_equal(ft_performance_update(&p->performance, &p->runs, &o, NULL), 1);
+    assert_int_equal(p->performance.runs, 21);
+    free(p);
+  }
+  free(time);
+}
+
+/* Imported runs have no platform: the estimate is that of their own. */
+static void runs_without_a_platform_count(void **state)
+{
+  struct app_times *p = calloc(1, sizeof *p);
+  ft_submission s = { .app = "app" };
+  ft_partition partition = { .nodes_count = 1, .nodes[0].platform = "slow" };
+  struct ft_task_list none = { .count = 0 };
+  struct ft_job_time *time = malloc(sizeof *time);
+
+  (void)state;
+  assert_true(p && time);
+  ft_performance_init(&p->performance, &p->runs, "app", 7);
+  for (unsigned i = 0; i < 6; i++) {
+    ft_observation o = make_run(i, "", 1, 60);
+
+    o.censored = i == 0; /* only the largest task's memory was measured */
+    assert_int_equal(ft_performance_update(&p->performance, &p->runs, &o, NULL), 1);
+  }
+  assert_int_equal(p->performance.runs, 6);
+  ft_job_time_estimate(&p->performance, &partition, &s, &none, time);
+  assert_string_equal(time->platform, FT_PLATFORM_UNKNOWN);
+  assert_false(time->elsewhere);
+  assert_near(ft_estimate_quantile(ft_job_time_longest(time), 0.5), 60, 1);
+  free(time);
   free(p);
 }
 
 static void a_later_record_of_a_run_replaces_it(void **state)
 {
-  ft_performance *p = learnt(10, 1);
+  struct app_times *p = learnt(10, 1);
   ft_observation o = make_run(4, "slow", 5, 4.5);
 
   (void)state;
-  assert_int_equal(ft_performance_update(p, &o, NULL), 1);
-  assert_int_equal(p->history_count, 10);
-  assert_int_equal(p->platforms[0].runs + p->platforms[1].runs, 10);
+  assert_int_equal(ft_performance_update(&p->performance, &p->runs, &o, NULL), 1);
+  assert_int_equal(p->runs.count, 10);
+  assert_int_equal(p->performance.platforms[0].runs + p->performance.platforms[1].runs, 10);
   free(p);
 }
 
 /* Records arrive late and in any order; none is lost, the last hundred stay. */
 static void runs_stay_in_order_of_time(void **state)
 {
-  ft_performance *p = malloc(sizeof *p);
+  struct app_times *p = malloc(sizeof *p);
 
   (void)state;
   assert_non_null(p);
-  ft_performance_init(p, "app", 7);
+  ft_performance_init(&p->performance, &p->runs, "app", 7);
   for (unsigned i = 0; i < 150; i++) {
     ft_observation o = make_run(i * 67 % 150, i % 2 ? "a" : "b", 1, 2 + i % 5);
 
-    assert_int_equal(ft_performance_update(p, &o, NULL), 1);
+    assert_int_equal(ft_performance_update(&p->performance, &p->runs, &o, NULL), 1);
   }
-  assert_int_equal(p->history_count, 100);
+  assert_int_equal(p->runs.count, 100);
   for (unsigned i = 1; i < 100; i++)
-    assert_true(p->history[i].time > p->history[i - 1].time);
+    assert_true(p->runs.run[i].time > p->runs.run[i - 1].time);
   free(p);
 }
 
 static void an_absurd_time_has_little_influence(void **state)
 {
-  ft_performance *p = learnt(60, 3);
+  struct app_times *p = learnt(60, 3);
   ft_feature n = { .name = "n", .has_number = true, .number = 6 };
   struct ft_platform_runtime place[FT_RUNTIME_PLATFORMS];
   ft_observation o = make_run(1000, "fast", 6, 1e6);
 
   (void)state;
-  assert_int_equal(ft_performance_update(p, &o, NULL), 1);
-  (void)ft_runtime_estimate(p, &n, 1, place);
+  assert_int_equal(ft_performance_update(&p->performance, &p->runs, &o, NULL), 1);
+  (void)ft_runtime_estimate(&p->performance, &n, 1, place);
   assert_near(place[0].seconds.quantile[5], 5, 0.05);
   assert_near(place[1].speed, 3, 0.05);
   free(p);
@@ -213,14 +285,14 @@ static void an_absurd_time_has_little_influence(void **state)
 
 static void transferred_estimates_give_way_to_runs(void **state)
 {
-  ft_performance *p = learnt(60, 3);
+  struct app_times *p = learnt(60, 3);
   struct ft_platform_runtime place[FT_RUNTIME_PLATFORMS];
 
   (void)state;
-  ft_performance_set_transfer(p, "new", log(0.5), 0.3);
-  ft_performance_set_transfer(p, "fast", log(2), 0.3);
-  ft_performance_set_transfer(p, "slow", log(9), 0.3);
-  assert_int_equal(ft_runtime_estimate(p, NULL, 0, place), 3);
+  ft_performance_set_transfer(&p->performance, &p->runs, "new", log(0.5), 0.3);
+  ft_performance_set_transfer(&p->performance, &p->runs, "fast", log(2), 0.3);
+  ft_performance_set_transfer(&p->performance, &p->runs, "slow", log(9), 0.3);
+  assert_int_equal(ft_runtime_estimate(&p->performance, NULL, 0, place), 3);
   assert_near(place[0].speed, 1, 1e-9);
   assert_near(place[1].speed, 3, 0.05);
   assert_string_equal(place[2].platform, "new");
@@ -231,29 +303,30 @@ static void transferred_estimates_give_way_to_runs(void **state)
 
 static void transferred_estimates_stay_until_they_are_removed(void **state)
 {
-  ft_performance *p = learnt(60, 3);
+  struct app_times *p = learnt(60, 3);
   ft_observation o = make_run(1000, "slow", 6, 5);
 
   (void)state;
-  ft_performance_set_transfer(p, "new", log(0.5), 0.3);
-  assert_int_equal(ft_performance_update(p, &o, NULL), 1);
-  assert_int_equal(p->platforms_count, 3);
-  assert_near(p->platforms[2].log_ratio, log(0.5), 1e-9);
+  ft_performance_set_transfer(&p->performance, &p->runs, "new", log(0.5), 0.3);
+  assert_int_equal(ft_performance_update(&p->performance, &p->runs, &o, NULL), 1);
+  assert_int_equal(p->performance.platforms_count, 3);
+  assert_near(p->performance.platforms[2].log_ratio, log(0.5), 1e-9);
   o = make_run(1001, "new", 6, 5 * 0.3);
-  assert_int_equal(ft_performance_update(p, &o, NULL), 1);
-  assert_true(p->platforms[2].log_ratio < log(0.45) && p->platforms[2].log_ratio > log(0.29));
-  ft_performance_clear_transfers(p);
-  assert_near(p->platforms[2].log_ratio, log(0.3), 0.05);
-  ft_performance_set_transfer(p, "gone", log(0.5), 0.3);
-  assert_int_equal(p->platforms_count, 4);
-  ft_performance_clear_transfers(p);
-  assert_int_equal(p->platforms_count, 3);
+  assert_int_equal(ft_performance_update(&p->performance, &p->runs, &o, NULL), 1);
+  assert_true(p->performance.platforms[2].log_ratio < log(0.45) &&
+              p->performance.platforms[2].log_ratio > log(0.29));
+  ft_performance_clear_transfers(&p->performance, &p->runs);
+  assert_near(p->performance.platforms[2].log_ratio, log(0.3), 0.05);
+  ft_performance_set_transfer(&p->performance, &p->runs, "gone", log(0.5), 0.3);
+  assert_int_equal(p->performance.platforms_count, 4);
+  ft_performance_clear_transfers(&p->performance, &p->runs);
+  assert_int_equal(p->performance.platforms_count, 3);
   free(p);
 }
 
 static void the_platform_with_most_runs_becomes_the_first(void **state)
 {
-  ft_performance *p = learnt(6, 3);
+  struct app_times *p = learnt(6, 3);
   struct ft_platform_runtime place[FT_RUNTIME_PLATFORMS];
   struct ft_random random;
 
@@ -263,9 +336,9 @@ static void the_platform_with_most_runs_becomes_the_first(void **state)
     double n = 1 + 10 * ft_random_double(&random);
     ft_observation o = make_run(100 + i, "fast", n, law("fast", n, &random));
 
-    assert_int_equal(ft_performance_update(p, &o, NULL), 1);
+    assert_int_equal(ft_performance_update(&p->performance, &p->runs, &o, NULL), 1);
   }
-  assert_int_equal(ft_runtime_estimate(p, NULL, 0, place), 2);
+  assert_int_equal(ft_runtime_estimate(&p->performance, NULL, 0, place), 2);
   assert_string_equal(place[0].platform, "fast");
   assert_near(place[1].speed, 1.0 / 3, 0.05);
   free(p);
@@ -273,24 +346,24 @@ static void the_platform_with_most_runs_becomes_the_first(void **state)
 
 static void of_too_many_platforms_the_stalest_is_removed(void **state)
 {
-  ft_performance *p = malloc(sizeof *p);
+  struct app_times *p = malloc(sizeof *p);
 
   (void)state;
   assert_non_null(p);
-  ft_performance_init(p, "app", 7);
+  ft_performance_init(&p->performance, &p->runs, "app", 7);
   for (unsigned i = 0; i < 40; i++) {
     char name[8];
     ft_observation o;
 
     (void)snprintf(name, sizeof name, "p%u", i / 2);
     o = make_run(i, name, 1, 2);
-    assert_int_equal(ft_performance_update(p, &o, NULL), 1);
+    assert_int_equal(ft_performance_update(&p->performance, &p->runs, &o, NULL), 1);
   }
-  assert_int_equal(p->platforms_count, 16);
-  assert_string_equal(p->platforms[0].platform, "p0");
-  assert_string_equal(p->platforms[15].platform, "p19");
-  for (unsigned i = 0; i < p->history_count; i++)
-    assert_true(p->history[i].platform < 16);
+  assert_int_equal(p->performance.platforms_count, 16);
+  assert_string_equal(p->performance.platforms[0].platform, "p0");
+  assert_string_equal(p->performance.platforms[15].platform, "p19");
+  for (unsigned i = 0; i < p->runs.count; i++)
+    assert_true(p->runs.run[i].platform < 16);
   free(p);
 }
 
@@ -331,7 +404,9 @@ int main(void)
     cmocka_unit_test(runs_without_counters_lose_no_feature),
     cmocka_unit_test(run_time_and_ratio_are_found),
     cmocka_unit_test(the_memory_of_a_run_does_not_change_its_time),
-    cmocka_unit_test(only_completed_runs_with_a_run_time_count),
+    cmocka_unit_test(only_runs_with_a_run_time_count),
+    cmocka_unit_test(a_run_that_stopped_is_a_lower_bound),
+    cmocka_unit_test(runs_without_a_platform_count),
     cmocka_unit_test(a_later_record_of_a_run_replaces_it),
     cmocka_unit_test(runs_stay_in_order_of_time),
     cmocka_unit_test(an_absurd_time_has_little_influence),

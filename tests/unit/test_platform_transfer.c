@@ -12,6 +12,7 @@
 enum { APPS = 40 };
 
 static ft_performance app;
+static struct ft_runtimes app_runs;
 
 /* Learns O, whose relevant fields the test sets, as a completed run on PLATFORM. */
 static void play(ft_observation *o, unsigned *job, const char *platform)
@@ -24,7 +25,7 @@ static void play(ft_observation *o, unsigned *job, const char *platform)
   o->has_rss_bytes = true;
   o->rss_bytes = 1 << 20;
   (void)ft_string_copy(platform, o->platform, sizeof o->platform);
-  assert_int_equal(ft_performance_update(&app, o, NULL), 1);
+  assert_int_equal(ft_performance_update(&app, &app_runs, o, NULL), 1);
 }
 
 /* COUNT runs on PLATFORM of an app that uses CORES. "one" is as fast as "two" with one core and
@@ -49,7 +50,7 @@ static void make_app(unsigned number)
   char name[16];
 
   (void)snprintf(name, sizeof name, "app%u", number);
-  ft_performance_init(&app, name, 7);
+  ft_performance_init(&app, &app_runs, name, 7);
 }
 
 static double cores_of(unsigned number)
@@ -74,7 +75,7 @@ static void learn(struct ft_relative_model *m)
     learn_runs(&job, "one", cores_of(a), 2);
     if (a % 4 == 0)
       learn_runs(&job, "slow", cores_of(a), 1);
-    assert_int_equal(ft_platform_transfer_add(&t, &app, &err), 0);
+    assert_int_equal(ft_platform_transfer_add(&t, &app, &app_runs, &err), 0);
   }
   assert_int_equal(t.rows, APPS);
   assert_int_equal(t.platforms, 3);
@@ -103,7 +104,7 @@ static void counters_predict_the_run_time_on_other_platforms(void **state)
   for (int cores = 1; cores <= 2; cores++) {
     make_app(999);
     learn_runs(&job, "two", cores, 3);
-    assert_int_equal(ft_platform_transfer_estimate(&m, &app, NULL), 2);
+    assert_int_equal(ft_platform_transfer_estimate(&m, &app, &app_runs, NULL), 2);
     assert_near(exp(place("one")->log_ratio), cores, 0.15);
     assert_near(exp(place("slow")->log_ratio), 2, 0.15);
     assert_true(place("one")->deviation > 0 && place("one")->runs == 0);
@@ -111,7 +112,7 @@ static void counters_predict_the_run_time_on_other_platforms(void **state)
   /* from a platform that is not the model's reference */
   make_app(999);
   learn_runs(&job, "slow", 1, 3);
-  assert_int_equal(ft_platform_transfer_estimate(&m, &app, NULL), 2);
+  assert_int_equal(ft_platform_transfer_estimate(&m, &app, &app_runs, NULL), 2);
   assert_near(exp(place("two")->log_ratio), 0.5, 0.2);
   ft_relative_model_free(&m);
 }
@@ -126,7 +127,7 @@ static void runs_on_a_platform_correct_its_transferred_estimate(void **state)
   learn(&m);
   make_app(999);
   learn_runs(&job, "two", 1.5, 3);
-  assert_int_equal(ft_platform_transfer_estimate(&m, &app, NULL), 2);
+  assert_int_equal(ft_platform_transfer_estimate(&m, &app, &app_runs, NULL), 2);
   told = place("one")->log_ratio;
   learn_runs(&job, "one", 3, 1); /* 12 s, which no model could predict */
   assert_true(place("one")->log_ratio > told && place("one")->log_ratio < log(3));
@@ -145,11 +146,11 @@ static void a_platform_unknown_to_the_model_has_no_estimate(void **state)
   learn(&m);
   make_app(999);
   learn_runs(&job, "two", 1, 2);
-  assert_int_equal(ft_platform_transfer_estimate(&m, &app, NULL), 2);
+  assert_int_equal(ft_platform_transfer_estimate(&m, &app, &app_runs, NULL), 2);
   /* renamed: its runs belong to a new platform of unknown speed */
   make_app(999);
   learn_runs(&job, "deux", 1, 2);
-  assert_int_equal(ft_platform_transfer_estimate(&m, &app, NULL), 0);
+  assert_int_equal(ft_platform_transfer_estimate(&m, &app, &app_runs, NULL), 0);
   assert_int_equal(app.platforms_count, 1);
   ft_relative_model_free(&m);
 }
@@ -162,7 +163,7 @@ static void one_platform_alone_teaches_nothing(void **state)
   (void)state;
   make_app(1);
   learn_runs(&job, "two", 1, 5);
-  assert_int_equal(ft_platform_transfer_add(&t, &app, NULL), 0);
+  assert_int_equal(ft_platform_transfer_add(&t, &app, &app_runs, NULL), 0);
   assert_int_equal(t.rows, 0);
   ft_relative_table_free(&t);
 }
@@ -206,7 +207,7 @@ static void counters_absent_in_half_of_the_records_are_missing_not_0(void **stat
     make_app(a);
     run_branching(&job, "two", ratio, a % 2, 3);
     run_branching(&job, "one", ratio, false, 2);
-    assert_int_equal(ft_platform_transfer_add(&t, &app, &err), 0);
+    assert_int_equal(ft_platform_transfer_add(&t, &app, &app_runs, &err), 0);
   }
   settings.from = ft_relative_source(&t, "two", &err);
   assert_int_equal(ft_relative_learn(&t, NULL, &settings, &m, &err), 0);
@@ -216,14 +217,14 @@ static void counters_absent_in_half_of_the_records_are_missing_not_0(void **stat
 
     make_app(999);
     run_branching(&job, "two", ratio, true, 3);
-    assert_int_equal(ft_platform_transfer_estimate(&m, &app, NULL), 1);
+    assert_int_equal(ft_platform_transfer_estimate(&m, &app, &app_runs, NULL), 1);
     assert_near(exp(place("one")->log_ratio), 1 + 5 * ratio, 0.2);
     sure = place("one")->deviation;
   }
   /* an app without counters gets the site-wide average of 1.65, not 1 as without branches */
   make_app(999);
   run_branching(&job, "two", 0.2, false, 3);
-  assert_int_equal(ft_platform_transfer_estimate(&m, &app, NULL), 1);
+  assert_int_equal(ft_platform_transfer_estimate(&m, &app, &app_runs, NULL), 1);
   assert_near(exp(place("one")->log_ratio), 1.65, 0.2);
   assert_true(place("one")->deviation >= sure);
   ft_relative_model_free(&m);

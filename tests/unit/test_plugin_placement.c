@@ -37,21 +37,26 @@ static void put_partition(const char *name, const char *platform, uint64_t mib)
   write_record(FT_RECORD_PARTITION, &p, "partitions", file);
 }
 
-/* Without run times a job of the app has only the memory of its 40 runs. */
-static void put_performance(void)
+/* Replaces the app's model file by one with run times and, unless MODEL is NULL, memory. */
+static void put_app(const ft_model *model)
 {
   static ft_performance p;
+  const struct ft_model_sections sections = { &model, model != NULL, .performance = &p };
+  int fd = openat(state_fd, "models/site", O_RDONLY | O_DIRECTORY);
   char file[FT_STATE_NAME_SIZE];
+  struct ft_error err;
 
   p = some_performance("sorter");
-  ft_state_performance_name("sorter", file);
-  write_record(FT_RECORD_PERFORMANCE, &p, "models/site", file);
+  ft_state_model_name("sorter", file);
+  assert_true(fd >= 0);
+  if (ft_model_sections_write(&sections, fd, file, 0644, &err) < 0)
+    fail_msg("%s", err.text);
+  close(fd);
 }
 
 static void put_model(void)
 {
   ft_model *m = calloc(1, sizeof *m);
-  char file[FT_STATE_NAME_SIZE];
 
   assert_non_null(m);
   *m = (ft_model){ .schema = FT_SCHEMA,
@@ -67,8 +72,7 @@ static void put_model(void)
                                   .residuals_count = 40 } };
   for (int i = 0; i < 40; i++)
     m->evaluator.residuals[i] = (i - 20) * 0.002;
-  ft_state_model_name("sorter", file);
-  write_record(FT_RECORD_MODEL, m, "models/site", file);
+  put_app(m);
   free(m);
 }
 
@@ -103,7 +107,7 @@ static void put_all(void)
   put_partition("near", "near", 8000);
   put_partition("small", "new", 500);
   put_paid();
-  put_performance();
+  put_app(NULL);
   put_model();
 }
 
@@ -293,7 +297,7 @@ static void without_a_site_or_runs_the_job_stays(void **state)
   assert_null(strstr(output, "partition="));
   output = submit("sbatch --predict-app=other --predict-perf --wrap x", NULL);
   assert_has(output, "other: no recorded run time yet\n");
-  ft_state_performance_name("sorter", name);
+  ft_state_model_name("sorter", name);
   (void)snprintf(path, sizeof path, "models/site/%s", name);
   assert_int_equal(truncate(path, 100), 0);
   output = submit(SBATCH "--predict-partition=fastest:main,fast --wrap x", NULL);

@@ -20,6 +20,7 @@ enum { FORGED = 104, EACH = 12 };
 
 static ft_model pooled, before, told;
 static ft_performance performance;
+static struct ft_runtimes runtimes;
 static uint32_t next_job;
 
 /* A run of UID with BATCH that used BYTES. */
@@ -42,7 +43,7 @@ static void learn_run(uint32_t uid, double batch, double bytes, const char *extr
     (void)ft_feature_number(o.submission.features, &o.submission.features_count, 4, extra, batch);
   o.submission.script_hash = uid;
   if (ft_online_update(&pooled, &history, &o, &err) < 0 ||
-      ft_performance_update(&performance, &o, &err) < 0)
+      ft_performance_update(&performance, &runtimes, &o, &err) < 0)
     fail_msg("%s", err.text);
 }
 
@@ -55,7 +56,7 @@ static double required_bytes(double batch)
 static void fill_pool(unsigned users)
 {
   ft_online_init(&pooled, &history, "blast", FT_STATE_POOLED, FT_RULE_RSS);
-  ft_performance_init(&performance, "blast", FT_STATE_POOLED);
+  ft_performance_init(&performance, &runtimes, "blast", FT_STATE_POOLED);
   next_job = 0;
   for (unsigned i = 0; i < EACH; i++)
     for (unsigned u = 0; u < users; u++) {
@@ -135,20 +136,20 @@ static void pooled_estimates_need_several_users(void **state)
   (void)state;
   fill_pool(2);
   assert_int_equal(share_model(&told), 0);
-  assert_false(ft_pool_has_users(&performance));
+  assert_false(ft_pool_has_users(&runtimes));
   /* a user whose runs are unique does not count either */
   for (unsigned i = 0; i < FORGED; i++)
     learn_run(2000, 1e6, required_bytes(8), NULL);
   assert_int_equal(share_model(&told), 0);
   fill_pool(3);
   assert_int_equal(share_model(&told), 1);
-  assert_true(ft_pool_has_users(&performance));
+  assert_true(ft_pool_has_users(&runtimes));
   fill_pool(0);
   for (unsigned i = 0; i < FORGED; i++)
     learn_run(2000, 8, required_bytes(8), NULL);
   assert_int_equal(share_model(&told), 0);
   assert_int_equal(history.count, FT_POOL_RUNS);
-  assert_int_equal(performance.history_count, FT_POOL_RUNS);
+  assert_int_equal(runtimes.count, FT_POOL_RUNS);
 }
 
 static void pooled_models_contain_no_single_run_or_script(void **state)
@@ -214,11 +215,11 @@ static void a_run_of_another_command_counts_for_its_user_alone(void **state)
   ft_online_init(&own, &own_runs, "blast", 1001, FT_RULE_RSS);
   fill_pool(0);
   assert_int_equal(ft_online_update(&pooled, &history, &o, &err), 0);
-  assert_int_equal(ft_performance_update(&performance, &o, &err), 0);
+  assert_int_equal(ft_performance_update(&performance, &runtimes, &o, &err), 0);
   assert_int_equal(ft_online_update(&own, &own_runs, &o, &err), 1);
   o.command_ran = true;
   assert_int_equal(ft_online_update(&pooled, &history, &o, &err), 1);
-  assert_int_equal(ft_performance_update(&performance, &o, &err), 1);
+  assert_int_equal(ft_performance_update(&performance, &runtimes, &o, &err), 1);
 }
 
 int main(void)

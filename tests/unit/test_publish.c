@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "config.h"
 
+#include "tests/unit/publish_model.h"
 #include "tests/unit/scratch.h"
 
 #include <dlfcn.h>
@@ -92,13 +93,13 @@ static void a_model_is_readable_only_by_its_user(void **state)
     free(model);
     skip();
   }
-  assert_int_equal(ft_publish_model(publisher, model, &history, &err), 0);
+  assert_int_equal(publish_model(publisher, model, &history, &err), 0);
   assert_true(readable_by(4711));
   assert_false(readable_by(4712));
   model->runs = 2;
-  assert_int_equal(ft_publish_model(publisher, model, &history, &err), 0);
+  assert_int_equal(publish_model(publisher, model, &history, &err), 0);
   model->runs = 3;
-  assert_int_equal(ft_publish_model(publisher, model, &history, &err), 0);
+  assert_int_equal(publish_model(publisher, model, &history, &err), 0);
   assert_true(readable_by(4711));
   assert_false(readable_by(4712));
   free(model);
@@ -114,13 +115,13 @@ static void a_model_of_gpu_memory_is_published_with_it(void **state)
   history.count = 2;
   for (int i = 0; i < 2; i++)
     history.run[i] = (ft_run){ .key = (uint64_t)i + 1, .time = i + 1, .bytes = 1e9 };
-  assert_int_equal(ft_publish_model(publisher, model, &history, &err), 0);
+  assert_int_equal(publish_model(publisher, model, &history, &err), 0);
   assert_int_equal(
       ft_state_read_model(state_fd, geteuid(), "unet3d", FT_QUANTITY_GPU_MEMORY, gpu, NULL, &err),
       -1);
   assert_int_equal(errno, ENOENT);
   history.run[1].gpu_bytes = 3e9F;
-  assert_int_equal(ft_publish_model(publisher, model, &history, &err), 0);
+  assert_int_equal(publish_model(publisher, model, &history, &err), 0);
   assert_int_equal(ft_state_read_model(state_fd, geteuid(), "unet3d", FT_QUANTITY_GPU_MEMORY, gpu,
                                        &history, &err),
                    0);
@@ -144,11 +145,11 @@ static void a_pooled_model_is_readable_without_its_history(void **state)
     history.run[i].bytes = 1e9;
     history.run[i].key = ft_pool_key(1, 1000);
   }
-  assert_int_equal(ft_publish_model(publisher, model, &history, &err), 0);
+  assert_int_equal(publish_model(publisher, model, &history, &err), 0);
   assert_int_equal(ft_state_read_shared(state_fd, "unet3d", read, &err), -1);
   for (uint32_t i = 0; i < 3; i++)
     history.run[i].key = ft_pool_key(1, 1000 + i);
-  assert_int_equal(ft_publish_model(publisher, model, &history, &err), 0);
+  assert_int_equal(publish_model(publisher, model, &history, &err), 0);
   assert_int_equal(fstatat(state_fd, "models/4294967295", &st, 0), 0);
   assert_int_equal(st.st_mode & 07777, 0700);
   assert_int_equal(
@@ -169,47 +170,109 @@ static void a_pooled_model_is_readable_without_its_history(void **state)
   free(read);
 }
 
-static void run_times_are_published_beside_the_model(void **state)
+static void run_times_are_published_with_the_model(void **state)
 {
-  ft_performance *p = calloc(1, sizeof *p), *read = calloc(1, sizeof *read);
+  struct ft_app_models *app = calloc(2, sizeof *app), *read = app + 1;
   const struct ft_shared_apps one = { 1, { "unet3d" } }, none = { 0 };
+  ft_performance *p = app ? &app->performance : NULL;
+  const unsigned both = 1U << FT_QUANTITY_MEMORY | 1U << FT_QUANTITY_RUNTIME;
   struct ft_error err;
 
   (void)state;
-  assert_true(p && read);
+  assert_non_null(app);
+  app->has_model = app->has_performance = true;
+  app->model =
+      (ft_model){ .schema = FT_SCHEMA, .app = "unet3d", .uid = FT_STATE_POOLED, .runs = 3 };
   *p = (ft_performance){ .schema = FT_SCHEMA,
                          .app = "unet3d",
                          .uid = FT_STATE_POOLED,
                          .runs = 1,
                          .platforms_count = 1,
-                         .platforms = { { .platform = "epyc" } },
-                         .history_count = 3 };
+                         .platforms = { { .platform = "epyc" } } };
+  app->runtimes.count = 3;
   for (uint32_t i = 0; i < 3; i++)
-    p->history[i] = (ft_timed_run){ .key = ft_pool_key(1, 1000 + i / 2), .seconds = 2 };
-  assert_int_equal(ft_publish_performance(publisher, p, &err), 0);
+    app->runtimes.run[i] = (ft_timed_run){ .key = ft_pool_key(1, 1000 + i / 2), .seconds = 2 };
+  assert_int_equal(ft_publish_app(publisher, app, both, &err), 0);
   /* of two users */
-  assert_int_equal(ft_state_read_performance(state_fd, 1234, "unet3d", read, &err), -1);
-  p->history[1].key = ft_pool_key(1, 1002);
-  assert_int_equal(ft_publish_performance(publisher, p, &err), 0);
-  assert_int_equal(ft_state_read_own_performance(state_fd, FT_STATE_POOLED, "unet3d", read, &err),
-                   0);
-  assert_int_equal(read->history_count, 3);
-  /* the model for all users contains no single run */
-  assert_int_equal(ft_state_read_performance(state_fd, 1234, "unet3d", read, &err), 0);
-  assert_string_equal(read->platforms[0].platform, "epyc");
-  assert_int_equal(read->history_count, 0);
-  ft_publish_remove_unshared(publisher, &one);
-  assert_int_equal(ft_state_read_performance(state_fd, 1234, "unet3d", read, &err), 0);
-  ft_publish_remove_unshared(publisher, &none);
-  assert_int_equal(ft_state_read_performance(state_fd, 1234, "unet3d", read, &err), -1);
-  p->uid = 4711;
-  assert_int_equal(ft_publish_performance(publisher, p, &err), 0);
-  assert_int_equal(ft_state_read_performance(state_fd, 4711, "unet3d", read, &err), 0);
-  ft_publish_remove_model(publisher, 4711, "unet3d");
-  assert_int_equal(ft_state_read_performance(state_fd, 4711, "unet3d", read, &err), -1);
+  assert_int_equal(ft_state_read_performance(state_fd, 1234, "unet3d", p, &err), -1);
   assert_int_equal(errno, ENOENT);
-  free(p);
-  free(read);
+  app->runtimes.run[1].key = ft_pool_key(1, 1002);
+  assert_int_equal(ft_publish_app(publisher, app, both, &err), 0);
+  assert_int_equal(ft_state_read_own_app(state_fd, FT_STATE_POOLED, "unet3d", read, &err), 0);
+  assert_true(read->has_model && read->has_performance);
+  assert_int_equal(read->model.runs, 3);
+  assert_int_equal(read->runtimes.count, 3);
+  assert_true(read->runtimes.run[1].key == app->runtimes.run[1].key);
+  /* the file for all users has run times without single runs, and no memory: that is of no user */
+  assert_int_equal(ft_state_read_shared(state_fd, "unet3d", &read->model, &err), -1);
+  assert_int_equal(errno, ENOENT);
+  assert_int_equal(ft_state_read_performance(state_fd, 1234, "unet3d", p, &err), 0);
+  assert_string_equal(p->platforms[0].platform, "epyc");
+  ft_publish_remove_unshared(publisher, &one);
+  assert_int_equal(ft_state_read_performance(state_fd, 1234, "unet3d", p, &err), 0);
+  ft_publish_remove_unshared(publisher, &none);
+  assert_int_equal(ft_state_read_performance(state_fd, 1234, "unet3d", p, &err), -1);
+  app->model.uid = p->uid = 4711;
+  assert_int_equal(ft_publish_app(publisher, app, both, &err), 0);
+  assert_int_equal(ft_state_read_performance(state_fd, 4711, "unet3d", p, &err), 0);
+  ft_publish_remove_model(publisher, 4711, "unet3d");
+  assert_int_equal(ft_state_read_performance(state_fd, 4711, "unet3d", p, &err), -1);
+  assert_int_equal(errno, ENOENT);
+  free(app);
+}
+
+/* Writes the file of run times of the previous release for the app "app" of UID. */
+static void put_runtimes_before(uint32_t uid, struct ft_error *err)
+{
+  const char *top = getenv("FT_TOP_SRCDIR");
+  char path[4096], name[FT_STATE_NAME_SIZE];
+  struct ft_buf file;
+  int fd;
+
+  ft_buf_init(&file, FT_LIMIT_RECORD);
+  (void)snprintf(path, sizeof path, "%s/tests/fixtures/models/app-1.perf", top ? top : ".");
+  assert_int_equal(ft_io_read_file(AT_FDCWD, path, &file, err), 0);
+  ft_state_runtimes_before_name("app", name);
+  (void)snprintf(path, sizeof path, "models/%u", (unsigned)uid);
+  fd = openat(state_fd, path, O_RDONLY | O_DIRECTORY);
+  assert_int_equal(ft_io_write_file(fd, name, file.data, file.length, 0600, err), 0);
+  close(fd);
+  ft_buf_free(&file);
+}
+
+static void run_times_of_the_previous_release_move_to_the_model_file(void **state)
+{
+  const uint32_t uid = (uint32_t)geteuid();
+  struct ft_app_models *app = calloc(1, sizeof *app);
+  struct ft_runtimes *runs = calloc(1, sizeof *runs);
+  char path[256], name[FT_STATE_NAME_SIZE];
+  struct ft_error err;
+
+  (void)state;
+  assert_true(app && runs);
+  strcpy(app->model.app, "app");
+  app->model.schema = FT_SCHEMA;
+  app->model.uid = uid;
+  /* without run times, as a learner has it that finds only a model */
+  assert_int_equal(ft_publish_app(publisher, app, 1U << FT_QUANTITY_MEMORY, &err), 0);
+  put_runtimes_before(uid, &err);
+  assert_int_equal(ft_state_read_own_app(state_fd, uid, "app", app, &err), 0);
+  assert_true(app->has_model && app->has_performance);
+  assert_int_equal(app->performance.runs, 40);
+  assert_string_equal(app->performance.platforms[1].platform, "new");
+  assert_int_equal(app->runtimes.count, 5);
+  assert_near(app->runtimes.run[4].values[FT_QUANTITY_ENERGY], 5000, 0);
+  assert_int_equal(ft_publish_app(publisher, app, 1U << FT_QUANTITY_MEMORY, &err), 0);
+  ft_state_runtimes_before_name("app", name);
+  (void)snprintf(path, sizeof path, "models/%u/%s", (unsigned)uid, name);
+  assert_int_equal(faccessat(state_fd, path, F_OK, 0), -1);
+  assert_int_equal(
+      ft_state_read_own_performance(state_fd, uid, "app", &app->performance, runs, &err), 0);
+  assert_int_equal(app->performance.runs, 40);
+  assert_int_equal(runs->count, 5);
+  assert_memory_equal(runs->run, app->runtimes.run, 5 * sizeof *runs->run);
+  free(runs);
+  free(app);
 }
 
 static void its_user_cannot_change_it(void **state)
@@ -224,7 +287,7 @@ static void its_user_cannot_change_it(void **state)
     free(model);
     skip();
   }
-  assert_int_equal(ft_publish_model(publisher, model, &history, &err), 0);
+  assert_int_equal(publish_model(publisher, model, &history, &err), 0);
   (void)snprintf(path, sizeof path, "%s/models/4711", folder);
   assert_int_equal(stat(path, &st), 0);
   assert_int_equal(st.st_uid, 0);
@@ -266,7 +329,7 @@ static void without_acls_only_the_learner_reads_the_files(void **state)
   assert_int_equal(mkdir(path, 0711), 0);
   assert_int_equal(chown(path, 4711, 4711), 0);
   no_acls = true;
-  assert_int_equal(ft_publish_model(publisher, model, &history, &err), 0);
+  assert_int_equal(publish_model(publisher, model, &history, &err), 0);
   no_acls = false;
   assert_int_equal(stat(path, &st), 0);
   assert_int_equal(st.st_uid, 0);
@@ -295,8 +358,8 @@ static int publish_as_learner(const ft_model *model)
     no_acls = true;
     if (setresgid(LEARNER, LEARNER, LEARNER) < 0 || setresuid(LEARNER, LEARNER, LEARNER) < 0)
       _exit(2);
-    _exit(ft_publish_model(publisher, model, &history, &err) == 0 &&
-                  ft_publish_model(publisher, model, &history, &err) == 0
+    _exit(publish_model(publisher, model, &history, &err) == 0 &&
+                  publish_model(publisher, model, &history, &err) == 0
               ? 0
               : 1);
   }
@@ -326,14 +389,14 @@ static void a_removed_directory_is_created_again(void **state)
   struct ft_error err;
 
   (void)state;
-  assert_int_equal(ft_publish_model(publisher, model, &history, &err), 0);
+  assert_int_equal(publish_model(publisher, model, &history, &err), 0);
   ft_state_model_name(model->app, name);
   (void)snprintf(path, sizeof path, "%s/models/%u/%s", folder, (unsigned)geteuid(), name);
   assert_int_equal(unlink(path), 0);
   *strrchr(path, '/') = '\0';
   assert_int_equal(rmdir(path), 0);
-  (void)ft_publish_model(publisher, model, &history, &err);
-  assert_int_equal(ft_publish_model(publisher, model, &history, &err), 0);
+  (void)publish_model(publisher, model, &history, &err);
+  assert_int_equal(publish_model(publisher, model, &history, &err), 0);
   assert_int_equal(
       ft_state_read_model(state_fd, geteuid(), "unet3d", FT_QUANTITY_MEMORY, read, &history, &err),
       0);
@@ -466,7 +529,8 @@ int main(void)
     TEST(a_model_is_readable_only_by_its_user),
     TEST(a_model_of_gpu_memory_is_published_with_it),
     TEST(a_pooled_model_is_readable_without_its_history),
-    TEST(run_times_are_published_beside_the_model),
+    TEST(run_times_are_published_with_the_model),
+    TEST(run_times_of_the_previous_release_move_to_the_model_file),
     TEST(its_user_cannot_change_it),
     TEST(without_acls_only_the_learner_reads_the_files),
     TEST(without_acls_a_learner_other_than_root_needs_no_capability),

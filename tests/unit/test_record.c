@@ -345,7 +345,7 @@ static void inconsistent_peaks_are_rejected(void **state)
 static void damage_anywhere_is_detected(void **state)
 {
   char folder[SCRATCH_SIZE];
-  ft_performance *in = calloc(1, sizeof *in), *out = calloc(1, sizeof *out);
+  ft_gpus *in = calloc(1, sizeof *in), *out = calloc(1, sizeof *out);
   struct ft_error err;
   struct ft_buf buf;
   int dirfd;
@@ -354,27 +354,24 @@ static void damage_anywhere_is_detected(void **state)
   assert_non_null(in);
   assert_non_null(out);
   in->schema = FT_SCHEMA;
-  strcpy(in->app, "unet3d");
-  in->platforms_count = 1;
-  strcpy(in->platforms[0].platform, "epyc");
-  in->history_count = 2;
-  in->history[0].seconds = in->history[1].seconds = 60;
+  in->kinds_count = 1;
+  strcpy(in->kinds[0].name, "a100");
   dirfd = scratch_open(folder);
   ft_buf_init(&buf, FT_LIMIT_RECORD);
-  assert_int_equal(ft_record_write(FT_RECORD_PERFORMANCE, in, dirfd, "m", 0644, &err), 0);
-  assert_int_equal(ft_record_read(FT_RECORD_PERFORMANCE, dirfd, "m", out, &err), 0);
-  assert_string_equal(out->app, in->app);
+  assert_int_equal(ft_record_write(FT_RECORD_GPUS, in, dirfd, "m", 0644, &err), 0);
+  assert_int_equal(ft_record_read(FT_RECORD_GPUS, dirfd, "m", out, &err), 0);
+  assert_string_equal(out->kinds[0].name, "a100");
   assert_int_equal(ft_record_read(FT_RECORD_SITE, dirfd, "m", out, &err), -1);
-  assert_int_equal(ft_record_read(FT_RECORD_PERFORMANCE, dirfd, "absent", out, &err), -1);
+  assert_int_equal(ft_record_read(FT_RECORD_GPUS, dirfd, "absent", out, &err), -1);
   assert_int_equal(errno, ENOENT);
   assert_int_equal(ft_io_read_file(dirfd, "m", &buf, &err), 0);
   for (size_t i = 0; i < buf.length; i++) {
     buf.data[i] ^= 0x55;
     assert_int_equal(ft_io_write_file(dirfd, "d", buf.data, buf.length, 0644, &err), 0);
     buf.data[i] ^= 0x55;
-    assert_int_equal(ft_record_read(FT_RECORD_PERFORMANCE, dirfd, "d", out, &err), -1);
+    assert_int_equal(ft_record_read(FT_RECORD_GPUS, dirfd, "d", out, &err), -1);
     assert_int_equal(ft_io_write_file(dirfd, "d", buf.data, i, 0644, &err), 0);
-    assert_int_equal(ft_record_read(FT_RECORD_PERFORMANCE, dirfd, "d", out, &err), -1);
+    assert_int_equal(ft_record_read(FT_RECORD_GPUS, dirfd, "d", out, &err), -1);
   }
   (void)scratch_close(folder, dirfd);
   ft_buf_free(&buf);
@@ -389,7 +386,7 @@ static void a_failed_read_is_no_damage(void **state)
   struct ft_error err;
 
   (void)state;
-  assert_int_equal(ft_record_read_open(FT_RECORD_SITE, fd, "site", true, site, &err), -1);
+  assert_int_equal(ft_record_read_open(FT_RECORD_SITE, fd, "site", site, &err), -1);
   assert_string_equal(err.text, "site: Bad file descriptor");
   close(fd);
   free(site);
@@ -465,7 +462,7 @@ static void names_of_files_have_limits(void **state)
       memset(text, 'w', n);
       text[n] = '\0';
       ft_state_model_name(text, names[0]);
-      ft_state_performance_name(text, names[1]);
+      ft_state_runtimes_before_name(text, names[1]);
       assert_true(strlen(names[0]) < 128 && strlen(names[1]) < 128);
       ft_state_imported_app(text, 7, "", app);
       assert_int_equal(strlen(app), n + 1 < sizeof app ? n + 1 : sizeof app - 1);

@@ -8,6 +8,7 @@
 
 #include "learner/recorder.h"
 #include "predictor/core/text.h"
+#include "predictor/estimate/quantity.h"
 #include "predictor/record/state_files.h"
 #include "tests/unit/fixture.h"
 
@@ -28,10 +29,9 @@ static double fake_clock(void)
   return now;
 }
 
-static void model_was_published(const ft_model *model, const struct ft_history *runs, void *data)
+static void model_was_published(const struct ft_app_models *models, void *data)
 {
-  (void)model;
-  (void)runs;
+  (void)models;
   (void)data;
   publications++;
   now += publication_seconds;
@@ -49,7 +49,7 @@ static void open_recorder(void)
 
   publisher = ft_publisher_open(state_fd, &err);
   assert_non_null(publisher);
-  ft_publisher_on_model(publisher, model_was_published, NULL);
+  ft_publisher_on(publisher, FT_QUANTITY_MEMORY, model_was_published, NULL);
   recorder = ft_recorder_open(state_fd, folder, publisher, &err);
   assert_non_null(recorder);
   ft_recorder_set_clock(recorder, fake_clock);
@@ -425,7 +425,7 @@ static unsigned runs_on(uint32_t uid, const char *app, const char *platform)
   unsigned runs = 0;
 
   assert_non_null(performance);
-  if (ft_state_read_own_performance(state_fd, uid, app, performance, NULL) == 0)
+  if (ft_state_read_own_performance(state_fd, uid, app, performance, NULL, NULL) == 0)
     for (size_t i = 0; i < performance->platforms_count; i++)
       if (strcmp(performance->platforms[i].platform, platform) == 0)
         runs = performance->platforms[i].runs;

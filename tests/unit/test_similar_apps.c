@@ -3,6 +3,7 @@
 #include "config.h"
 
 #include "tests/unit/decided.h"
+#include "tests/unit/publish_model.h"
 #include "tests/unit/scratch.h"
 
 #include <math.h>
@@ -69,7 +70,7 @@ static void learn_runs(uint32_t uid, const char *app, const char *job_name, cons
     (void)ft_string_copy(job_name, o.submission.job_name, sizeof o.submission.job_name);
     (void)ft_string_copy(program, o.submission.program, sizeof o.submission.program);
     assert_int_equal(ft_online_update(&model, &history, &o, &err), 1);
-    assert_int_equal(ft_publish_model(publisher, &model, &history, &err), 0);
+    assert_int_equal(publish_model(publisher, &model, &history, &err), 0);
     if (ft_similar_apps_index_due(&model, &o)) {
       char keys[FT_SIMILARITIES][80];
 

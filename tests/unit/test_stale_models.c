@@ -316,11 +316,12 @@ static void a_model_made_in_steps_is_the_same(void **state)
       steps++;
     assert_int_equal(status, 1);
     assert_int_equal(steps, 60 / runs[i] + 1);
-    assert_int_equal(rebuild->model.runs, whole->runs);
-    assert_int_equal(rebuild->history.count, 60);
+    assert_int_equal(rebuild->models.model.runs, whole->runs);
+    assert_int_equal(rebuild->models.history.count, 60);
     for (size_t r = 1; r < 60; r++)
-      assert_true(rebuild->history.run[r].time >= rebuild->history.run[r - 1].time);
-    assert_memory_equal(&rebuild->model.evaluator, &whole->evaluator, sizeof whole->evaluator);
+      assert_true(rebuild->models.history.run[r].time >= rebuild->models.history.run[r - 1].time);
+    assert_memory_equal(&rebuild->models.model.evaluator, &whole->evaluator,
+                        sizeof whole->evaluator);
   }
   free(whole);
   free(rebuild);

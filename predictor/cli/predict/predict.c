@@ -52,7 +52,8 @@ struct question {
   struct ft_file_queries files;
   struct ft_predict_network network;
   struct ft_perf perf;
-  ft_performance measured; /* with the app's past runs */
+  ft_performance performance;
+  struct ft_runtimes measured; /* the app's past runs */
   struct ft_submission_knowledge known;
   struct ft_submission_decision decided;
   struct ft_predict_time time;
@@ -229,14 +230,14 @@ static void print_grounds(const struct ft_grounds *g)
 }
 
 /* Returns the distribution of what past runs had of QUANTITY; null without any. */
-static json_t *measured_json(const ft_performance *p, size_t quantity)
+static json_t *measured_json(const struct ft_runtimes *runs, size_t quantity)
 {
-  double value[sizeof p->history / sizeof *p->history];
+  double value[FT_RUNTIME_RUNS];
   size_t count = 0;
 
-  for (size_t i = 0; i < p->history_count; i++)
-    if (quantity < p->history[i].values_count && p->history[i].values[quantity] > 0)
-      value[count++] = (double)p->history[i].values[quantity];
+  for (size_t i = 0; i < runs->count; i++)
+    if (quantity < runs->run[i].values_count && runs->run[i].values[quantity] > 0)
+      value[count++] = (double)runs->run[i].values[quantity];
   if (!count)
     return json_null();
   ft_sort_doubles(value, count);
@@ -339,9 +340,9 @@ static int answer_submission(struct question *q)
   if (q->asked.explain)
     ft_grounds_find(&question, &q->decided, &q->grounds);
   if (q->asked.json) {
-    if (ft_state_read_own_performance(q->state_fd, q->user.uid, q->submission.app, &q->measured,
-                                      NULL) < 0)
-      q->measured.history_count = 0;
+    if (ft_state_read_own_performance(q->state_fd, q->user.uid, q->submission.app, &q->performance,
+                                      &q->measured, NULL) < 0)
+      q->measured.count = 0;
     status = print_submission_json(q, decision);
   } else {
     bool printed = print_network(q);
