@@ -83,12 +83,12 @@ static json_t *time_quantiles_json(const struct ft_platform_runtime *place)
                    time_quantile(&place->seconds, 0.95));
 }
 
-json_t *ft_perf_runtime(const struct ft_perf *perf)
+const struct ft_estimate *ft_perf_runtime(const struct ft_perf *perf)
 {
   const struct ft_placement_row *home =
       ft_placement_current(&perf->placement, perf->evidence.current);
 
-  return time_quantiles_json(home ? home->runtime : NULL);
+  return home && home->runtime ? &home->runtime->seconds : NULL;
 }
 
 static json_t *speed_json(bool known, double speed, double p05, double p95, const char *platform)

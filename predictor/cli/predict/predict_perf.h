@@ -28,8 +28,8 @@ int ft_perf_find(const struct ft_asked *asked, int state_fd, const ft_site *site
 /* Prints the table and the choice, if requested. */
 void ft_perf_print(const struct ft_perf *perf);
 
-/* Returns "runtime_seconds": quantiles on the job's partition, or null. */
-json_t *ft_perf_runtime(const struct ft_perf *perf);
+/* Returns the run time on the job's partition, in PERF; NULL: unknown. */
+const struct ft_estimate *ft_perf_runtime(const struct ft_perf *perf);
 
 /* Returns "relative": a list of platforms. */
 json_t *ft_perf_relative(const struct ft_perf *perf);
