@@ -68,13 +68,15 @@ int ft_job_request_set(ft_job_request *job, const char *option, const char *valu
                        struct ft_error *err)
 {
   size_t i = FT_TABLE_FIND(job_options, option);
-  const struct job_option *o = &job_options[i];
   struct ft_text text = ft_text_from(value);
-  char *member = (char *)job + o->at;
+  const struct job_option *o;
+  char *member;
   uint64_t count;
 
   if (i == sizeof job_options / sizeof *job_options)
     return ft_error_set(err, "%.64s: no such option of a job", option);
+  o = &job_options[i];
+  member = (char *)job + o->at;
   switch (o->type) {
   case JOB_MODE:
     if (ft_mode_from_name(value) <= FT_MODE_UNSET)
