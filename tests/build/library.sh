@@ -11,7 +11,7 @@ trap 'rm -rf "$scratch"' EXIT
 
 make -s install-libLTLIBRARIES install-includeHEADERS install-pkgconfigDATA DESTDIR="$scratch" >/dev/null 2>&1
 pc=$(find "$scratch" -name foretell.pc)
-export PKG_CONFIG_PATH=${pc%/*} PKG_CONFIG_SYSROOT_DIR=$scratch
+export PKG_CONFIG_PATH=${pc%/*} PKG_CONFIG_SYSROOT_DIR=$scratch PKG_CONFIG_ALLOW_SYSTEM_CFLAGS=1 PKG_CONFIG_ALLOW_SYSTEM_LIBS=1
 read -ra flags <<<"$(sed -n 's/^SANITIZER_FLAGS = //p' Makefile) $(pkg-config --cflags --libs foretell)"
 read -ra compiler <<<"$(sed -n 's/^CC = //p' Makefile)"
 is "$("${compiler[@]}" -std=c11 -Wall -Wextra -Wpedantic -Werror "$FT_TOP_SRCDIR/docs/example.c" "${flags[@]}" \
