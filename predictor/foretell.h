@@ -22,6 +22,22 @@ struct ft_error {
   char text[512];
 };
 
+/*
+ * What is submitted, as options of sbatch, and what is told of it: a prediction of each quantity,
+ * and the decision about its memory. Neither refers to the other, nor to the predictor.
+ */
+typedef struct ft_job_request ft_job_request;
+typedef struct ft_forecast ft_forecast;
+
+/* What foretell decides about a job's memory request. */
+struct ft_decided {
+  const char *action; /* "leave", "set", "raise", "trim", "warn", "reject" */
+  uint64_t mem_bytes; /* the new request, in the unit of the old one, else per node; 0: unchanged */
+  double p_oom;       /* probability, 0 to 1, of running out of memory then; NAN: unknown */
+  const char *reason; /* message of one line; "": none */
+  const char *rule;   /* the rule that decided, as foretell-spank(7) lists them */
+};
+
 /* A named value about a submission: CATEGORY if it is not NULL, else NUMBER. */
 struct ft_value {
   const char *name;
@@ -54,19 +70,68 @@ ft_prediction *ft_predict_memory(ft_predictor *predictor, uint32_t uid, const ch
                                  const struct ft_value *values, size_t count,
                                  struct ft_error *err);
 
-/* Release PREDICTION; NULL is allowed. */
+/* Release PREDICTION, made by ft_predict_memory; NULL is allowed. */
 void ft_prediction_free(ft_prediction *prediction);
 
-/* The value in bytes that is not passed with PROBABILITY, which lies in (0, 1). */
+/*
+ * A job of user UID, without options. Returns NULL and fills ERR when out of memory. The caller
+ * releases it with ft_job_request_free.
+ */
+ft_job_request *ft_job_request_new(uint32_t uid, struct ft_error *err);
+
+/* Release JOB; NULL is allowed. */
+void ft_job_request_free(ft_job_request *job);
+
+/*
+ * Set an option of JOB to VALUE, copied; the last value counts. Returns 0; -1 and fills ERR when
+ * there is no such option, or VALUE is none of it. The options, and their forms of sbatch:
+ *
+ *   app              name of the app, as foretell history lists it; without it nothing is predicted
+ *   params           its features, "batch=32,arch=resnet50"; those not given widen the estimates
+ *   mem              requested memory per node: MiB without a suffix, else K, M, G or T
+ *   predict-mem      mode: off, check, set, raise, trim, force; without it the site's
+ *   partition, account, qos, constraint
+ *   nodes, ntasks, ntasks-per-node, cpus-per-task
+ *   time             "min", "h:min:sec", "d-h:min:sec"
+ *   user             name of the user, for the site's rules about users
+ */
+int ft_job_request_set(ft_job_request *job, const char *option, const char *value, struct ft_error *err);
+
+/*
+ * Predict all quantities of JOB and decide about its memory, as sbatch would: by the state
+ * directory's models, partitions and policies. What is not known has no prediction. Returns NULL
+ * and fills ERR when JOB has no app, or when a file of the state directory cannot be read. The
+ * caller releases it with ft_forecast_free.
+ */
+ft_forecast *ft_forecast_make(ft_predictor *predictor, const ft_job_request *job, struct ft_error *err);
+
+/* Release FORECAST and its predictions; NULL is allowed. */
+void ft_forecast_free(ft_forecast *forecast);
+
+/* The name of quantity I, from 0: "peak_memory_bytes", "gpu_memory_bytes", "runtime_seconds",
+ * "energy_joules"; NULL past the last. */
+const char *ft_quantity_name(size_t i);
+
+/* The prediction of the quantity NAME. NULL when it is not known, or there is no such quantity.
+ * Owned by FORECAST. */
+const ft_prediction *ft_forecast_quantity(const ft_forecast *forecast, const char *name);
+
+/* The decision. Owned by FORECAST, as its texts are. */
+const struct ft_decided *ft_forecast_decision(const ft_forecast *forecast);
+
+/* The unit of its values: "bytes", "seconds", "joules". */
+const char *ft_prediction_unit(const ft_prediction *prediction);
+
+/* The value, in its unit, that is not passed with PROBABILITY, which lies in (0, 1). */
 double ft_prediction_quantile(const ft_prediction *prediction, double probability);
 
-/* The probability, 0 to 1, that more than BYTES are used. */
-double ft_prediction_exceeds(const ft_prediction *prediction, double bytes);
+/* The probability, 0 to 1, that VALUE, in its unit, is passed. */
+double ft_prediction_exceeds(const ft_prediction *prediction, double value);
 
 /* How many completed runs stand behind it. */
 unsigned ft_prediction_runs(const ft_prediction *prediction);
 
-/* By which method: "quantiles", "regression". Owned by PREDICTION. */
+/* By which method: "quantiles", "regression", "measured". Owned by PREDICTION. */
 const char *ft_prediction_method(const ft_prediction *prediction);
 
 #pragma GCC visibility pop

@@ -240,7 +240,7 @@ static enum ft_access_result check_user(const struct ft_access *access, uid_t ui
 enum { PEER_BYTES = 64 };
 
 /* A request that waits for the check of its credential. */
-struct pending {
+struct credential_check {
   struct ft_access *access;
   char *authorization;
   char peer[PEER_BYTES];
@@ -250,21 +250,21 @@ struct pending {
 
 static void credential_checked(const struct ft_credentials_result *proved, void *data)
 {
-  struct pending *pending = data;
+  struct credential_check *check = data;
   struct ft_error err = *proved->why;
   enum ft_access_result result =
       proved->proof == FT_TRANSFER_UNKNOWN ? FT_ACCESS_UNKNOWN : FT_ACCESS_UNPROVED;
 
   if (proved->proof == FT_TRANSFER_PROVED)
-    result = check_user(pending->access, proved->credential.uid, pending->peer, &err);
+    result = check_user(check->access, proved->credential.uid, check->peer, &err);
   if (result == FT_ACCESS_GRANTED &&
-      !ft_used_credentials_add(&pending->access->used, pending->authorization, ft_io_monotonic())) {
-    (void)ft_error_set(&err, FT_TRANSFER_USED, pending->peer);
+      !ft_used_credentials_add(&check->access->used, check->authorization, ft_io_monotonic())) {
+    (void)ft_error_set(&err, FT_TRANSFER_USED, check->peer);
     result = FT_ACCESS_UNPROVED;
   }
-  pending->call(result, &proved->credential.digest, &err, pending->data);
-  free(pending->authorization);
-  free(pending);
+  check->call(result, &proved->credential.digest, &err, check->data);
+  free(check->authorization);
+  free(check);
 }
 
 /* Starts the check of the credential of REQUEST from PEER. */
@@ -274,28 +274,28 @@ static enum ft_access_result check_credential(struct ft_access *access,
                                               void *data, struct ft_error *err)
 {
   const char *authorization = request->authorization;
-  struct pending *pending;
+  struct credential_check *check;
 
   if (!authorization ||
       strncmp(authorization, FT_TRANSFER_SCHEME, sizeof FT_TRANSFER_SCHEME - 1) != 0) {
     (void)ft_error_set(err, "host %s sent no MUNGE credential; compare the key auth", peer);
     return FT_ACCESS_UNPROVED;
   }
-  pending = malloc(sizeof *pending);
-  if (!pending) {
+  check = malloc(sizeof *check);
+  if (!check) {
     (void)ft_error_set(err, "out of memory");
     return FT_ACCESS_UNKNOWN;
   }
-  *pending = (struct pending){ .access = access, .call = call, .data = data };
-  pending->authorization = strdup(authorization);
-  (void)ft_string_copy(peer, pending->peer, sizeof pending->peer);
-  if (!pending->authorization)
+  *check = (struct credential_check){ .access = access, .call = call, .data = data };
+  check->authorization = strdup(authorization);
+  (void)ft_string_copy(peer, check->peer, sizeof check->peer);
+  if (!check->authorization)
     (void)ft_error_set(err, "out of memory");
-  else if (ft_credentials_check(access->credentials, authorization, pending->peer,
-                                credential_checked, pending, err) == 0)
+  else if (ft_credentials_check(access->credentials, authorization, check->peer, credential_checked,
+                                check, err) == 0)
     return FT_ACCESS_PENDING;
-  free(pending->authorization);
-  free(pending);
+  free(check->authorization);
+  free(check);
   return FT_ACCESS_UNKNOWN;
 }
 

@@ -37,7 +37,7 @@
 #define MEDIAN_MARGIN 1.5
 #define NARROW_RATIO 4
 /* An estimate whose 95 % quantile exceeds this multiple of the largest run does not fit the runs.
- * Chosen by judgement. */
+ * Half and twice were compared. */
 #define MISFIT_FACTOR 10
 
 /* What a program needs beside an amount that it is given, such as a Java heap: this fraction of the

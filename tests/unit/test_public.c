@@ -75,6 +75,118 @@ static void the_library_gives_the_estimate_of_the_command(void **state)
   ft_prediction_free(p);
 }
 
+/* Returns the job of user 1000's app unet3d with OPTIONS, pairs of name and value, ended by NULL.
+ */
+static ft_job_request *make_job(const char *const *options)
+{
+  struct ft_error err;
+  ft_job_request *job = ft_job_request_new(1000, &err);
+
+  assert_non_null(job);
+  for (; *options; options += 2)
+    assert_int_equal(ft_job_request_set(job, options[0], options[1], &err), 0);
+  return job;
+}
+
+static void a_forecast_has_the_quantities_and_a_decision(void **state)
+{
+  static const struct {
+    const char *options[11], *action, *rule;
+    double max_p_oom;
+  } cases[] = { { { "app", "unet3d", "params", "batch=32,arch=resnet50", "predict-mem", "set",
+                    NULL },
+                  "set",
+                  "estimate",
+                  0.1 },
+                { { "app", "unet3d", "params", "batch=32,arch=resnet50", "mem", "1G", NULL },
+                  "reject",
+                  "estimate",
+                  1 },
+                { { "app", "unet3d", "params", "batch=32,arch=resnet50", "mem", "64G", NULL },
+                  "leave",
+                  "none",
+                  0.01 },
+                { { "app", "unknown", NULL }, "leave", "none", 1 } };
+  char published[64];
+  struct ft_error err = { "" };
+  ft_predictor *predictor;
+
+  (void)state;
+  (void)snprintf(published, sizeof published, "%s/state", folder);
+  predictor = ft_predictor_open(published, &err);
+  assert_non_null(predictor);
+  for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+    ft_job_request *job = make_job(cases[i].options);
+    ft_forecast *forecast = ft_forecast_make(predictor, job, &err);
+    const struct ft_decided *decided;
+    const ft_prediction *memory;
+
+    ft_job_request_free(job);
+    assert_non_null(forecast);
+    decided = ft_forecast_decision(forecast);
+    assert_string_equal(decided->action, cases[i].action);
+    assert_string_equal(decided->rule, cases[i].rule);
+    assert_false(decided->p_oom > cases[i].max_p_oom);
+    memory = ft_forecast_quantity(forecast, "peak_memory_bytes");
+    assert_int_equal(memory != NULL, strcmp(cases[i].options[1], "unet3d") == 0);
+    if (memory) {
+      assert_string_equal(ft_prediction_unit(memory), "bytes");
+      assert_int_equal(ft_prediction_runs(memory), 39);
+      assert_near(ft_prediction_quantile(memory, 0.5), 0x1p31 * exp(1.15), 0.1);
+    }
+    assert_null(ft_forecast_quantity(forecast, "energy_joules"));
+    assert_null(ft_forecast_quantity(forecast, "peak_memory"));
+    ft_forecast_free(forecast);
+  }
+  ft_predictor_close(predictor);
+}
+
+static void each_quantity_has_a_name_that_ends_in_its_unit(void **state)
+{
+  static const char *const names[] = { "peak_memory_bytes", "gpu_memory_bytes", "runtime_seconds",
+                                       "energy_joules" };
+
+  (void)state;
+  for (size_t i = 0; i < sizeof names / sizeof *names; i++)
+    assert_string_equal(ft_quantity_name(i), names[i]);
+  assert_null(ft_quantity_name(sizeof names / sizeof *names));
+}
+
+static void a_job_names_its_wrong_option(void **state)
+{
+  static const struct {
+    const char *option, *value, *error;
+  } cases[] = { { "memory", "1G", "memory: no such option" },
+                { "mem", "lots", "mem: expected a memory size" },
+                { "mem", "", "mem: expected a memory size" },
+                { "nodes", "2-4", "nodes: expected a number" },
+                { "nodes", "-1", "nodes: expected a number" },
+                { "time", "soon", "time: expected minutes" },
+                { "predict-mem", "maybe", "predict-mem: expected check" },
+                { "user", "a name that is longer than the sixty-three bytes that a user's has",
+                  "63 bytes" } };
+  ft_predictor *predictor = ft_predictor_open(folder, NULL);
+  ft_job_request *job = ft_job_request_new(1000, NULL);
+  struct ft_error err;
+
+  (void)state;
+  assert_non_null(job);
+  for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+    assert_int_equal(ft_job_request_set(job, cases[i].option, cases[i].value, &err), -1);
+    assert_non_null(strstr(err.text, cases[i].error));
+  }
+  assert_null(ft_forecast_make(predictor, job, &err));
+  assert_non_null(strstr(err.text, "no app"));
+  assert_int_equal(ft_job_request_set(job, "app", "unet3d", NULL), 0);
+  assert_int_equal(ft_job_request_set(job, "params", "batch", NULL), 0);
+  assert_null(ft_forecast_make(predictor, job, &err));
+  assert_non_null(strstr(err.text, "params"));
+  ft_job_request_free(job);
+  ft_job_request_free(NULL);
+  ft_forecast_free(NULL);
+  ft_predictor_close(predictor);
+}
+
 static int set_up(void **state)
 {
   (void)state;
@@ -90,11 +202,15 @@ static int tear_down(void **state)
 
 int main(void)
 {
-  const struct CMUnitTest tests[] = { cmocka_unit_test(an_empty_state_directory_has_no_estimate),
-                                      cmocka_unit_test(missing_files_are_reported),
-                                      cmocka_unit_test(a_value_that_is_not_finite_is_rejected),
-                                      cmocka_unit_test(
-                                          the_library_gives_the_estimate_of_the_command) };
+  const struct CMUnitTest tests[] = {
+    cmocka_unit_test(an_empty_state_directory_has_no_estimate),
+    cmocka_unit_test(missing_files_are_reported),
+    cmocka_unit_test(a_value_that_is_not_finite_is_rejected),
+    cmocka_unit_test(the_library_gives_the_estimate_of_the_command),
+    cmocka_unit_test(a_forecast_has_the_quantities_and_a_decision),
+    cmocka_unit_test(each_quantity_has_a_name_that_ends_in_its_unit),
+    cmocka_unit_test(a_job_names_its_wrong_option)
+  };
 
   return cmocka_run_group_tests_name("public", tests, set_up, tear_down);
 }

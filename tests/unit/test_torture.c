@@ -134,6 +134,18 @@ static int open_zone(struct ft_error *err)
   return zone ? 0 : -1;
 }
 
+static int make_forecast(ft_predictor *predictor, struct ft_error *err)
+{
+  ft_job_request *job = ft_job_request_new(0, err);
+  ft_forecast *forecast = NULL;
+
+  if (job && ft_job_request_set(job, "app", "absent", err) == 0)
+    forecast = ft_forecast_make(predictor, job, err);
+  ft_forecast_free(forecast);
+  ft_job_request_free(job);
+  return forecast ? 0 : -1;
+}
+
 static int predict(struct ft_error *err)
 {
   const struct ft_value values[] = { { "batch", 32, NULL }, { "arch", 0, "resnet50" } };
@@ -147,6 +159,8 @@ static int predict(struct ft_error *err)
   if (!prediction && errno == ENOENT)
     status = 0; /* the expected answer: no such model */
   ft_prediction_free(prediction);
+  if (status == 0)
+    status = make_forecast(predictor, err);
   ft_predictor_close(predictor);
   return status;
 }

@@ -22,13 +22,11 @@
 #include "predictor/cli/sandbox.h"
 #include "predictor/cli/state_dir.h"
 #include "predictor/core/io.h"
-#include "predictor/core/sort.h"
 #include "predictor/core/units.h"
+#include "predictor/decide/forecast.h"
 #include "predictor/decide/grounds.h"
 #include "predictor/decide/submission.h"
-#include "predictor/estimate/quantity.h"
 #include "predictor/history/json.h"
-#include "predictor/learn/residual_quantiles.h"
 #include "predictor/record/state_files.h"
 #include "predictor/request/file_facts.h"
 
@@ -54,6 +52,7 @@ struct question {
   struct ft_perf perf;
   ft_performance performance;
   struct ft_runtimes measured; /* the app's past runs */
+  struct ft_forecast told;     /* with --json */
   struct ft_submission_knowledge known;
   struct ft_submission_decision decided;
   struct ft_predict_time time;
@@ -161,17 +160,23 @@ static ft_mode submission_mode(const struct question *q)
              : FT_MODE_UNSET;
 }
 
-static json_t *quantile_json(const struct question *q, double probability)
+/* Returns the quantiles of P, of bytes and joules as whole numbers; null if P is not known. */
+static json_t *quantiles_json(const ft_prediction *p)
 {
-  return ft_json_number(true, round(ft_estimate_quantile(q->decided.input.estimate, probability)));
-}
+  static const struct {
+    const char *name;
+    double probability;
+  } levels[] = { { "p05", 0.05 }, { "p50", 0.5 }, { "p95", 0.95 } };
+  bool whole = p && strcmp(ft_prediction_unit(p), "seconds") != 0;
+  json_t *object = p ? json_object() : json_null();
 
-static json_t *peak_quantiles_json(const struct question *q)
-{
-  if (!q->decided.sizing.has_estimate)
-    return json_null();
-  return json_pack("{s:o, s:o, s:o}", "p05", quantile_json(q, 0.05), "p50", quantile_json(q, 0.5),
-                   "p95", quantile_json(q, 0.95));
+  for (size_t i = 0; p && i < sizeof levels / sizeof *levels; i++) {
+    double value = ft_prediction_quantile(p, levels[i].probability);
+
+    (void)json_object_set_new(object, levels[i].name,
+                              ft_json_number(true, whole ? round(value) : value));
+  }
+  return object;
 }
 
 /* Number of tasks of the job array, number of estimated tasks, index of the largest one. */
@@ -229,63 +234,61 @@ static void print_grounds(const struct ft_grounds *g)
   }
 }
 
-/* Returns the distribution of what past runs had of QUANTITY; null without any. */
-static json_t *measured_json(const struct ft_runtimes *runs, size_t quantity)
+/* Adds the distribution of each quantity to ANSWER. */
+static void add_quantities(json_t *answer, const ft_forecast *forecast)
 {
-  double value[FT_RUNTIME_RUNS];
-  size_t count = 0;
+  const char *name;
 
-  for (size_t i = 0; i < runs->count; i++)
-    if (quantity < runs->run[i].values_count && runs->run[i].values[quantity] > 0)
-      value[count++] = (double)runs->run[i].values[quantity];
-  if (!count)
-    return json_null();
-  ft_sort_doubles(value, count);
-  return json_pack("{s:o, s:o, s:o}", "p05",
-                   ft_json_number(true, round(ft_residual_interpolate(value, count, 0.05))), "p50",
-                   ft_json_number(true, round(ft_residual_interpolate(value, count, 0.5))), "p95",
-                   ft_json_number(true, round(ft_residual_interpolate(value, count, 0.95))));
+  for (size_t i = 0; (name = ft_quantity_name(i)); i++)
+    (void)json_object_set_new(answer, name, quantiles_json(ft_forecast_quantity(forecast, name)));
 }
 
-/* Adds the distribution of each quantity to ANSWER: of one without an estimate of its own, what
- * past runs had. */
-static void add_quantities(json_t *answer, const struct question *q)
+static json_t *decision_json(const struct ft_decided *d)
 {
-  json_t *quantiles[FT_QUANTITIES] = { [FT_QUANTITY_MEMORY] = peak_quantiles_json(q),
-                                       [FT_QUANTITY_GPU_MEMORY] =
-                                           ft_predict_network_gpu(&q->network),
-                                       [FT_QUANTITY_RUNTIME] = ft_predict_time_runtime(&q->time) };
-
-  for (size_t i = 0; i < FT_QUANTITIES; i++)
-    (void)json_object_set_new(answer, ft_quantities[i].name,
-                              quantiles[i] ? quantiles[i] : measured_json(&q->measured, i));
+  return json_pack("{s:s, s:o, s:o, s:o, s:s}", "action", d->action, "mem_bytes",
+                   ft_json_number(d->mem_bytes > 0, (double)d->mem_bytes), "p_oom",
+                   ft_json_number(true, d->p_oom), "reason",
+                   d->reason[0] ? ft_json_text(d->reason) : json_null(), "rule", d->rule);
 }
 
-static int print_submission_json(const struct question *q, const ft_decision *decision)
+/* Collects in TOLD what is predicted and DECISION. */
+static void collect_forecast(const struct question *q, const ft_decision *decision,
+                             struct ft_forecast *told)
 {
   const struct ft_submission_decision *d = &q->decided;
-  const char *reason = decision->reason[0] ? decision->reason : NULL;
+  const struct ft_helper_gpu *gpu = &q->network.gpu;
+
+  ft_forecast_set(told, FT_QUANTITY_MEMORY, d->sizing.has_estimate ? d->input.estimate : NULL);
+  ft_forecast_set(told, FT_QUANTITY_GPU_MEMORY, gpu->has_estimate ? &gpu->estimate : NULL);
+  ft_forecast_set(told, FT_QUANTITY_RUNTIME, ft_job_time_longest(&q->time.time));
+  for (size_t i = FT_QUANTITY_RUNTIME + 1; i < FT_QUANTITIES; i++)
+    ft_forecast_set_measured(told, i, &q->measured);
+  ft_forecast_set_decision(told, decision);
+}
+
+static int print_submission_json(struct question *q, const ft_decision *decision)
+{
+  const struct ft_submission_decision *d = &q->decided;
   const char *method = d->sizing.has_estimate ? d->input.estimate->method : NULL;
-  json_t *chosen = json_pack(
-      "{s:s, s:o, s:o, s:o, s:s}", "action", ft_action_name(decision->action), "mem_bytes",
-      ft_json_number(decision->mem_bytes > 0, (double)decision->mem_bytes), "p_oom",
-      ft_json_number(decision->has_p_oom, decision->p_oom), "reason",
-      reason ? ft_json_text(reason) : json_null(), "rule", ft_decision_rule_name(decision->rule));
   json_t *answer =
       json_pack("{s:o, s:I, s:o}", "app", ft_json_text(q->submission.app), "runs",
                 (json_int_t)decision->runs, "method", method ? ft_json_text(method) : json_null());
-  json_t *rest = json_pack(
-      "{s:o, s:o, s:o, s:o, s:I, s:o*, s:o*, s:o*, s:o*, s:o*, s:o*, s:o*}", "mig",
-      ft_predict_network_slice(&q->network), "relative", ft_perf_relative(&q->perf), "decision",
-      chosen, "runtime_platform", ft_predict_time_platform(&q->time), "runtime_runs",
-      (json_int_t)q->time.time.runs, "time_decision", ft_predict_time_decision(&q->time),
-      "elsewhere", ft_perf_elsewhere(&q->perf), "network", ft_predict_network_said(&q->network),
-      "imported_from", d->input.imported_from ? ft_json_text(q->submission.job_name) : NULL,
-      "similar_apps", d->input.similar ? json_integer(d->input.similar) : NULL, "array",
-      q->asked.array ? array_json(q, decision) : NULL, "explanation",
-      q->asked.explain ? explanation_json(&q->grounds) : NULL);
+  json_t *rest;
 
-  add_quantities(answer, q);
+  collect_forecast(q, decision, &q->told);
+  rest = json_pack("{s:o, s:o, s:o, s:o, s:I, s:o*, s:o*, s:o*, s:o*, s:o*, s:o*, s:o*}", "mig",
+                   ft_predict_network_slice(&q->network), "relative", ft_perf_relative(&q->perf),
+                   "decision", decision_json(ft_forecast_decision(&q->told)), "runtime_platform",
+                   ft_predict_time_platform(&q->time), "runtime_runs",
+                   (json_int_t)q->time.time.runs, "time_decision",
+                   ft_predict_time_decision(&q->time), "elsewhere", ft_perf_elsewhere(&q->perf),
+                   "network", ft_predict_network_said(&q->network), "imported_from",
+                   d->input.imported_from ? ft_json_text(q->submission.job_name) : NULL,
+                   "similar_apps", d->input.similar ? json_integer(d->input.similar) : NULL,
+                   "array", q->asked.array ? array_json(q, decision) : NULL, "explanation",
+                   q->asked.explain ? explanation_json(&q->grounds) : NULL);
+
+  add_quantities(answer, &q->told);
   if (json_object_update(answer, rest) < 0) {
     json_decref(answer);
     answer = NULL;
@@ -307,7 +310,7 @@ static bool print_network(const struct question *q)
 }
 
 /* Prints the rejection of a job for its GPU request; the memory decision is skipped. */
-static int print_rejection(const struct question *q)
+static int print_rejection(struct question *q)
 {
   const ft_network *n = &q->network.said;
   ft_decision decision = { .action = FT_ACTION_REJECT };

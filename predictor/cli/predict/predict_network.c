@@ -66,21 +66,6 @@ void ft_predict_network_ask(const struct ft_asked *asked, const char *state, con
 
 /* ---- JSON ---- */
 
-static json_t *whole_quantile_json(const struct ft_estimate *e, double probability)
-{
-  return ft_json_number(true, round(ft_estimate_quantile(e, probability)));
-}
-
-json_t *ft_predict_network_gpu(const struct ft_predict_network *network)
-{
-  const struct ft_estimate *e = &network->gpu.estimate;
-
-  return network->gpu.has_estimate
-             ? json_pack("{s:o, s:o, s:o}", "p05", whole_quantile_json(e, 0.05), "p50",
-                         whole_quantile_json(e, 0.5), "p95", whole_quantile_json(e, 0.95))
-             : json_null();
-}
-
 json_t *ft_predict_slice_json(const struct ft_mig_profile *slice, const struct ft_estimate *e)
 {
   return slice ? json_pack(

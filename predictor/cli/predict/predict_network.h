@@ -27,9 +27,7 @@ void ft_predict_network_ask(const struct ft_asked *asked, const char *state, con
 json_t *ft_predict_slice_json(const struct ft_mig_profile *slice,
                               const struct ft_estimate *estimate);
 
-/* For --json, new references: {"p05", "p50", "p95"}; the slice; the decision about GPUs. The
- * first two are null if unknown, the last is NULL. */
-json_t *ft_predict_network_gpu(const struct ft_predict_network *network);
+/* For --json, new references: the slice, null if unknown; the decision about GPUs, NULL. */
 json_t *ft_predict_network_slice(const struct ft_predict_network *network);
 json_t *ft_predict_network_said(const struct ft_predict_network *network);
 

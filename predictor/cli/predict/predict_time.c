@@ -57,17 +57,6 @@ void ft_predict_time_print(const struct ft_predict_time *time)
     printf("%s\n", said.line[i]);
 }
 
-json_t *ft_predict_time_runtime(const struct ft_predict_time *time)
-{
-  const struct ft_estimate *e = ft_job_time_longest(&time->time);
-
-  if (!e)
-    return json_null();
-  return json_pack("{s:o, s:o, s:o}", "p05", ft_json_number(true, ft_estimate_quantile(e, 0.05)),
-                   "p50", ft_json_number(true, ft_estimate_quantile(e, 0.5)), "p95",
-                   ft_json_number(true, ft_estimate_quantile(e, 0.95)));
-}
-
 json_t *ft_predict_time_platform(const struct ft_predict_time *time)
 {
   return time->time.platform[0] ? ft_json_text(time->time.platform) : json_null();

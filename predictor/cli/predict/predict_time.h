@@ -28,10 +28,7 @@ int ft_predict_time_find(const struct ft_asked *asked, int state_fd,
 /* Prints the message, unless no run time is known and none was asked for. */
 void ft_predict_time_print(const struct ft_predict_time *time);
 
-/* Returns "runtime_seconds": quantiles, or null. */
-json_t *ft_predict_time_runtime(const struct ft_predict_time *time);
-
-/* Returns "runtime_platform", the platform of these quantiles, or null. */
+/* Returns "runtime_platform", the platform of the run time, or null. */
 json_t *ft_predict_time_platform(const struct ft_predict_time *time);
 
 /* Returns "time_decision"; NULL if none is requested. */

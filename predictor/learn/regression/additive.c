@@ -29,12 +29,12 @@ enum { CURVE_RUNS = 64 };
  * error so far. Half and twice were compared. */
 #define FORM_ERROR 0.98
 /* Largest ratio of the error with a curve of a number to that with the number or its logarithm.
- * Chosen by judgement. */
+ * Half and twice were compared. */
 #define CURVE_GAIN 0.8
-/* The same of an exponential to the error of another form. Chosen by judgement. */
+/* The same of an exponential to the error of another form. Half and twice were compared. */
 #define EXPONENTIAL_GAIN 0.5
 /* Change of a logarithm over the range of a number from which a line and an exponential differ.
- * Chosen by judgement. */
+ * Half and twice were compared. */
 #define EXPONENTIAL_SPAN 0.5
 
 size_t ft_additive_work_size(void)

@@ -10,7 +10,8 @@
 #include "predictor/learn/series/drift.h"
 #include "predictor/learn/series/fit_work.h"
 
-/* Fewest runs that stopped early which count while none has completed. Chosen by judgement. */
+/* Fewest runs that stopped early which count while none has completed. Half and twice were
+ * compared. */
 enum { MIN_STOPPED = 3 };
 /* Minimum number of runs with both predictions to prefer an equation. Chosen by judgement. */
 enum { MIN_EQUATION_RUNS = 10 };

@@ -1,0 +1,100 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* Predictions and the decision as foretell.h shows them. */
+#include "config.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "predictor/core/sort.h"
+#include "predictor/core/text.h"
+#include "predictor/decide/forecast.h"
+#include "predictor/learn/residual_quantiles.h"
+
+void ft_forecast_set(struct ft_forecast *forecast, size_t quantity,
+                     const struct ft_estimate *estimate)
+{
+  struct ft_prediction *p = &forecast->prediction[quantity];
+
+  p->quantity = estimate ? &ft_quantities[quantity] : NULL;
+  if (estimate)
+    p->estimate = *estimate;
+}
+
+void ft_forecast_set_measured(struct ft_forecast *forecast, size_t quantity,
+                              const struct ft_runtimes *runs)
+{
+  double value[FT_RUNTIME_RUNS];
+  struct ft_estimate estimate = { .method = "measured" };
+
+  for (size_t i = 0; i < runs->count; i++) {
+    const ft_timed_run *run = &runs->run[i];
+
+    if (quantity < run->values_count && run->values[quantity] > 0)
+      value[estimate.runs++] = (double)run->values[quantity];
+  }
+  if (estimate.runs)
+    ft_sort_doubles(value, estimate.runs);
+  for (size_t i = 0; estimate.runs && i < FT_ESTIMATE_LEVELS; i++)
+    estimate.quantile[i] = ft_residual_interpolate(value, estimate.runs, ft_interval_levels[i]);
+  ft_forecast_set(forecast, quantity, estimate.runs ? &estimate : NULL);
+}
+
+void ft_forecast_set_decision(struct ft_forecast *forecast, const ft_decision *decision)
+{
+  (void)ft_string_copy(decision->reason, forecast->reason, sizeof forecast->reason);
+  forecast->decided = (struct ft_decided){ .action = ft_action_name(decision->action),
+                                           .mem_bytes = decision->mem_bytes,
+                                           .p_oom = decision->has_p_oom ? decision->p_oom : NAN,
+                                           .reason = forecast->reason,
+                                           .rule = ft_decision_rule_name(decision->rule) };
+}
+
+/* ---- foretell.h ---- */
+
+void ft_forecast_free(ft_forecast *forecast)
+{
+  free(forecast);
+}
+
+const char *ft_quantity_name(size_t i)
+{
+  return i < FT_QUANTITIES ? ft_quantities[i].name : NULL;
+}
+
+const ft_prediction *ft_forecast_quantity(const ft_forecast *forecast, const char *name)
+{
+  size_t i = FT_TABLE_FIND(ft_quantities, name);
+
+  return i < FT_QUANTITIES && forecast->prediction[i].quantity ? &forecast->prediction[i] : NULL;
+}
+
+const struct ft_decided *ft_forecast_decision(const ft_forecast *forecast)
+{
+  return &forecast->decided;
+}
+
+const char *ft_prediction_unit(const ft_prediction *prediction)
+{
+  return strrchr(prediction->quantity->name, '_') + 1;
+}
+
+double ft_prediction_quantile(const ft_prediction *prediction, double probability)
+{
+  return ft_estimate_quantile(&prediction->estimate, probability);
+}
+
+double ft_prediction_exceeds(const ft_prediction *prediction, double value)
+{
+  return ft_estimate_exceeds(&prediction->estimate, value);
+}
+
+unsigned ft_prediction_runs(const ft_prediction *prediction)
+{
+  return prediction->estimate.runs;
+}
+
+const char *ft_prediction_method(const ft_prediction *prediction)
+{
+  return prediction->estimate.method;
+}

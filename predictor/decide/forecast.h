@@ -1,0 +1,32 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* What foretell.h's opaque results hold: filled here, read by a program through foretell.h. */
+#ifndef FT_DECIDE_FORECAST_H
+#define FT_DECIDE_FORECAST_H
+
+#include "predictor/decide/decide.h"
+#include "predictor/estimate/quantity.h"
+#include "predictor/record/run_columns.h"
+
+struct ft_prediction {
+  const struct ft_quantity *quantity; /* NULL: not known */
+  struct ft_estimate estimate;
+};
+
+struct ft_forecast {
+  struct ft_prediction prediction[FT_QUANTITIES];
+  struct ft_decided decided;
+  char reason[sizeof((ft_decision *)NULL)->reason];
+};
+
+/* Sets the prediction of QUANTITY, an index of ft_quantities, to ESTIMATE; NULL: not known. */
+void ft_forecast_set(struct ft_forecast *forecast, size_t quantity,
+                     const struct ft_estimate *estimate);
+
+/* Sets the prediction of QUANTITY to the distribution of what RUNS had of it; to not known if none
+ * had. */
+void ft_forecast_set_measured(struct ft_forecast *forecast, size_t quantity,
+                              const struct ft_runtimes *runs);
+
+void ft_forecast_set_decision(struct ft_forecast *forecast, const ft_decision *decision);
+
+#endif

@@ -1,0 +1,197 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* Implements the library interface foretell.h: predictions and decisions from a state directory. */
+#include "config.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+#include "predictor/decide/forecast.h"
+#include "predictor/decide/job_request.h"
+#include "predictor/decide/submission.h"
+#include "predictor/estimate/memory.h"
+#include "predictor/record/state_files.h"
+#include "predictor/request/describe.h"
+
+struct ft_predictor {
+  int state_fd;
+};
+
+ft_predictor *ft_predictor_open(const char *directory, struct ft_error *err)
+{
+  ft_predictor *predictor = malloc(sizeof *predictor);
+
+  if (!predictor) {
+    ft_error_errno(err, "ft_predictor_open");
+    return NULL;
+  }
+  if (!directory)
+    directory = FT_STATE_DIRECTORY;
+  predictor->state_fd = open(directory, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+  if (predictor->state_fd < 0) {
+    ft_error_errno(err, "%s", directory);
+    free(predictor);
+    return NULL;
+  }
+  return predictor;
+}
+
+void ft_predictor_close(ft_predictor *predictor)
+{
+  if (!predictor)
+    return;
+  close(predictor->state_fd);
+  free(predictor);
+}
+
+ft_prediction *ft_predict_memory(ft_predictor *predictor, uint32_t uid, const char *app,
+                                 const struct ft_value *values, size_t count, struct ft_error *err)
+{
+  enum { LIMIT = sizeof((ft_submission *)NULL)->features / sizeof(ft_feature) };
+  ft_feature features[LIMIT];
+  pb_size_t used = 0;
+  ft_prediction *prediction = calloc(1, sizeof *prediction);
+  ft_model *model = calloc(1, sizeof *model);
+
+  if (!prediction || !model) {
+    ft_error_errno(err, "ft_predict_memory");
+    goto fail;
+  }
+  for (size_t i = 0; i < count; i++) {
+    const struct ft_value *v = &values[i];
+    bool added = v->category ? ft_feature_category(features, &used, LIMIT, v->name, v->category)
+                             : ft_feature_number(features, &used, LIMIT, v->name, v->number);
+
+    if (!added) {
+      ft_error_set(err, "%s: not a finite number, or more than %d values", v->name, (int)LIMIT);
+      goto fail;
+    }
+  }
+  if (ft_state_read_evaluator(predictor->state_fd, uid, app, model, err) < 0 ||
+      ft_estimate_memory(model, features, used, &prediction->estimate, err) < 0)
+    goto fail;
+  prediction->quantity = &ft_quantities[FT_QUANTITY_MEMORY];
+  free(model);
+  return prediction;
+fail:
+  free(model);
+  free(prediction);
+  return NULL;
+}
+
+void ft_prediction_free(ft_prediction *prediction)
+{
+  free(prediction);
+}
+
+/* ---- all quantities and the decision ---- */
+
+/* What a forecast is made of; allocated because of its size. */
+struct forecast_work {
+  ft_site site;
+  ft_submission submission;
+  struct ft_submission_knowledge known;
+  struct ft_submission_decision decided;
+  struct ft_candidate gpu;
+  struct ft_job_time time;
+  ft_performance performance;
+  struct ft_runtimes measured;
+};
+
+static const char *job_user(void *job)
+{
+  return ((const ft_job_request *)job)->user;
+}
+
+/* Reads the settings of the site, if the learner has published any, and describes JOB. Returns 0;
+ * -1 and fills ERR. */
+static int describe_job(int state_fd, const ft_job_request *job, struct forecast_work *w,
+                        struct ft_error *err)
+{
+  const struct ft_description what = { .app = job->app, .params = job->params, .user = job->user };
+
+  if (!job->app[0])
+    return ft_error_set(err, "the job has no app");
+  if (ft_state_read_site(state_fd, &w->site, err) < 0 && errno != ENOENT)
+    return -1;
+  return ft_describe(&what, &job->request, &w->submission, NULL, err);
+}
+
+static int forecast_memory(int state_fd, const ft_job_request *job, struct forecast_work *w,
+                           ft_forecast *out, struct ft_error *err)
+{
+  const struct ft_submitter submitter = { job->uid, job_user, (void *)(uintptr_t)job };
+  const struct ft_submission_query query = { .site = &w->site,
+                                             .submission = &w->submission,
+                                             .known = &w->known,
+                                             .mode = job->mode[0]
+                                                         ? (ft_mode)ft_mode_from_name(job->mode)
+                                                         : FT_MODE_UNSET,
+                                             .dry_run = true };
+
+  if (w->site.schema)
+    ft_known_resolve_policy(&w->site, &submitter, &job->request, &w->known);
+  else
+    ft_policy_resolve(NULL, NULL, NULL, NULL, &w->known.policy);
+  ft_known_read_partition(state_fd, &w->site, &job->request, &w->known);
+  if (ft_known_read_evidence(state_fd, &submitter, &w->submission, NULL, NULL, &w->known, err) < 0)
+    return -1;
+  ft_submission_decide(&query, &w->decided);
+  ft_forecast_set(out, FT_QUANTITY_MEMORY,
+                  w->decided.sizing.has_estimate ? w->decided.input.estimate : NULL);
+  ft_forecast_set_decision(out, &w->decided.decision);
+  return 0;
+}
+
+/* From the app's runs alone, if there are enough. */
+static void forecast_gpu_memory(int state_fd, const ft_job_request *job, struct forecast_work *w,
+                                ft_forecast *out)
+{
+  const struct ft_task_list none = { .count = 0 };
+
+  if (ft_state_read_model(state_fd, job->uid, w->submission.app, FT_QUANTITY_GPU_MEMORY,
+                          &w->gpu.model, NULL, NULL) == 0 &&
+      ft_candidate_evaluate(&w->gpu, &w->submission, &none, &w->known.policy) &&
+      w->gpu.alone.runs >= w->known.policy.min_runs)
+    ft_forecast_set(out, FT_QUANTITY_GPU_MEMORY, &w->gpu.alone);
+}
+
+static int forecast_runtime(int state_fd, const ft_job_request *job, struct forecast_work *w,
+                            ft_forecast *out, struct ft_error *err)
+{
+  const struct ft_submitter submitter = { job->uid, job_user, (void *)(uintptr_t)job };
+
+  if (ft_known_read_time(state_fd, &submitter, &w->submission, NULL, NULL, &w->known, &w->time,
+                         err) < 0)
+    return -1;
+  ft_forecast_set(out, FT_QUANTITY_RUNTIME, ft_job_time_longest(&w->time));
+  return 0;
+}
+
+ft_forecast *ft_forecast_make(ft_predictor *predictor, const ft_job_request *job,
+                              struct ft_error *err)
+{
+  struct forecast_work *w = calloc(1, sizeof *w);
+  ft_forecast *forecast = calloc(1, sizeof *forecast);
+  int fd = predictor->state_fd;
+  bool done = false;
+
+  if (!w || !forecast) {
+    ft_error_errno(err, "ft_forecast_make");
+  } else if (describe_job(fd, job, w, err) == 0 &&
+             forecast_memory(fd, job, w, forecast, err) == 0 &&
+             forecast_runtime(fd, job, w, forecast, err) == 0) {
+    forecast_gpu_memory(fd, job, w, forecast);
+    if (ft_state_read_own_performance(fd, job->uid, w->submission.app, &w->performance,
+                                      &w->measured, NULL) == 0)
+      for (size_t i = FT_QUANTITY_RUNTIME + 1; i < FT_QUANTITIES; i++)
+        ft_forecast_set_measured(forecast, i, &w->measured);
+    done = true;
+  }
+  free(w);
+  if (done)
+    return forecast;
+  free(forecast);
+  return NULL;
+}
