@@ -68,7 +68,9 @@ const char *ft_message_facts(const struct ft_facts *f, const char *of, const cha
 
   if (used > 0)
     (void)snprintf(first, sizeof first, "used up to %s%s%s", ft_message_bytes(used, text), of,
-                   comparable ? "" : ", in runs that are not comparable");
+                   comparable ? ""
+                   : f->less  ? ", in larger runs"
+                              : ", in runs that are not comparable");
   if (f->comparable_killed_bytes > 0)
     (void)snprintf(second, sizeof second, "%s%s %s%s", used > 0 ? " and " : "", killed,
                    ft_message_bytes(f->comparable_killed_bytes, text), used > 0 ? "" : of);

@@ -76,7 +76,7 @@ static void append_p_oom(struct message *m, double p, uint64_t bytes)
     append_message_text(m, ", estimated from %zu tasks", m->q->tasks->count);
 }
 
-/* Appends the evidence of the estimate: " (42 runs)". */
+/* Appends the evidence of the estimate: " (42 runs)", " (extrapolated from 2 runs)". */
 static void append_evidence(struct message *m)
 {
   unsigned runs = m->q->estimate->runs;
@@ -93,13 +93,13 @@ static void append_evidence(struct message *m)
                         ft_plural(m->q->similar));
     return;
   }
-  append_message_text(m, " (%u %srun%s", runs, m->q->imported_from ? "imported " : "",
-                      ft_plural(runs));
+  append_message_text(m, " (%s%u %srun%s", m->q->estimate->extrapolated ? "extrapolated from " : "",
+                      runs, m->q->imported_from ? "imported " : "", ft_plural(runs));
   if (m->q->pooled)
     append_message_text(m, " of all users");
   if (m->q->imported_from)
     append_message_text(m, " of jobs named %s", m->q->imported_from);
-  append_message_text(m, "%s)", m->q->estimate->extrapolated ? ", extrapolated" : "");
+  append_message_text(m, ")");
 }
 
 /* Returns whether the medians of the array's tasks differ, so that the message names the largest
@@ -138,20 +138,32 @@ static void append_facts(struct message *m)
                       ft_message_facts(m->q->facts, "", "was killed at", text, sizeof text));
 }
 
+/* Returns whether the facts are reported in place of the estimate: there is none, one that decides
+ * is vague, or a comparable run was killed and the runs are too few for a decision by it. */
+static bool are_facts_reported(const struct message *m)
+{
+  const struct ft_facts *f = m->q->facts;
+
+  if (!m->sizing->has_estimate)
+    return !m->sizing->shows_estimate || (f && (f->comparable_killed || f->partial));
+  return f && ft_message_is_vague(m->q->estimate);
+}
+
 /* Appends the estimate: "unet3d needs 11.2 GiB, 95 % below 12.6 GiB (42 runs)"; without an
  * estimate, or with a vague one, the facts. */
 static void append_need(struct message *m)
 {
-  const struct ft_estimate *e = m->q->estimate;
   char text[FT_MESSAGE_BYTES];
 
-  if (!m->sizing->has_estimate || (m->q->facts && ft_message_is_vague(e))) {
+  if (are_facts_reported(m)) {
     append_facts(m);
     if (m->sizing->misfit)
       append_message_text(m, "; the estimate does not fit these runs and is not used");
     return;
   }
-  append_median(m, m->q->similar || e->extrapolated ? "may need" : "needs");
+  append_median(m, m->q->similar || m->q->estimate->extrapolated || !m->sizing->has_estimate
+                       ? "may need"
+                       : "needs");
   append_message_text(m, ", 95 %% below %s", show_quantile(m, 0.95, text));
   append_evidence(m);
 }

@@ -165,7 +165,7 @@ static json_t *quantile_json(const struct question *q, double probability)
 
 static json_t *peak_quantiles_json(const struct question *q)
 {
-  if (!q->decided.sizing.has_estimate)
+  if (!q->decided.sizing.shows_estimate)
     return json_null();
   return json_pack("{s:o, s:o, s:o}", "p05", quantile_json(q, 0.05), "p50", quantile_json(q, 0.5),
                    "p95", quantile_json(q, 0.95));
@@ -177,7 +177,7 @@ static json_t *array_json(const struct question *q, const ft_decision *decision)
   const struct ft_decision_input *of = &q->decided.input;
   json_t *largest = json_null();
 
-  if (q->decided.sizing.has_estimate && of->tasks && of->tasks->count > 1)
+  if (q->decided.sizing.shows_estimate && of->tasks && of->tasks->count > 1)
     largest = json_integer(of->tasks->index[of->estimate - of->tasks->each]);
   return json_pack(
       "{s:I, s:I, s:o, s:o}", "elements", (json_int_t)q->submission.request.array_tasks,
@@ -262,7 +262,7 @@ static int print_submission_json(const struct question *q, const ft_decision *de
 {
   const struct ft_submission_decision *d = &q->decided;
   const char *reason = decision->reason[0] ? decision->reason : NULL;
-  const char *method = d->sizing.has_estimate ? d->input.estimate->method : NULL;
+  const char *method = d->sizing.shows_estimate ? d->input.estimate->method : NULL;
   json_t *chosen = json_pack(
       "{s:s, s:o, s:o, s:o, s:s}", "action", ft_action_name(decision->action), "mem_bytes",
       ft_json_number(decision->mem_bytes > 0, (double)decision->mem_bytes), "p_oom",
