@@ -138,24 +138,13 @@ static void append_facts(struct message *m)
                       ft_message_facts(m->q->facts, "", "was killed at", text, sizeof text));
 }
 
-/* Returns whether the facts are reported in place of the estimate: there is none, one that decides
- * is vague, or a comparable run was killed and the runs are too few for a decision by it. */
-static bool are_facts_reported(const struct message *m)
-{
-  const struct ft_facts *f = m->q->facts;
-
-  if (!m->sizing->has_estimate)
-    return !m->sizing->shows_estimate || (f && (f->comparable_killed || f->partial));
-  return f && ft_message_is_vague(m->q->estimate);
-}
-
 /* Appends the estimate: "unet3d needs 11.2 GiB, 95 % below 12.6 GiB (42 runs)"; without an
  * estimate, or with a vague one, the facts. */
 static void append_need(struct message *m)
 {
   char text[FT_MESSAGE_BYTES];
 
-  if (are_facts_reported(m)) {
+  if (ft_message_reports_facts(m->q, m->sizing)) {
     append_facts(m);
     if (m->sizing->misfit)
       append_message_text(m, "; the estimate does not fit these runs and is not used");
@@ -576,6 +565,7 @@ void ft_explain(const struct ft_decision_input *input, const struct ft_sizing *s
                 const ft_decision *decision, struct ft_explanation *out)
 {
   struct message m = { input, sizing, out };
+  char text[FT_MESSAGE_SIZE];
 
   out->count = 0;
   out->error = false;
@@ -600,4 +590,8 @@ void ft_explain(const struct ft_decision_input *input, const struct ft_sizing *s
   }
   if (is_step_limited(&m))
     explain_step_limit(&m);
+  if (input->facts && !input->network && input->facts->groups.runs[0]) {
+    start_message_line(&m);
+    append_message_text(&m, "%s", ft_message_groups(&input->facts->groups, text, sizeof text));
+  }
 }

@@ -190,6 +190,20 @@ static json_t *positive_bytes_json(double bytes)
   return ft_json_number(bytes > 0, round(bytes));
 }
 
+/* Returns the two kinds of comparable runs; NULL if there are none. */
+static json_t *kinds_json(const struct ft_facts *f)
+{
+  json_t *kinds;
+
+  if (!f || !f->groups.runs[0])
+    return NULL;
+  kinds = json_array();
+  for (int i = 0; i < 2; i++)
+    json_array_append_new(kinds, json_pack("{s:I, s:o}", "runs", (json_int_t)f->groups.runs[i],
+                                           "bytes", positive_bytes_json(f->groups.bytes[i])));
+  return json_pack("{s:b, s:o}", "changed", (int)f->groups.changed, "kinds", kinds);
+}
+
 static json_t *effect_json(const struct ft_effect *e)
 {
   return json_pack("{s:o, s:o, s:o, s:o, s:o, s:b}", "feature", ft_json_text(e->name), "value",
@@ -272,14 +286,15 @@ static int print_submission_json(const struct question *q, const ft_decision *de
       json_pack("{s:o, s:I, s:o}", "app", ft_json_text(q->submission.app), "runs",
                 (json_int_t)decision->runs, "method", method ? ft_json_text(method) : json_null());
   json_t *rest =
-      json_pack("{s:o, s:o, s:o, s:o*, s:o*, s:o*, s:o*, s:o*, s:o*}", "mig",
+      json_pack("{s:o, s:o, s:o, s:o*, s:o*, s:o*, s:o*, s:o*, s:o*, s:o*}", "mig",
                 ft_predict_network_slice(&q->network), "relative", ft_perf_relative(&q->perf),
                 "decision", chosen, "elsewhere", ft_perf_elsewhere(&q->perf), "network",
                 ft_predict_network_said(&q->network), "imported_from",
                 d->input.imported_from ? ft_json_text(q->submission.job_name) : NULL,
                 "similar_apps", d->input.similar ? json_integer(d->input.similar) : NULL, "array",
                 q->asked.array ? array_json(q, decision) : NULL, "explanation",
-                q->asked.explain ? explanation_json(&q->grounds) : NULL);
+                q->asked.explain ? explanation_json(&q->grounds) : NULL, "groups",
+                kinds_json(d->by_network ? NULL : d->input.facts));
 
   add_quantities(answer, q);
   if (json_object_update(answer, rest) < 0) {
