@@ -68,7 +68,9 @@ const char *ft_message_facts(const struct ft_facts *f, const char *of, const cha
 
   if (used > 0)
     (void)snprintf(first, sizeof first, "used up to %s%s%s", ft_message_bytes(used, text), of,
-                   comparable ? "" : ", in runs that are not comparable");
+                   comparable ? ""
+                   : f->less  ? ", in larger runs"
+                              : ", in runs that are not comparable");
   if (f->comparable_killed_bytes > 0)
     (void)snprintf(second, sizeof second, "%s%s %s%s", used > 0 ? " and " : "", killed,
                    ft_message_bytes(f->comparable_killed_bytes, text), used > 0 ? "" : of);
@@ -83,10 +85,33 @@ const char *ft_message_facts(const struct ft_facts *f, const char *of, const cha
   return out;
 }
 
+const char *ft_message_groups(const struct ft_run_groups *g, char *out, size_t size)
+{
+  char first[FT_MESSAGE_BYTES], second[FT_MESSAGE_BYTES];
+
+  (void)snprintf(
+      out, size,
+      g->changed ? "the need changed: about %s in %u comparable runs, then about %s in the last %u"
+                 : "two kinds of runs: about %s (%u) and about %s (%u); what tells them apart is"
+                   " unknown",
+      ft_message_bytes(g->bytes[0], first), g->runs[0], ft_message_bytes(g->bytes[1], second),
+      g->runs[1]);
+  return out;
+}
+
 bool ft_message_is_vague(const struct ft_estimate *e)
 {
   return e->extrapolated &&
          ft_estimate_quantile(e, 0.95) > VAGUE_RATIO * ft_estimate_quantile(e, 0.5);
+}
+
+bool ft_message_reports_facts(const struct ft_decision_input *q, const struct ft_sizing *sizing)
+{
+  const struct ft_facts *f = q->facts;
+
+  if (!sizing->has_estimate)
+    return !sizing->shows_estimate || (f && (f->comparable_killed || f->partial));
+  return f && ft_message_is_vague(q->estimate);
 }
 
 const char *ft_message_rule(const struct ft_sizing *sizing, char *out, size_t size)

@@ -76,7 +76,7 @@ static void append_p_oom(struct message *m, double p, uint64_t bytes)
     append_message_text(m, ", estimated from %zu tasks", m->q->tasks->count);
 }
 
-/* Appends the evidence of the estimate: " (42 runs)". */
+/* Appends the evidence of the estimate: " (42 runs)", " (extrapolated from 2 runs)". */
 static void append_evidence(struct message *m)
 {
   unsigned runs = m->q->estimate->runs;
@@ -93,13 +93,13 @@ static void append_evidence(struct message *m)
                         ft_plural(m->q->similar));
     return;
   }
-  append_message_text(m, " (%u %srun%s", runs, m->q->imported_from ? "imported " : "",
-                      ft_plural(runs));
+  append_message_text(m, " (%s%u %srun%s", m->q->estimate->extrapolated ? "extrapolated from " : "",
+                      runs, m->q->imported_from ? "imported " : "", ft_plural(runs));
   if (m->q->pooled)
     append_message_text(m, " of all users");
   if (m->q->imported_from)
     append_message_text(m, " of jobs named %s", m->q->imported_from);
-  append_message_text(m, "%s)", m->q->estimate->extrapolated ? ", extrapolated" : "");
+  append_message_text(m, ")");
 }
 
 /* Returns whether the medians of the array's tasks differ, so that the message names the largest
@@ -142,16 +142,17 @@ static void append_facts(struct message *m)
  * estimate, or with a vague one, the facts. */
 static void append_need(struct message *m)
 {
-  const struct ft_estimate *e = m->q->estimate;
   char text[FT_MESSAGE_BYTES];
 
-  if (!m->sizing->has_estimate || (m->q->facts && ft_message_is_vague(e))) {
+  if (ft_message_reports_facts(m->q, m->sizing)) {
     append_facts(m);
     if (m->sizing->misfit)
       append_message_text(m, "; the estimate does not fit these runs and is not used");
     return;
   }
-  append_median(m, m->q->similar || e->extrapolated ? "may need" : "needs");
+  append_median(m, m->q->similar || m->q->estimate->extrapolated || !m->sizing->has_estimate
+                       ? "may need"
+                       : "needs");
   append_message_text(m, ", 95 %% below %s", show_quantile(m, 0.95, text));
   append_evidence(m);
 }
@@ -564,6 +565,7 @@ void ft_explain(const struct ft_decision_input *input, const struct ft_sizing *s
                 const ft_decision *decision, struct ft_explanation *out)
 {
   struct message m = { input, sizing, out };
+  char text[FT_MESSAGE_SIZE];
 
   out->count = 0;
   out->error = false;
@@ -588,4 +590,8 @@ void ft_explain(const struct ft_decision_input *input, const struct ft_sizing *s
   }
   if (is_step_limited(&m))
     explain_step_limit(&m);
+  if (input->facts && !input->network && input->facts->groups.runs[0]) {
+    start_message_line(&m);
+    append_message_text(&m, "%s", ft_message_groups(&input->facts->groups, text, sizeof text));
+  }
 }

@@ -56,9 +56,19 @@ const char *ft_message_count(unsigned runs, unsigned completed, unsigned recorde
 const char *ft_message_facts(const struct ft_facts *facts, const char *of, const char *killed,
                              char *out, size_t size);
 
+/* Writes "two kinds of runs: about 40 MiB (8) and about 160 MiB (8); what tells them apart is
+ * unknown" about GROUPS, of two kinds, into OUT of SIZE bytes; or that the need changed. */
+const char *ft_message_groups(const struct ft_run_groups *groups, char *out, size_t size);
+
 /* Returns whether the message has facts instead of ESTIMATE: an extrapolation with a wide
  * interval. */
 bool ft_message_is_vague(const struct ft_estimate *estimate);
+
+/* Returns whether the message about SIZING, made for INPUT, has facts instead of the estimate:
+ * there is none, one that decides is vague, or a comparable run was killed and the runs are too few
+ * for a decision by the estimate. */
+bool ft_message_reports_facts(const struct ft_decision_input *input,
+                              const struct ft_sizing *sizing);
 
 /* Writes the reason for which SIZING's amount is not the estimate's into OUT of SIZE bytes: ",
  * because a comparable run used 118 MiB"; "" if it is the estimate's, or if the message has the

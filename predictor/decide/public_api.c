@@ -139,7 +139,7 @@ static int forecast_memory(int state_fd, const ft_job_request *job, struct forec
     return -1;
   ft_submission_decide(&query, &w->decided);
   ft_forecast_set(out, FT_QUANTITY_MEMORY,
-                  w->decided.sizing.has_estimate ? w->decided.input.estimate : NULL);
+                  w->decided.sizing.shows_estimate ? w->decided.input.estimate : NULL);
   ft_forecast_set_decision(out, &w->decided.decision);
   return 0;
 }

@@ -62,9 +62,12 @@ bool ft_sizing_is_borrowed(const struct ft_decision_input *q)
 /*
  * Returns whether the estimate is not believable: its 95 % quantile is above MISFIT_FACTOR times
  * the largest run, or above every node, which no run comes near. A network's estimate is from no
- * run, and the site-wide prior from other apps.
+ * run, and the site-wide prior from other apps. An estimate of so few runs that it does not decide
+ * (DECIDES) may follow the only line through them far out: there the bound is compared with its
+ * median.
  */
-static bool is_misfit(const struct ft_decision_input *q, const struct ft_sizing *sizing)
+static bool is_misfit(const struct ft_decision_input *q, const struct ft_sizing *sizing,
+                      bool decides)
 {
   const struct ft_facts *f = facts_or_none(q);
   double bound = ft_estimate_quantile(q->estimate, 0.95);
@@ -73,6 +76,8 @@ static bool is_misfit(const struct ft_decision_input *q, const struct ft_sizing 
 
   if (q->network || q->site_prior_apps || !(largest > 0))
     return false;
+  if (!decides)
+    return bound > MISFIT_FACTOR * fmax(largest, ft_estimate_quantile(q->estimate, 0.5));
   return bound > MISFIT_FACTOR * largest ||
          (sizing->largest_node && bound > (double)sizing->largest_node &&
           bound > FT_FACTS_FACTOR * largest);
@@ -83,11 +88,12 @@ void ft_sizing_weigh_evidence(const struct ft_decision_input *q, struct ft_sizin
   const struct ft_estimate *e = q->estimate;
   const struct ft_facts *f = facts_or_none(q);
   bool enough = e && e->runs >= q->policy->min_runs && e->runs > 0;
+  bool decides = enough || q->network || q->similar;
+  bool is_of_app = e && !q->site_prior_apps && !f->unexplained;
 
-  sizing->has_estimate =
-      e && !q->site_prior_apps && (enough || q->network || q->similar) && !f->unexplained;
-  sizing->misfit = sizing->has_estimate && is_misfit(q, sizing);
-  sizing->has_estimate &= !sizing->misfit;
+  sizing->shows_estimate = is_of_app && !is_misfit(q, sizing, decides);
+  sizing->has_estimate = decides && sizing->shows_estimate;
+  sizing->misfit = decides && is_of_app && !sizing->shows_estimate;
   sizing->thin = !sizing->has_estimate || ft_sizing_is_borrowed(q) || (!enough && !q->network) ||
                  e->extrapolated;
   sizing->has_evidence = sizing->has_estimate || f->peak_bytes > 0 || f->bound_bytes > 0;

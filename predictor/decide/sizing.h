@@ -41,12 +41,14 @@ enum ft_floor_basis {
 /* Amounts are in bytes; of a time limit (time_decision.h) in seconds. */
 struct ft_sizing {
   ft_mode mode;
-  bool explicit_mode; /* the user gave this mode */
-  bool has_estimate;  /* the evidence suffices for probabilities */
-  bool has_evidence;  /* there is an estimate, or facts */
-  bool misfit;        /* the estimate does not fit the app's runs and is not used (ft_decide) */
-  bool thin;          /* the evidence is thin (ft_decide) */
-  bool enforced;      /* the site kills jobs that exceed their memory */
+  bool explicit_mode;  /* the user gave this mode */
+  bool has_estimate;   /* the evidence suffices for probabilities */
+  bool shows_estimate; /* the estimate is reported, also one of so few runs that it decides nothing
+                        */
+  bool has_evidence;   /* there is an estimate, or facts */
+  bool misfit;         /* the estimate does not fit the app's runs and is not used (ft_decide) */
+  bool thin;           /* the evidence is thin (ft_decide) */
+  bool enforced;       /* the site kills jobs that exceed their memory */
 
   enum ft_limit_kind limit_kind;
   uint64_t limit;              /* memory without foretell; 0: unknown or none */

@@ -4,6 +4,7 @@
 #include <math.h>
 #include <string.h>
 
+#include "predictor/core/sort.h"
 #include "predictor/estimate/facts.h"
 #include "predictor/estimate/point_prediction.h"
 #include "predictor/estimate/variant.h"
@@ -17,6 +18,14 @@ enum { OUTLIVED = 5 };
 /* A completed run is evidence against a leak if its peak is at least this fraction of the largest
  * limit that killed a run. Half and twice were compared. */
 #define NEAR 0.7
+
+/* Fewest runs of a kind. Chosen by tests/unit/test_facts. */
+enum { MIN_KIND_RUNS = 3 };
+/* Smallest ratio of the kinds' neighbouring peaks. Chosen by tests/unit/test_facts. */
+#define MIN_RATIO 1.3
+/* The log of that ratio is at least this multiple of the log range of each kind. Chosen by
+ * tests/unit/test_facts. */
+#define MIN_SEPARATION 3
 
 bool ft_facts_alike(const ft_column *column, double a, double b)
 {
@@ -127,11 +136,54 @@ static bool is_of_unseen_variant(const ft_model *model, const float *wanted)
   return false;
 }
 
+/* Returns the number of runs below the largest gap of SORTED that separates two kinds; 0: none. */
+static size_t find_gap(const double *sorted, size_t count)
+{
+  size_t at = 0;
+  double gap = 0, range;
+
+  for (size_t i = MIN_KIND_RUNS; i + MIN_KIND_RUNS <= count; i++)
+    if (log(sorted[i] / sorted[i - 1]) > gap) {
+      gap = log(sorted[i] / sorted[i - 1]);
+      at = i;
+    }
+  if (!at || gap < log(MIN_RATIO))
+    return 0;
+  range = fmax(log(sorted[at - 1] / sorted[0]), log(sorted[count - 1] / sorted[at]));
+  return gap >= MIN_SEPARATION * range ? at : 0;
+}
+
+/* Fills OUT with the two kinds of the COUNT peaks BYTES, in order of time. */
+static void find_run_groups(const double *bytes, size_t count, struct ft_run_groups *out)
+{
+  double sorted[sizeof((ft_evaluator *)NULL)->fact_bytes / sizeof(float)];
+  size_t low, turns = 0;
+
+  *out = (struct ft_run_groups){ .changed = false };
+  for (size_t i = 0; i < count; i++)
+    sorted[i] = fmax(bytes[i], 1);
+  ft_sort_doubles(sorted, count);
+  low = find_gap(sorted, count);
+  if (!low)
+    return;
+  for (size_t i = 1; i < count; i++)
+    turns += (bytes[i] < sorted[low]) != (bytes[i - 1] < sorted[low]);
+  out->changed = turns == 1;
+  for (int kind = 0; kind < 2; kind++) {
+    int upper = out->changed && bytes[0] >= sorted[low] ? 1 - kind : kind;
+    size_t from = upper ? low : 0, runs = upper ? count - low : low;
+
+    out->runs[kind] = (unsigned)runs;
+    out->bytes[kind] = sorted[from + runs / 2];
+  }
+}
+
 void ft_facts_collect(const ft_model *model, const float *x, size_t count, struct ft_facts *out)
 {
   const ft_evaluator *e = &model->evaluator;
   float wanted[sizeof e->fact_columns / sizeof *e->fact_columns];
   bool comparable[sizeof e->fact_bytes / sizeof *e->fact_bytes];
+  double peaks[sizeof e->fact_bytes / sizeof *e->fact_bytes]; /* of comparable completed runs */
   size_t tasks = ft_tasks_column(model->columns, model->columns_count);
   unsigned later = 0; /* comparable runs that completed after the current one */
 
@@ -162,9 +214,13 @@ void ft_facts_collect(const ft_model *model, const float *x, size_t count, struc
       out->peak_bytes = fmax(out->peak_bytes, bytes);
     out->partial += kind == FT_FACT_PARTIAL;
     later -= comparable[i] && kind == FT_FACT_COMPLETED;
-    if (comparable[i])
-      add_comparable_run(out, kind, bytes, later >= OUTLIVED);
+    if (!comparable[i])
+      continue;
+    add_comparable_run(out, kind, bytes, later >= OUTLIVED);
+    if (kind == FT_FACT_COMPLETED)
+      peaks[out->comparable_completed - 1] = bytes;
   }
+  find_run_groups(peaks, out->comparable_completed, &out->groups);
   if (out->comparable_completed < FT_FACTS_SURE_RUNS)
     out->comparable_min_bytes = 0;
   out->fewest_runs = out->comparable_runs;

@@ -30,6 +30,14 @@
  * needed. Chosen by tests/bench/weeks. */
 enum { FT_FACTS_SURE_RUNS = 2 };
 
+/* Two kinds of runs that needed clearly different memory: of a cause that no feature shows, or
+ * before and after a change of the app. */
+struct ft_run_groups {
+  unsigned runs[2]; /* of each kind; 0: the runs are of one kind */
+  double bytes[2];  /* median peaks, ascending; if `changed` in order of time */
+  bool changed;     /* all runs of one kind came before all of the other */
+};
+
 struct ft_facts {
   /* all runs in the model */
   unsigned runs, completed;
@@ -48,6 +56,7 @@ struct ft_facts {
   double comparable_bound_bytes;  /* largest bound; 0: none */
   double comparable_killed_bytes; /* largest limit that killed a run; 0: none was killed */
   unsigned comparable_killed;     /* runs killed by their own limit */
+  struct ft_run_groups groups;    /* two kinds of completed runs; of an array, the first task's */
   /* minima of comparable_runs and comparable_completed over the tasks of a job array */
   unsigned fewest_runs, fewest_completed;
   /* since the last completed comparable run */

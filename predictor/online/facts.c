@@ -22,6 +22,9 @@ enum {
 /* From this number of completed runs the fit alone selects the columns. Half and twice were
  * compared. */
 enum { FITTED_RUNS = 20 };
+/* With fewer completed runs a fitted line may be chance and selects no column: FEW_RUNS of
+ * learn/regression/additive_choose.c. */
+enum { LINE_RUNS = 4 };
 
 /* ---- selection of runs ---- */
 
@@ -238,7 +241,8 @@ static void choose_fact_columns(ft_model *model, const struct ft_history *histor
 
   e->fact_columns_count = 0;
   for (size_t j = 0; j < model->columns_count && !agreed; j++)
-    if (ft_point_prediction_uses(e, j) || (e->per_task && j == tasks && differ_in(history, j)))
+    if ((model->completed >= LINE_RUNS && ft_point_prediction_uses(e, j)) ||
+        (e->per_task && j == tasks && differ_in(history, j)))
       add_fact_column(e, j);
   e->facts_explained = e->fact_columns_count;
   if (model->completed < FITTED_RUNS)

@@ -74,7 +74,7 @@ try --predict-mem=banana
 is "$([ "$status" != 0 ] && echo refused)" refused "sbatch rejects an unknown mode"
 like "$err" 'banana' "the message names the unknown mode"
 submit_held --predict-mem --predict-app=single --wrap true
-like "$err" "single used up to .* \\(1 run\\); --mem set to [0-9]+M" "below min_runs the largest peak is a lower limit of the request"
+like "$err" "single may need .* \\(1 run\\); --mem set to [0-9]+M" "below min_runs the largest peak is a lower limit of the request"
 submit_held --predict-mem --predict-app=nobody-knows-it --wrap true
 is "$status $(requested_mem "$id")" "0 10M per cpu" "the request of an unknown app is unchanged"
 between "$(message_lines)" 0 1 "an unknown app has at most one line"

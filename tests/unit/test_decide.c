@@ -652,7 +652,7 @@ static const struct scene scenes[] = {
     .request = NODE(10 * GB),
     .reject = 0.9,
     .action = FT_ACTION_WARN,
-    .line = { "unet3d may need 11.2 GiB, 95 % below 12.6 GiB (42 runs, extrapolated); with "
+    .line = { "unet3d may need 11.2 GiB, 95 % below 12.6 GiB (extrapolated from 42 runs); with "
               "--mem=10G "
               "it would run out of memory (94.4 %); use --mem=12900M" } },
   { .name = "not below the site's probability",
@@ -716,7 +716,7 @@ static const struct scene scenes[] = {
     .site_mode = FT_MODE_SET,
     .partition = &per_node,
     .action = FT_ACTION_LEAVE },
-  { .name = "few runs are facts, and no claim",
+  { .name = "few runs give a number, and no claim",
     .mode = FT_MODE_RAISE,
     .partition = &per_node,
     .runs = 4,
@@ -724,7 +724,8 @@ static const struct scene scenes[] = {
     .reject = 0.1,
     .action = FT_ACTION_RAISE,
     .mem_bytes = 12900 * MB,
-    .line = { "unet3d used up to 11.2 GiB (4 runs); --mem raised from 1G to 12900M" } },
+    .line = { "unet3d may need 11.2 GiB, 95 % below 12.6 GiB (4 runs); --mem raised from 1G to "
+              "12900M" } },
   { .name = "runs that are not comparable are counted, not used",
     .mode = FT_MODE_RAISE,
     .partition = &per_node,
@@ -733,7 +734,7 @@ static const struct scene scenes[] = {
     .request = NODE(1 * GB),
     .action = FT_ACTION_RAISE,
     .mem_bytes = 12900 * MB,
-    .line = { "unet3d used up to 11.2 GiB (1 comparable run of 4); --mem raised from 1G to "
+    .line = { "unet3d may need 11.2 GiB, 95 % below 12.6 GiB (1 run); --mem raised from 1G to "
               "12900M" } },
   { .name = "nothing is set below the likely need",
     .mode = FT_MODE_SET,
@@ -765,7 +766,8 @@ static const struct scene scenes[] = {
     .used = 4,
     .action = FT_ACTION_SET,
     .mem_bytes = 12900 * MB,
-    .line = { "unet3d may need 11.2 GiB, 95 % below 12.6 GiB (19 runs, extrapolated); --mem set to "
+    .line = { "unet3d may need 11.2 GiB, 95 % below 12.6 GiB (extrapolated from 19 runs); --mem "
+              "set to "
               "12900M" } },
   { .name = "an estimate far above every run is not believed",
     .mode = FT_MODE_SET,
@@ -908,7 +910,7 @@ static const struct scene scenes[] = {
     .extrapolated = true,
     .action = FT_ACTION_SET,
     .mem_bytes = 12900 * MB,
-    .line = { "unet3d may need 11.2 GiB, 95 % below 12.6 GiB (42 runs, extrapolated); --mem "
+    .line = { "unet3d may need 11.2 GiB, 95 % below 12.6 GiB (extrapolated from 42 runs); --mem "
               "set to 12900M" } },
 };
 

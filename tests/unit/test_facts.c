@@ -137,6 +137,41 @@ static void another_kind_is_not_comparable(void **state)
   assert_true(facts.comparable_peak_bytes > 600 * MB);
 }
 
+static void two_kinds_of_runs_are_named(void **state)
+{
+  static const struct {
+    double mib[9];
+    const char *said; /* NULL: one kind */
+  } cases[] = {
+    { { 40, 160, 161, 40.5, 160, 41, 40, 160 },
+      "two kinds of runs: about 40.5 MiB (4) and about 160 MiB (4); what tells them apart is"
+      " unknown" },
+    { { 120, 200, 201, 120, 119, 201 },
+      "two kinds of runs: about 120 MiB (3) and about 201 MiB (3); what tells them apart is"
+      " unknown" },
+    { { 200, 201, 200, 200, 120, 121, 120 },
+      "the need changed: about 200 MiB in 4 comparable runs, then about 120 MiB in the last 3" },
+    { { 40, 40, 160, 40, 40, 41 }, NULL },             /* one run alone */
+    { { 40, 60, 80, 100, 120, 140, 160, 180 }, NULL }, /* a spread */
+    { { 100, 120, 100, 120, 101, 121, 101 }, NULL },   /* nearly the same */
+    { { 40, 90, 60, 150, 200, 310, 250, 70 }, NULL },
+  };
+
+  for (size_t i = 0; i < COUNT_OF(cases); i++) {
+    char text[FT_MESSAGE_SIZE];
+
+    (void)start(state);
+    submit(10, "");
+    for (const double *mib = cases[i].mib; mib < cases[i].mib + 9 && *mib > 0; mib++)
+      complete(*mib);
+    collect_facts();
+    if (cases[i].said)
+      assert_string_equal(ft_message_groups(&facts.groups, text, sizeof text), cases[i].said);
+    else
+      assert_int_equal(facts.groups.runs[0], 0);
+  }
+}
+
 static void a_smaller_run_is_not_compared_with_larger_ones(void **state)
 {
   (void)state;
@@ -436,6 +471,7 @@ int main(void)
     cmocka_unit_test_setup(an_explanatory_feature_separates_runs, start),
     cmocka_unit_test_setup(without_an_explanation_all_runs_count, start),
     cmocka_unit_test_setup(another_kind_is_not_comparable, start),
+    cmocka_unit_test_setup(two_kinds_of_runs_are_named, start),
     cmocka_unit_test_setup(a_smaller_run_is_not_compared_with_larger_ones, start),
     cmocka_unit_test_setup(a_constant_feature_excludes_no_run, start),
     cmocka_unit_test_setup(kills_separate_sizes, start),

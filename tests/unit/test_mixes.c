@@ -288,6 +288,36 @@ static void two_equal_runs_give_a_number(void **state)
   expect("three equal runs", run_with(0, 10, 0), 120, 0.02, 180);
 }
 
+/* A worker of N MiB and 5 more, after one or two runs, and far outside of these. */
+static void a_line_through_few_runs_is_followed(void **state)
+{
+  static const double n[] = { 50, 100, 50, 100 };
+
+  (void)state;
+  for (size_t i = 0; i < COUNT_OF(n); i++) {
+    learn_with(5 + n[i], n[i], 0);
+    if (i >= 1) {
+      expect("two values: inside", run_with(0, 75, 0), 80, 0.05, 110);
+      expect("two values: 4 times out", run_with(0, 400, 0), 405, 0.1, 1700);
+    }
+  }
+  forget_runs();
+  for (int i = 1; i <= 3; i++)
+    learn_with(5 + 50 * i, 50 * i, 0);
+  expect("three on a line: 400", run_with(0, 400, 0), 405, 0.05, 900);
+}
+
+static void few_different_runs_are_bounded(void **state)
+{
+  (void)state;
+  learn_with(55, 0, 0);
+  expect("one run", run_with(0, 0, 0), 55, 0.02, 200);
+  learn_with(105, 0, 0);
+  expect("two runs, nothing known", run_with(0, 0, 0), 76, 0.3, 5 * 105);
+  learn_with(155, 0, 0);
+  expect("three runs, nothing known", run_with(0, 0, 0), 105, 0.3, 750);
+}
+
 static void hidden_groups_are_both_expected(void **state)
 {
   static const bool large[] = { 0, 1, 1, 0, 1, 0, 0, 1, 0, 1, 1, 0, 0, 1, 0, 1 };
@@ -468,6 +498,7 @@ int main(void)
     MIX(bounds_stay_near_what_was_seen),        MIX(two_equal_runs_give_a_number),
     MIX(hidden_groups_are_both_expected),       MIX(a_new_version_is_noticed),
     MIX(failed_runs_with_a_peak_are_data),      MIX(categories_without_effect_are_ignored),
+    MIX(a_line_through_few_runs_is_followed),   MIX(few_different_runs_are_bounded),
     MIX(threads_have_their_own_effect),         MIX(told_risks_are_not_understated),
   };
 

@@ -185,7 +185,7 @@ static json_t *array_json(const struct question *q, const ft_decision *decision)
   const struct ft_decision_input *of = &q->decided.input;
   json_t *largest = json_null();
 
-  if (q->decided.sizing.has_estimate && of->tasks && of->tasks->count > 1)
+  if (q->decided.sizing.shows_estimate && of->tasks && of->tasks->count > 1)
     largest = json_integer(of->tasks->index[of->estimate - of->tasks->each]);
   return json_pack(
       "{s:I, s:I, s:o, s:o}", "elements", (json_int_t)q->submission.request.array_tasks,
@@ -196,6 +196,20 @@ static json_t *array_json(const struct question *q, const ft_decision *decision)
 static json_t *positive_bytes_json(double bytes)
 {
   return ft_json_number(bytes > 0, round(bytes));
+}
+
+/* Returns the two kinds of comparable runs; NULL if there are none. */
+static json_t *kinds_json(const struct ft_facts *f)
+{
+  json_t *kinds;
+
+  if (!f || !f->groups.runs[0])
+    return NULL;
+  kinds = json_array();
+  for (int i = 0; i < 2; i++)
+    json_array_append_new(kinds, json_pack("{s:I, s:o}", "runs", (json_int_t)f->groups.runs[i],
+                                           "bytes", positive_bytes_json(f->groups.bytes[i])));
+  return json_pack("{s:b, s:o}", "changed", (int)f->groups.changed, "kinds", kinds);
 }
 
 static json_t *effect_json(const struct ft_effect *e)
@@ -258,7 +272,7 @@ static void collect_forecast(const struct question *q, const ft_decision *decisi
   const struct ft_submission_decision *d = &q->decided;
   const struct ft_helper_gpu *gpu = &q->network.gpu;
 
-  ft_forecast_set(told, FT_QUANTITY_MEMORY, d->sizing.has_estimate ? d->input.estimate : NULL);
+  ft_forecast_set(told, FT_QUANTITY_MEMORY, d->sizing.shows_estimate ? d->input.estimate : NULL);
   ft_forecast_set(told, FT_QUANTITY_GPU_MEMORY, gpu->has_estimate ? &gpu->estimate : NULL);
   ft_forecast_set(told, FT_QUANTITY_RUNTIME, ft_job_time_longest(&q->time.time));
   for (size_t i = FT_QUANTITY_RUNTIME + 1; i < FT_QUANTITIES; i++)
@@ -269,24 +283,25 @@ static void collect_forecast(const struct question *q, const ft_decision *decisi
 static int print_submission_json(struct question *q, const ft_decision *decision)
 {
   const struct ft_submission_decision *d = &q->decided;
-  const char *method = d->sizing.has_estimate ? d->input.estimate->method : NULL;
+  const char *method = d->sizing.shows_estimate ? d->input.estimate->method : NULL;
   json_t *answer =
       json_pack("{s:o, s:I, s:o}", "app", ft_json_text(q->submission.app), "runs",
                 (json_int_t)decision->runs, "method", method ? ft_json_text(method) : json_null());
   json_t *rest;
 
   collect_forecast(q, decision, &q->told);
-  rest = json_pack("{s:o, s:o, s:o, s:o, s:I, s:o*, s:o*, s:o*, s:o*, s:o*, s:o*, s:o*}", "mig",
-                   ft_predict_network_slice(&q->network), "relative", ft_perf_relative(&q->perf),
-                   "decision", decision_json(ft_forecast_decision(&q->told)), "runtime_platform",
-                   ft_predict_time_platform(&q->time), "runtime_runs",
-                   (json_int_t)q->time.time.runs, "time_decision",
-                   ft_predict_time_decision(&q->time), "elsewhere", ft_perf_elsewhere(&q->perf),
-                   "network", ft_predict_network_said(&q->network), "imported_from",
-                   d->input.imported_from ? ft_json_text(q->submission.job_name) : NULL,
-                   "similar_apps", d->input.similar ? json_integer(d->input.similar) : NULL,
-                   "array", q->asked.array ? array_json(q, decision) : NULL, "explanation",
-                   q->asked.explain ? explanation_json(&q->grounds) : NULL);
+  rest = json_pack(
+      "{s:o, s:o, s:o, s:o, s:I, s:o*, s:o*, s:o*, s:o*, s:o*, s:o*, s:o*, s:o*}", "mig",
+      ft_predict_network_slice(&q->network), "relative", ft_perf_relative(&q->perf), "decision",
+      decision_json(ft_forecast_decision(&q->told)), "runtime_platform",
+      ft_predict_time_platform(&q->time), "runtime_runs", (json_int_t)q->time.time.runs,
+      "time_decision", ft_predict_time_decision(&q->time), "elsewhere", ft_perf_elsewhere(&q->perf),
+      "network", ft_predict_network_said(&q->network), "imported_from",
+      d->input.imported_from ? ft_json_text(q->submission.job_name) : NULL, "similar_apps",
+      d->input.similar ? json_integer(d->input.similar) : NULL, "array",
+      q->asked.array ? array_json(q, decision) : NULL, "explanation",
+      q->asked.explain ? explanation_json(&q->grounds) : NULL, "groups",
+      kinds_json(d->by_network ? NULL : d->input.facts));
 
   add_quantities(answer, &q->told);
   if (json_object_update(answer, rest) < 0) {

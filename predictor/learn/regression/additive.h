@@ -34,6 +34,7 @@ struct ft_additive_data {
   float x[FT_ADDITIVE_COLUMNS][FT_ADDITIVE_RUNS]; /* a number or the index of a category; NaN:
                                                      missing */
   unsigned levels[FT_ADDITIVE_COLUMNS];           /* categories of the column; 0: it is numeric */
+  bool has_bounds; /* some targets are of runs that needed more than was observed */
   bool has_divisor;
   size_t divisor; /* column, above 0, by which the targets are divided: a term is of its inverse */
 };

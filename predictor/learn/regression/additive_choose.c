@@ -7,10 +7,14 @@
 #include "predictor/learn/regression/additive_work.h"
 
 /* Fewest runs for a term. Half and twice were compared. */
-enum { MIN_RUNS = 4 };
+enum { MIN_RUNS = 2 };
+/* With fewer runs only a number may be a term, if its largest value is LOG_SPAN times the smallest
+ * and all values were observed. Half and twice were compared. */
+enum { FEW_RUNS = 4 };
 /* Fewest runs for a pair of terms: with fewer, pairs of noise fit (test_learn). */
 enum { MIN_PAIR_RUNS = 8 };
-/* Fewest numbers of a column that may become a term. Half and twice were compared. */
+/* Fewest numbers of a column that may become a term, or all of fewer runs. Half and twice were
+ * compared. */
 enum { MIN_PRESENT = 3 };
 /* Ratio of a column's largest to its smallest number above which its logarithm is a candidate. Half
  * and twice were compared. */
@@ -45,7 +49,8 @@ static bool add_standardised(struct ft_additive_work *w, size_t column, enum ft_
     low = z[i] < low ? z[i] : low;
     high = z[i] > high ? z[i] : high;
   }
-  if (present < MIN_PRESENT || !(high - low > 1e-6 * fmax(fabs(low), fabs(high))))
+  if ((present < MIN_PRESENT && present < w->data->runs) ||
+      !(high - low > 1e-6 * fmax(fabs(low), fabs(high))))
     return false;
   *c = (struct candidate){ .column = column, .form = form, .mean = sum / (double)present };
   for (size_t i = 0; i < w->data->runs; i++)
@@ -91,11 +96,13 @@ void ft_additive_gather(struct ft_additive_work *w)
   const struct ft_additive_data *data = w->data;
 
   w->candidates = w->columns_used = 0;
-  if (data->runs < MIN_RUNS)
+  if (data->runs < (data->has_bounds ? FEW_RUNS : MIN_RUNS))
     return;
   for (size_t j = 0; j < data->columns; j++) {
     size_t before = w->candidates;
 
+    if (data->runs < FEW_RUNS && (data->levels[j] || !spans_factor(data, j)))
+      continue;
     if (data->levels[j]) {
       if (levels_differ(data, j))
         w->candidate[w->candidates++] =

@@ -72,6 +72,7 @@ static void collect_fit_rows(const struct ft_series *s, struct ft_series_work *r
   size_t exact = ft_series_count_exact(s), stopped = 0;
 
   r->data.runs = 0;
+  r->data.has_bounds = false;
   r->data.columns = s->columns;
   for (size_t j = 0; j < s->columns; j++)
     r->data.levels[j] = s->levels[j];
@@ -85,6 +86,7 @@ static void collect_fit_rows(const struct ft_series *s, struct ft_series_work *r
     if (s->run[i].stopped)
       append_fit_run(s, r, i, s->run[i].value);
   r->rows = r->data.runs;
+  r->data.has_bounds = !r->rows;
   for (size_t i = 0; i < s->runs && !r->rows; i++)
     if (s->run[i].exceeded)
       append_fit_run(s, r, i, fitted_value(&s->run[i]));
@@ -252,7 +254,8 @@ static bool add_censored_rows(const struct ft_series *s, struct ft_series_work *
   for (size_t i = 0; i < s->runs && r->rows; i++)
     if (!ft_series_is_row(r, &s->run[i], exact) && r->log_residual[i] > 0)
       append_fit_run(s, r, i, fitted_value(&s->run[i]));
-  return r->data.runs > before;
+  r->data.has_bounds = r->data.runs > before;
+  return r->data.has_bounds;
 }
 
 /* Clears FIT except its law. */

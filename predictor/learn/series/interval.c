@@ -138,6 +138,26 @@ static void include_extremes(const struct ft_interval_question *q,
     quantile[i] = fmax(quantile[i], q->residual[q->residuals - 1]);
 }
 
+/* Moves the quantiles of runs that are too few for a calibration to at most as far beyond the
+ * extreme residuals as those of a single run are from it: a second run is no reason to expect
+ * more. */
+static void limit_few(const struct ft_interval_question *q, double quantile[FT_INTERVAL_LEVELS])
+{
+  const double alone = 0;
+  double one[FT_INTERVAL_LEVELS];
+
+  if (q->residuals < 2 || q->residuals >= FT_CALIBRATION_MIN_RUNS)
+    return;
+  ft_residual_quantiles(&alone, 1, 1, q->prior, q->min_deviation, ft_interval_levels,
+                        FT_INTERVAL_LEVELS, one);
+  lengthen_interval(one, ft_calibration_widening(1) - 1, 0, one[INTERVAL_HIGH + 2]);
+  ft_interval_widen(one, q->added_variance);
+  for (int i = 0; i < MIDDLE; i++)
+    quantile[i] = fmax(quantile[i], q->residual[0] + one[i]);
+  for (int i = MIDDLE + 1; i < FT_INTERVAL_LEVELS; i++)
+    quantile[i] = fmin(quantile[i], q->residual[q->residuals - 1] + one[i]);
+}
+
 void ft_interval_widen(double quantile[FT_INTERVAL_LEVELS], double variance)
 {
   /* standard sigma of a normal distribution with these 10 % and 90 % quantiles */
@@ -187,6 +207,7 @@ double ft_interval_find(const struct ft_interval_question *q, double quantile[FT
     calibrate_interval(quantile, factor, prior_sd, deviation, ranked ? INFINITY : highest);
     if (!ranked && q->residuals)
       include_extremes(q, quantile);
+    limit_few(q, quantile);
   }
   /* the added width is due to causes that are common to runs submitted together */
   width = fmax(width, NARROWEST);
