@@ -34,7 +34,8 @@ static const struct run_field {
   SCALAR(network_bytes),
   SCALAR(gpu),
   SCALAR(gpu_limit_bytes),
-  SCALAR(out_of_memory)
+  SCALAR(out_of_memory),
+  SCALAR(submitted)
 #undef SCALAR
 };
 
