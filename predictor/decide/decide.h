@@ -156,10 +156,11 @@ struct ft_sizing;
  * An estimate from similar apps alone is set only if the user gave the mode; a mode of the site
  * only reports it. Memory of interactive sessions is not set.
  * One --mem covers all tasks of a job array: the amount is the largest task's. Whether a limit
- * suffices is decided by the probability that any task exceeds it. Of a cohort, runs submitted
- * together such as an array's, five at most count towards trim_runs. out->p_oom is the largest
- * probability of a task, out->p_oom_any the probability that any task runs out of memory.
- * Probabilities are within [1e-6, 1 - 1e-6]; they are unset if no limit is enforced.
+ * suffices is decided by the probability that any task exceeds it, and by it a request is lowered.
+ * Of a cohort, runs submitted together such as an array's, five at most count towards trim_runs.
+ * out->p_oom is the largest probability of a task, out->p_oom_any the probability that any task
+ * runs out of memory. Probabilities are within [1e-6, 1 - 1e-6]; they are unset if no limit is
+ * enforced.
  */
 void ft_decide(const struct ft_decision_input *input, const struct ft_sizing *sizing,
                ft_decision *out);

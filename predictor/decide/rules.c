@@ -375,15 +375,24 @@ static void apply_stated_amount(const struct ft_decision_input *q, struct ft_siz
   }
 }
 
+/* Returns the probability with which a task may exceed the amount to which a request is lowered.
+ * For a job array it is divided by the number of tasks, because any of them may. */
+static double lowering_probability(const struct ft_decision_input *q,
+                                   const struct ft_sizing *sizing)
+{
+  double p = target_probability(q->policy) / sizing->lower_times;
+
+  return fmax(p / fmax(q->request->array_tasks, 1), MIN_PROBABILITY);
+}
+
 void ft_sizing_find_amount(const struct ft_decision_input *q, struct ft_sizing *sizing)
 {
   double need = amount_by_rules(q, sizing), lowest = need;
 
   if (is_estimate_used(q, sizing))
-    lowest = fmax(
-        fmax(need_of_estimate(q->estimate, target_probability(q->policy) / sizing->lower_times),
-             sizing->floor),
-        (double)q->policy->floor_bytes);
+    lowest =
+        fmax(fmax(need_of_estimate(q->estimate, lowering_probability(q, sizing)), sizing->floor),
+             (double)q->policy->floor_bytes);
   apply_stated_amount(q, sizing, &need, &lowest);
   (void)fit_to_unit(q, sizing, lowest, &sizing->min_amount, &sizing->unit_min_amount);
   sizing->capped = fit_to_unit(q, sizing, need, &sizing->amount, &sizing->unit_amount);

@@ -5,7 +5,6 @@
 
 #include "predictor/estimate/allocation_cap.h"
 #include "predictor/estimate/point_prediction.h"
-#include "predictor/learn/distribution.h"
 
 /* Cap as a multiple of the largest peak among the CLOSEST_RUNS. Chosen by
  * tests/bench/replay_constants. */
@@ -13,8 +12,6 @@
 /* Number of runs whose covariates are closest to the submission's. Chosen by
  * tests/bench/replay_constants. */
 enum { CLOSEST_RUNS = 12 };
-/* Confidence of the lower bound of a power-law exponent above 1: two-sided, 95 %. */
-#define EXPONENT_CONFIDENCE 0.975
 /* The cap grows with this power of 1 + (cost of a failure / largest peak): about 1/7, as for a tail
  * probability that falls with the seventh power. Chosen by tests/bench/replay_constants. */
 #define CAP_COST_EXPONENT 0.15
@@ -46,44 +43,16 @@ static double closest_radius(const ft_evaluator *e, double covariate)
   return count == CLOSEST_RUNS ? distance[count - 1] : INFINITY;
 }
 
-/* Returns the exponent with which peaks are extrapolated over the primary feature: the lower
- * confidence bound of the exponent of the power-law baseline, at least 1. */
-static double growth_exponent(const ft_evaluator *e)
+/* Returns the peak NEED of a run with the covariate FROM, extrapolated in proportion to the larger
+ * covariate TO; NEED if TO is not larger. */
+static double extrapolate_need(double need, double from, double to)
 {
-  const ft_baseline *fit = &e->baselines[FT_BASELINE_POWER];
-  double count = fit->needs_count, mean = 0, squares = 0, residuals = 0, error;
-
-  if (e->baselines_count <= FT_BASELINE_POWER || !(fit->slope > 1) || count < FT_ENSEMBLE_MIN_RUNS)
-    return 1;
-  for (size_t i = 0; i < fit->needs_count; i++)
-    mean += (double)e->covariates[fit->runs.bytes[i]] / count;
-  for (size_t i = 0; i < fit->needs_count; i++) {
-    double distance = (double)e->covariates[fit->runs.bytes[i]] - mean;
-    double residual = log((double)fit->needs[i]);
-
-    squares += distance * distance;
-    residuals += residual * residual;
-  }
-  error = sqrt(residuals / (count - 2) / fmax(squares, 1e-9));
-  return fmax(fit->slope - ft_student_quantile(EXPONENT_CONFIDENCE, (unsigned)count - 2) * error,
-              1);
+  return to > from ? need * expm1(to) / fmax(expm1(from), 1e-9) : need;
 }
 
-/* Returns the peak NEED of a run with the covariate FROM, extrapolated with exponent POWER to the
- * larger covariate TO; NEED if TO is not larger. */
-static double extrapolate_need(double need, double from, double to, double power)
-{
-  double ratio;
-
-  if (!(to > from))
-    return need;
-  ratio = expm1(to) / fmax(expm1(from), 1e-9);
-  return need * (power > 1 ? pow(ratio, power) : ratio);
-}
-
-/* Returns the largest peak of the CLOSEST_RUNS, extrapolated to COVARIATE with exponent POWER;
- * INFINITY if fewer runs have a covariate. */
-static double closest_need(const ft_evaluator *e, double covariate, double power)
+/* Returns the largest peak of the CLOSEST_RUNS, extrapolated to COVARIATE; INFINITY if fewer
+ * runs have a covariate. */
+static double closest_need(const ft_evaluator *e, double covariate)
 {
   const ft_baseline *peak = &e->baselines[FT_BASELINE_CONSTANT];
   double radius = closest_radius(e, covariate), largest = 0;
@@ -94,7 +63,7 @@ static double closest_need(const ft_evaluator *e, double covariate, double power
     double other = (double)e->covariates[peak->runs.bytes[i]];
 
     if (other >= 0 && fabs(other - covariate) <= radius)
-      largest = fmax(largest, extrapolate_need((double)peak->needs[i], other, covariate, power));
+      largest = fmax(largest, extrapolate_need((double)peak->needs[i], other, covariate));
   }
   return largest > 0 ? largest : INFINITY;
 }
@@ -118,19 +87,18 @@ static bool depends_on_primary_only(const ft_evaluator *e)
 double ft_allocation_cap(const ft_evaluator *e, const struct ft_allocation_query *q, double fixed)
 {
   bool has_covariate = e->has_primary_column && q->covariate >= 0;
-  double cap = e->max_bytes > 0 ? e->max_bytes : INFINITY, largest = 0, power;
+  double cap = e->max_bytes > 0 ? e->max_bytes : INFINITY, largest = 0;
 
   if (!depends_on_primary_only(e))
     return INFINITY;
   for (size_t i = 0; has_covariate && i < e->covariates_count; i++)
     largest = fmax(largest, (double)e->covariates[i]);
-  power = q->covariate > largest ? growth_exponent(e) : 1;
   if (largest > 0)
-    cap = extrapolate_need(cap, largest, q->covariate, power);
+    cap = extrapolate_need(cap, largest, q->covariate);
   /* a new run exceeds its CLOSEST_RUNS with probability 1 / (CLOSEST_RUNS + 1); the cap from these
    * applies only while the expected cost of that is less than the cap itself */
   if (has_covariate && fixed < (CLOSEST_RUNS + 1) * cap)
-    cap = fmin(cap, closest_need(e, q->covariate, power));
+    cap = fmin(cap, closest_need(e, q->covariate));
   cap *= exp(fmin(fmax(e->log_cap_correction, 0), MAX_CAP_CORRECTION));
   return CAP_FACTOR * cap * pow(1 + fixed / fmax(e->max_bytes, 1), CAP_COST_EXPONENT);
 }

@@ -87,7 +87,8 @@ static double incomplete_run_bound(ft_fact_kind kind, double bytes)
   return kind == FT_FACT_COMPLETED ? 0 : ft_facts_bound(kind, bytes);
 }
 
-/* Adds a comparable run to F; runs are added in order of time. SUPERSEDED: at least OUTLIVED
+/* Adds a comparable run to F; runs are added in the order in which they are evidence
+ * (online/facts.c). SUPERSEDED: at least OUTLIVED
  * comparable runs completed later, so the bound is ignored. */
 static void add_comparable_run(struct ft_facts *f, ft_fact_kind kind, double bytes, bool superseded)
 {

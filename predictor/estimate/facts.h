@@ -59,7 +59,7 @@ struct ft_facts {
   struct ft_run_groups groups;    /* two kinds of completed runs; of an array, the first task's */
   /* minima of comparable_runs and comparable_completed over the tasks of a job array */
   unsigned fewest_runs, fewest_completed;
-  /* since the last completed comparable run */
+  /* since the last comparable run that completed; one submitted before a kill is no later one */
   unsigned lately_killed;       /* comparable runs killed by their own limit */
   double lately_killed_bytes;   /* largest limit of these; 0: none */
   unsigned lately_step_limited; /* comparable runs with a step killed by the step's own limit */

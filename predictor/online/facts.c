@@ -96,6 +96,35 @@ static ft_fact_kind fact_kind(const struct ft_need *need)
   return FT_FACT_COMPLETED;
 }
 
+/* Returns the time from which RUN is evidence. A completed run shows that a kill does not repeat
+ * only if the job was submitted after it: the tasks of one array say nothing of each other. */
+static double evidence_time(const ft_run *run, const struct ft_need *need)
+{
+  bool submitted = fact_kind(need) == FT_FACT_COMPLETED && run->submitted > 0;
+
+  return submitted ? fmin(run->submitted, run->time) : run->time;
+}
+
+/* Fills ORDER with the indices of the CHOSEN runs in the order of evidence_time; equal times keep
+ * their order. Returns their number. */
+static size_t order_fact_runs(const struct ft_history *history, const struct ft_need *need,
+                              const bool *chosen, size_t order[FACTS])
+{
+  size_t count = 0, at;
+
+  for (size_t i = 0; i < history->count; i++) {
+    double time = evidence_time(&history->run[i], &need[i]);
+
+    if (!chosen[i])
+      continue;
+    for (at = count++;
+         at > 0 && evidence_time(&history->run[order[at - 1]], &need[order[at - 1]]) > time; at--)
+      order[at] = order[at - 1];
+    order[at] = i;
+  }
+  return count;
+}
+
 /* ---- selection of columns ---- */
 
 /* Returns whether A and B have similar values in COLUMN. */
@@ -254,20 +283,19 @@ void ft_facts_fill(ft_model *model, const struct ft_history *history, ft_need_of
   ft_evaluator *e = &model->evaluator;
   struct ft_need need[RUNS];
   bool chosen[RUNS];
-  size_t count = 0;
+  size_t order[FACTS], count;
 
   for (size_t i = 0; i < history->count; i++)
     need[i] = need_of(&history->run[i]);
   choose_fact_runs(history, need, chosen);
   choose_fact_columns(model, history, need, chosen);
+  count = order_fact_runs(history, need, chosen, order);
   e->fact_x_count = 0;
-  for (size_t i = 0; i < history->count; i++) {
-    const ft_run *run = &history->run[i];
+  for (size_t i = 0; i < count; i++) {
+    const ft_run *run = &history->run[order[i]];
 
-    if (!chosen[i])
-      continue;
-    e->fact_bytes[count] = (float)need[i].bytes;
-    e->fact_kinds.bytes[count++] = (pb_byte_t)fact_kind(&need[i]);
+    e->fact_bytes[i] = (float)need[order[i]].bytes;
+    e->fact_kinds.bytes[i] = (pb_byte_t)fact_kind(&need[order[i]]);
     for (size_t c = 0; c < e->fact_columns_count; c++)
       e->fact_x[e->fact_x_count++] = ft_refit_feature(run, e->fact_columns[c]);
   }

@@ -183,6 +183,7 @@ static ft_run make_history_run(const ft_model *model, const struct ft_history *h
 {
   ft_run run = { .key = ft_online_key(model->uid, o),
                  .time = finite_or_zero(o->end_time),
+                 .submitted = finite_or_zero(ft_observation_submitted(o)),
                  .bytes = bytes,
                  .censored = censored,
                  .killed_by = (uint8_t)ft_memory_killer(o, bytes),

@@ -13,9 +13,10 @@ enum {
 
 /* A run of an app. */
 typedef struct ft_run {
-  uint64_t key; /* ft_observation_run_key: a later record replaces an earlier one */
-  double time;  /* end of the run */
-  double bytes; /* peak under `rule` of ft_model */
+  uint64_t key;     /* ft_observation_run_key: a later record replaces an earlier one */
+  double time;      /* end of the run */
+  double submitted; /* time; 0: unknown */
+  double bytes;     /* peak under `rule` of ft_model */
   double runtime_seconds;
   uint8_t censored;  /* 0 or 1: bytes is a lower bound */
   uint8_t sampled;   /* 0 or 1: completed, but sampled: the true peak may be higher; with `censored`

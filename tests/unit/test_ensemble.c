@@ -380,34 +380,6 @@ static void no_allocation_is_far_above_comparable_peaks(void **state)
   }
 }
 
-/* The cube of the edge (as of images), beyond all known edges. */
-static void superlinear_growth_is_extrapolated(void **state)
-{
-  static const double powers[] = { 0.5, 1, 1.5, 2, 3 }, parts[] = { 0.005, 0.1 };
-  struct ft_random random;
-
-  (void)state;
-  ft_random_seed(&random, 23);
-  for (size_t k = 0; k < COUNT_OF(powers) * COUNT_OF(parts); k++) {
-    double of = powers[k % COUNT_OF(powers)], part = parts[k / COUNT_OF(powers)];
-    struct app *app = new_app();
-
-    for (unsigned i = 0; i < 60; i++) {
-      double x = (double)(16 + ft_random_below(&random, 81));
-
-      learn_run(app, x, GB * pow(x / 50, of) * exp(part * ft_random_normal(&random)), 60,
-                FT_OUTCOME_COMPLETED);
-    }
-    for (double x = 100; x < 400; x *= 1.3) {
-      double times = sized(app, x, 0, 1.1) / (GB * pow(x / 50, of));
-
-      if (!(times > 0.95 && times < 1.5))
-        fail_msg("power %g, noise %g: %g times the need at %g", of, part, times, x);
-    }
-    free(app);
-  }
-}
-
 /* Like bwa mem: smaller inputs have higher and less certain peaks. */
 static void below_known_peaks_a_retry_grows_little(void **state)
 {
@@ -579,7 +551,6 @@ int main(void)
     cmocka_unit_test(a_failed_size_is_never_requested_again),
     cmocka_unit_test(above_all_known_peaks_a_retry_grows_by_at_most_half),
     cmocka_unit_test(no_allocation_is_far_above_comparable_peaks),
-    cmocka_unit_test(superlinear_growth_is_extrapolated),
     cmocka_unit_test(below_known_peaks_a_retry_grows_little),
     cmocka_unit_test(a_slowly_rising_peak_is_followed),
     cmocka_unit_test(at_a_high_failure_cost_the_nearest_peaks_are_no_limit),

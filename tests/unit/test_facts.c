@@ -116,6 +116,26 @@ static void without_an_explanation_all_runs_count(void **state)
   assert_mib(facts.comparable_min_bytes, 100);
 }
 
+/* One task of an array is killed, the others complete: that says nothing of another attempt. */
+static void runs_submitted_before_a_kill_do_not_outlive_it(void **state)
+{
+  enum { TASKS = 8 };
+
+  (void)state;
+  submit(1, "");
+  submitted = 500;
+  for (int later = 0; later < 2; later++) {
+    if (!later)
+      killed(100);
+    for (int i = 0; i < TASKS; i++)
+      complete(50);
+    collect_facts();
+    assert_int_equal(facts.lately_killed, !later);
+    assert_mib(facts.comparable_bound_bytes, later ? 0 : 100 * FT_FACTS_KILLED_FACTOR);
+    submitted = 1000.0 * runs + 1;
+  }
+}
+
 /* Six dense matrices are no evidence about a sparse one. */
 static void another_kind_is_not_comparable(void **state)
 {
@@ -470,6 +490,7 @@ int main(void)
   const struct CMUnitTest tests[] = {
     cmocka_unit_test_setup(an_explanatory_feature_separates_runs, start),
     cmocka_unit_test_setup(without_an_explanation_all_runs_count, start),
+    cmocka_unit_test_setup(runs_submitted_before_a_kill_do_not_outlive_it, start),
     cmocka_unit_test_setup(another_kind_is_not_comparable, start),
     cmocka_unit_test_setup(two_kinds_of_runs_are_named, start),
     cmocka_unit_test_setup(a_smaller_run_is_not_compared_with_larger_ones, start),

@@ -47,8 +47,8 @@ void ft_calibration_count_cohort(struct ft_calibration *calibration, uint32_t co
 /* Returns the number of cohorts of COMPLETED runs, which is COMPLETED if it is unknown. */
 unsigned ft_calibration_cohorts(const struct ft_calibration *calibration, uint32_t completed);
 
-/* Returns the factor, above 1, by which the 90 % interval from COHORTS cohorts is widened; it tends
- * to 1 as COHORTS grows. */
-double ft_calibration_widening(unsigned cohorts);
+/* Returns the factor by which the 90 % interval from COMPLETED runs of COHORTS cohorts is widened;
+ * 1 if each run is a cohort, whose number the width of the interval itself reflects. */
+double ft_calibration_widening(unsigned cohorts, uint32_t completed);
 
 #endif

@@ -37,13 +37,21 @@ enum {
 /* Standard normal quantile at 0.95. */
 #define SCORE 1.644853626951
 
+/* Returns by how much the quantile of Student's t at a normal SCORE is further out than the normal
+ * one, relative to the same at SCORE (Cornish and Fisher 1937, the term in 1 / degrees). */
+static double excess_of_score(double score)
+{
+  return (score * score * score + score) / (SCORE * SCORE * SCORE + SCORE);
+}
+
 /*
  * Widens the 90 % interval: moves each QUANTILE up to its upper end away from the median. The ends
- * move by MORE times the length of the tail on their side, the others in proportion to their normal
- * scores. The tail's length is the distance of the end from the median, or if shorter 1.695 times
- * that from the quartile: a bimodal program has a short tail above its upper mode. It is at least
- * that of a normal distribution with standard deviation MIN_DEVIATION. No quantile is moved above
- * HIGHEST. Higher quantiles are raised to remain in order.
+ * move by MORE times the length of the tail on their side, the others by excess_of_score: what is
+ * unknown of a distribution lengthens its tails more than its middle. The tail's length is the
+ * distance of the end from the median, or if shorter 1.695 times that from the quartile: a bimodal
+ * program has a short tail above its upper mode. It is at least that of a normal distribution with
+ * standard deviation MIN_DEVIATION. No quantile is moved above HIGHEST. Higher quantiles are raised
+ * to remain in order.
  */
 static void lengthen_interval(double quantile[FT_INTERVAL_LEVELS], double more,
                               double min_deviation, double highest)
@@ -59,7 +67,7 @@ static void lengthen_interval(double quantile[FT_INTERVAL_LEVELS], double more,
   for (int i = 0; i <= INTERVAL_HIGH; i++) {
     double side = fmax(i < MIDDLE ? below : above, SCORE * min_deviation);
 
-    quantile[i] = fmin(quantile[i] + more * ft_interval_scores[i] / SCORE * side, highest);
+    quantile[i] = fmin(quantile[i] + more * excess_of_score(ft_interval_scores[i]) * side, highest);
   }
   for (int i = INTERVAL_HIGH + 1; i < FT_INTERVAL_LEVELS; i++)
     quantile[i] = fmax(quantile[i], quantile[i - 1]);
@@ -160,18 +168,16 @@ static void limit_few(const struct ft_interval_question *q, double quantile[FT_I
 
 void ft_interval_widen(double quantile[FT_INTERVAL_LEVELS], double variance)
 {
-  /* standard sigma of a normal distribution with these 10 % and 90 % quantiles */
-  double sigma = (quantile[NINE_TENTHS] - quantile[TENTH]) /
-                 (ft_interval_scores[NINE_TENTHS] - ft_interval_scores[TENTH]);
-  double factor;
+  double middle = quantile[MIDDLE];
 
   if (!(variance > 0))
     return;
-  sigma = fmax(sigma, 1e-4);
-  factor = sqrt(1 + variance / (sigma * sigma));
-  for (int i = 0; i < FT_INTERVAL_LEVELS; i++)
-    if (i != MIDDLE)
-      quantile[i] = quantile[MIDDLE] + (quantile[i] - quantile[MIDDLE]) * factor;
+  for (int i = 0; i < FT_INTERVAL_LEVELS; i++) {
+    double distance = quantile[i] - middle;
+
+    distance = sqrt(distance * distance + variance * ft_interval_scores[i] * ft_interval_scores[i]);
+    quantile[i] = i < MIDDLE ? middle - distance : middle + distance;
+  }
 }
 
 double ft_interval_find(const struct ft_interval_question *q, double quantile[FT_INTERVAL_LEVELS])
@@ -203,7 +209,7 @@ double ft_interval_find(const struct ft_interval_question *q, double quantile[FT
     double highest = quantile[INTERVAL_HIGH + 2];
     unsigned cohorts = ft_calibration_cohorts(&q->calibration, q->completed);
 
-    lengthen_interval(quantile, ft_calibration_widening(cohorts) - 1, 0, highest);
+    lengthen_interval(quantile, ft_calibration_widening(cohorts, q->completed) - 1, 0, highest);
     calibrate_interval(quantile, factor, prior_sd, deviation, ranked ? INFINITY : highest);
     if (!ranked && q->residuals)
       include_extremes(q, quantile);

@@ -35,9 +35,9 @@ double ft_interval_find(const struct ft_interval_question *question,
                         double quantile[FT_INTERVAL_LEVELS]);
 
 /*
- * Adds VARIANCE to the distribution with the quantiles QUANTILE, natural logarithms at
- * ft_interval_levels: scales all distances from the median by one factor, which the 10 % and 90 %
- * quantiles determine. A VARIANCE of 0 or less changes nothing.
+ * Adds an independent normal distribution with VARIANCE to the distribution with the quantiles
+ * QUANTILE, natural logarithms at ft_interval_levels: the distances from the median of equal levels
+ * add by squares. A VARIANCE of 0 or less changes nothing.
  */
 void ft_interval_widen(double quantile[FT_INTERVAL_LEVELS], double variance);
 
