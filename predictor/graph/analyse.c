@@ -4,17 +4,34 @@
 #include "predictor/graph/analyse.h"
 #include "predictor/graph/shape/infer.h"
 
+/* Returns the MACs of what is computed of parameters alone, once for all samples. */
+static int64_t fixed_macs(const struct ft_cost *cost)
+{
+  int64_t sum = 0;
+
+  for (size_t i = 0; i < cost->layer_count; i++)
+    if (!cost->layers[i].depth && !cost->layers[i].op->data)
+      sum = ft_known_plus(sum, ft_dim_or(cost->layers[i].macs, 0));
+  return sum;
+}
+
 /* Multiplies MACs and activations by BATCH. */
 static void scale_cost(struct ft_cost *cost, ft_dim batch)
 {
-  cost->macs = ft_known_times(cost->macs, ft_dim_or(batch, 1));
+  int64_t fixed = fixed_macs(cost), most;
+
+  cost->macs = ft_known_plus(fixed, ft_known_times(cost->macs - fixed, ft_dim_or(batch, 1)));
   cost->activations = ft_known_times(cost->activations, ft_dim_or(batch, 1));
-  cost->macs_at_most = ft_dim_times(cost->macs_at_most, batch);
+  if (ft_dim_get(cost->macs_at_most, &most))
+    cost->macs_at_most =
+        ft_dim_plus(ft_dim_of(fixed), ft_dim_times(ft_dim_of(most - fixed), batch));
   cost->activations_at_most = ft_dim_times(cost->activations_at_most, batch);
   cost->open_at_most = ft_dim_times(cost->open_at_most, batch);
   for (size_t i = 0; i < cost->layer_count; i++) {
     struct ft_layer *l = &cost->layers[i];
 
+    if (!l->op->data)
+      continue;
     l->macs = ft_dim_times(l->macs, batch);
     l->activations = ft_dim_times(l->activations, batch);
     l->macs_at_most = ft_dim_times(l->macs_at_most, batch);
@@ -71,7 +88,7 @@ static int freeze_layers(struct ft_graph *graph, struct ft_cost *cost, unsigned 
     if (cost->trainable[t] && !keep[t]) {
       cost->trainable[t] = false;
       cost->frozen[t] = true;
-      cost->parameter_bytes -= ft_dim_or(ft_tensor_bytes(&graph->tensors[t]), 0);
+      cost->parameter_bytes -= ft_parameter_bytes(graph, cost, t);
     }
   return 0;
 }

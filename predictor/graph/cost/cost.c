@@ -7,6 +7,7 @@
 #include "predictor/graph/cost/size_bound.h"
 #include "predictor/graph/cost/cost.h"
 #include "predictor/graph/cost/fuse.h"
+#include "predictor/graph/cost/position_tables.h"
 #include "predictor/graph/cost/quantized.h"
 #include "predictor/graph/shape/einsum.h"
 
@@ -21,7 +22,9 @@ struct count {
   uint8_t *in_layer; /* of each tensor: *_LAYER */
   bool *trainable;   /* of each tensor */
   bool *frozen;      /* of each tensor */
+  bool *learnt;      /* of each tensor: computed of parameters */
   uint8_t *packed;   /* of each tensor; see ft_cost */
+  int64_t *tables;   /* of each tensor; see ft_cost */
   ft_dim *bounds;    /* of each tensor: bound of its elements (size_bound.h) */
   int64_t halves[2]; /* elements of parameters in fp16, in bf16 */
   ft_dim kept;       /* upper bound of the elements saved by unknown operators */
@@ -87,7 +90,8 @@ static void mark_layer(struct count *c, const struct ft_operator *op)
   for (uint32_t j = 0; j < op->input_count; j++) {
     uint8_t *in = &c->in_layer[op->inputs[j]];
 
-    if (layer || (j == 0 && ft_operator_is(op, FT_OP_Gather)))
+    if ((layer && !(j == 3 && ft_operator_is(op, FT_OP_Attention))) || /* its mask is no weight */
+        (j == 0 && ft_operator_is(op, FT_OP_Gather)))
       *in = IN_LAYER;
     else if (source && !*in)
       *in = BEFORE_LAYER;
@@ -121,6 +125,8 @@ static void mark_used(struct count *c, const struct ft_block *block)
 /* Returns the number of weights in TENSOR, whose elements may hold several quantised ones. */
 static int64_t weights_in(const struct count *c, uint32_t tensor)
 {
+  if (c->tables[tensor])
+    return c->tables[tensor];
   return ft_known_times(ft_dim_or(ft_tensor_elements(&c->graph->tensors[tensor]), 0),
                         c->packed[tensor] ? c->packed[tensor] : 1);
 }
@@ -144,7 +150,7 @@ static void add_parameter(struct count *c, uint32_t tensor, bool frozen)
   c->trainable[tensor] = !frozen;
   if (!frozen)
     c->cost->parameter_bytes =
-        ft_known_plus(c->cost->parameter_bytes, ft_dim_or(ft_tensor_bytes(t), 0));
+        ft_known_plus(c->cost->parameter_bytes, ft_parameter_bytes(c->graph, c->cost, tensor));
 }
 
 /* A file in which no parameter is trained was written for inference: all of them can be. */
@@ -155,8 +161,8 @@ static void thaw_all(struct count *c)
       c->cost->thawed = true;
       c->frozen[t] = false;
       c->trainable[t] = true;
-      c->cost->parameter_bytes = ft_known_plus(
-          c->cost->parameter_bytes, ft_dim_or(ft_tensor_bytes(&c->graph->tensors[t]), 0));
+      c->cost->parameter_bytes =
+          ft_known_plus(c->cost->parameter_bytes, ft_parameter_bytes(c->graph, c->cost, t));
     }
 }
 
@@ -183,7 +189,12 @@ static void mark_constants(struct count *c, const struct ft_block *block)
     const struct ft_declared *d = c->graph->tensors[block->constants[i]].constant;
     uint32_t t = block->constants[i];
 
-    if (c->role[t] == ROLE_USED && (ft_element_is_real(d->element) || c->packed[t]) && !d->kept) {
+    if (c->role[t] == ROLE_USED && (ft_element_is_real(d->element) || c->packed[t]) && !d->kept &&
+        (c->in_layer[t] || !ft_is_unnamed_mask(&c->graph->tensors[t]))) {
+      if (c->in_layer[t] != IN_LAYER)
+        c->tables[t] = ft_position_parameters(&c->graph->tensors[t], c->in_layer[t] != NO_LAYER);
+      if (c->tables[t])
+        c->cost->written_out = ft_known_plus(c->cost->written_out, d->elements - c->tables[t]);
       add_parameter(c, t, d->frozen);
       if (is_doubtful(c, t))
         c->cost->doubtful = ft_known_plus(c->cost->doubtful, weights_in(c, t));
@@ -285,10 +296,17 @@ static ft_dim einsum_macs(const struct count *c, const struct ft_operator *op)
   return ft_einsum_read(&in, &e) < 0 ? FT_DIM_UNKNOWN : ft_einsum_products(&e);
 }
 
-/* Returns whether OP standardises weights: batch normalisation by the weights' own statistics. */
-static bool standardises_weights(const struct ft_operator *op)
+/* Returns whether OP is computed of parameters and constants alone, and in each pass: biases of
+ * positions, standardised weights. Sets learnt of its outputs. */
+static bool is_computed(struct count *c, const struct ft_operator *op)
 {
-  return op->kind && op->kind->work == FT_WORK_NORM && !op->data;
+  bool learnt = false;
+
+  for (uint32_t j = 0; j < op->input_count; j++)
+    learnt = learnt || c->learnt[op->inputs[j]] || c->role[op->inputs[j]] >= ROLE_PARAMETER;
+  for (uint32_t j = 0; j < op->output_count; j++)
+    c->learnt[op->outputs[j]] = learnt;
+  return learnt && !op->data;
 }
 
 /* Returns OP's multiply-accumulates by its descriptor; unknown if a shape is. */
@@ -329,7 +347,7 @@ static ft_dim macs_of(const struct count *c, const struct ft_operator *op)
     return linear_attention_macs(op, x, ft_input_tensor(c->graph, op, 1),
                                  ft_input_tensor(c->graph, op, 2));
   case FT_WORK_NORM: /* the statistics of standardised weights are computed in each pass */
-    return ft_dim_times(ft_tensor_elements(x), ft_dim_of(standardises_weights(op) ? 5 : 2));
+    return ft_dim_times(ft_tensor_elements(x), ft_dim_of(op->data ? 2 : 5));
   case FT_WORK_STATISTICS:
     return ft_dim_times(ft_tensor_elements(x), ft_dim_of(5));
   default: /* FT_WORK_POOL */
@@ -455,6 +473,7 @@ static int count_operator(struct count *c, const struct ft_operator *op,
                           const struct ft_fusion *fusion, int depth, struct sums *sums)
 {
   struct ft_layer layer = { .op = op, .depth = depth }, *layers;
+  bool computed;
 
   ft_size_bound_results(c->graph, op, c->bounds);
   if (!op->kind && note_unknown(c, op) < 0)
@@ -464,11 +483,12 @@ static int count_operator(struct count *c, const struct ft_operator *op,
     return 0;
   }
   layer.parameters = parameters_of(c, op);
-  if (!op->data && op->kind && !layer.parameters)
+  computed = is_computed(c, op) && op->kind && op->kind->work != FT_WORK_NONE;
+  if (!op->data && op->kind && !layer.parameters && !computed)
     return 0;
   if (op->kind && !op->resolved)
     c->cost->unresolved++;
-  layer.macs = op->data || standardises_weights(op) ? macs_of(c, op) : ft_dim_of(0);
+  layer.macs = op->data || computed ? macs_of(c, op) : ft_dim_of(0);
   if (ft_dim_is(layer.macs, 0))
     layer.macs = decomposed_norm_macs(c, op, fusion);
   /* tensors inside a fused kernel are not stored */
@@ -510,6 +530,16 @@ static int count_block(struct count *c, const struct ft_block *block, int depth,
   return 0;
 }
 
+int64_t ft_parameter_bytes(const struct ft_graph *graph, const struct ft_cost *cost,
+                           uint32_t tensor)
+{
+  const struct ft_tensor *t = &graph->tensors[tensor];
+
+  if (cost->tables[tensor])
+    return ft_known_times(cost->tables[tensor], ft_element_bits(t->element) / 8);
+  return ft_dim_or(ft_tensor_bytes(t), 0);
+}
+
 int ft_graph_cost(struct ft_graph *graph, struct ft_cost *cost, struct ft_error *err)
 {
   struct count c = { .graph = graph, .cost = cost, .err = err };
@@ -521,15 +551,19 @@ int ft_graph_cost(struct ft_graph *graph, struct ft_cost *cost, struct ft_error 
   c.trainable = ft_arena_take(&graph->results, graph->tensor_count * sizeof *c.trainable);
   c.frozen = ft_arena_take(&graph->results, graph->tensor_count * sizeof *c.frozen);
   c.packed = ft_arena_take(&graph->results, graph->tensor_count);
+  c.learnt = ft_arena_take(&graph->results, graph->tensor_count * sizeof *c.learnt);
+  c.tables = ft_arena_take(&graph->results, graph->tensor_count * sizeof *c.tables);
   c.in_layer = ft_arena_take(&graph->results, graph->tensor_count * sizeof *c.in_layer);
   c.bounds = ft_arena_take(&graph->results, graph->tensor_count * sizeof *c.bounds);
-  if (!c.role || !c.trainable || !c.frozen || !c.packed || !c.in_layer || !c.bounds)
+  if (!c.role || !c.trainable || !c.frozen || !c.packed || !c.learnt || !c.tables || !c.in_layer ||
+      !c.bounds)
     return cost_exhausted(&c);
   for (uint32_t t = 0; t < graph->tensor_count; t++)
     c.bounds[t] = FT_DIM_UNKNOWN;
   cost->trainable = c.trainable;
   cost->frozen = c.frozen;
   cost->packed = c.packed;
+  cost->tables = c.tables;
   mark_used(&c, &graph->block);
   for (uint32_t i = 0; i < graph->block.input_count; i++) {
     ft_dim elements = ft_tensor_elements(&graph->tensors[graph->block.inputs[i]]);

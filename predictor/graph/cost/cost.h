@@ -30,6 +30,7 @@ struct ft_unknown {
 struct ft_cost {
   int64_t parameters;      /* elements of the weights; without running statistics */
   int64_t doubtful;        /* of these, those that may be buffers, or written out of fewer */
+  int64_t written_out;     /* elements of constants counted as tables beyond those of the tables */
   int64_t parameter_bytes; /* of the trainable ones: without quantised weights */
   int64_t buffers;         /* elements of constants that are not trainable */
   /* activations: network inputs, and outputs that are not views */
@@ -48,9 +49,12 @@ struct ft_cost {
   size_t layer_count;
   struct ft_unknown *unknowns; /* distinct types, at most FT_COST_UNKNOWNS */
   size_t unknown_count;
-  bool thawed;           /* the file marks no parameter as trained: all of them can be */
-  bool *trainable;       /* of each tensor of the graph */
-  bool *frozen;          /* of each tensor: a parameter that is not trained and not quantised */
+  bool thawed;     /* the file marks no parameter as trained: all of them can be */
+  bool *trainable; /* of each tensor of the graph */
+  bool *frozen;    /* of each tensor: a parameter that is not trained and not quantised */
+  /* of each tensor: elements of the table of relative positions that the exporter wrote out into
+   * it; 0: it is no such constant */
+  const int64_t *tables;
   const uint8_t *packed; /* of each tensor: number of quantised weights in one of its elements;
                           * else 0 */
 };
@@ -58,5 +62,9 @@ struct ft_cost {
 /* Fills COST for GRAPH, after ft_graph_infer. COST's arrays belong to GRAPH and live until the next
  * ft_graph_infer or ft_graph_free. Returns 0; -1 without memory and fills ERR. */
 int ft_graph_cost(struct ft_graph *graph, struct ft_cost *cost, struct ft_error *err);
+
+/* Returns the bytes of the parameter TENSOR of GRAPH; 0: unknown. */
+int64_t ft_parameter_bytes(const struct ft_graph *graph, const struct ft_cost *cost,
+                           uint32_t tensor);
 
 #endif

@@ -12,6 +12,7 @@ struct fuse {
   struct ft_fusion *fusions;
   uint32_t *uses, *user; /* of each tensor: number of readers; index of one */
   ft_dim batch;          /* first dimension of the network's first input */
+  bool whole_only;       /* other attention than struct attention's `whole` is no kernel */
 };
 
 /* Returns the operator of the block whose first output is TENSOR, if it is ID; else NULL. */
@@ -376,16 +377,23 @@ static uint32_t reshaped_transpose_of(struct fuse *f, uint32_t tensor)
   return ft_input_of(to, 0);
 }
 
+/* Returns the tensor that TENSOR is a multiple of, if TENSOR has one reader; else 0. */
+static uint32_t scaled_operand(const struct fuse *f, uint32_t tensor)
+{
+  const struct ft_operator *scale = producer_if(f, tensor, FT_OP_Mul);
+
+  return scale && f->uses[tensor] == 1 ? data_operand(f, scale) : 0;
+}
+
 /* Returns the operand of attention that TENSOR is scaled and transposed from, and marks these
  * operators as inside. */
 static uint32_t attention_operand(struct fuse *f, uint32_t tensor)
 {
-  const struct ft_operator *scale = producer_if(f, tensor, FT_OP_Mul);
-  uint32_t reshaped;
+  uint32_t scaled = scaled_operand(f, tensor), reshaped;
 
-  if (scale && data_operand(f, scale) && f->uses[tensor] == 1) {
-    mark_inside(f, scale);
-    tensor = data_operand(f, scale);
+  if (scaled) {
+    mark_inside(f, producer_if(f, tensor, FT_OP_Mul));
+    tensor = scaled;
   }
   if (transposed_of(f, tensor)) {
     mark_inside(f, producer_if(f, tensor, FT_OP_Transpose));
@@ -403,6 +411,7 @@ struct attention {
   const struct ft_operator *between[4]; /* scale and shift the scores */
   int count;
   bool transposed; /* the probabilities are the second operand */
+  bool whole;      /* scaled_dot_product_attention: marked, or queries and keys are scaled */
   uint32_t probabilities, values;
 };
 
@@ -439,12 +448,17 @@ static bool find_attention(struct fuse *f, const struct ft_operator *op, struct 
       f->graph->tensors[op->outputs[0]].rank != 4 || is_weight_tensor(f, a->values))
     return false;
   a->product = find_scores(f, ft_input_of(a->softmax, 0), a->between, &a->count);
-  return a->product && !is_weight_tensor(f, ft_input_of(a->product, 0)) &&
-         !is_weight_tensor(f, ft_input_of(a->product, 1));
+  if (!a->product || is_weight_tensor(f, ft_input_of(a->product, 0)) ||
+      is_weight_tensor(f, ft_input_of(a->product, 1)))
+    return false;
+  a->whole = op->composite || (scaled_operand(f, ft_input_of(a->product, 0)) &&
+                               scaled_operand(f, ft_input_of(a->product, 1)));
+  return true;
 }
 
 /* Returns whether attention is within windows or patches, which take the place of the batch. Most
- * code of such networks decomposes attention, also where one window covers the whole input. */
+ * code of such networks decomposes attention, also where one window covers the whole input. Files
+ * of unknown exporters do not state it otherwise. */
 static bool has_windowed_attention(struct fuse *f)
 {
   struct attention a;
@@ -468,7 +482,7 @@ static void fuse_one_attention(struct fuse *f, const struct ft_operator *op)
   struct attention a;
   uint32_t q, k;
 
-  if (!find_attention(f, op, &a))
+  if (!find_attention(f, op, &a) || (f->whole_only && !a.whole))
     return;
   mark_inside(f, a.softmax);
   mark_inside(f, a.product);
@@ -522,11 +536,15 @@ int ft_fuse(struct ft_graph *graph, const struct ft_block *block, bool fuse_atte
   }
   for (uint32_t i = 0; i < block->output_count; i++)
     f.uses[block->outputs[i]] += 2; /* outputs are stored, never inside a kernel */
-  fuse_attention = fuse_attention && !has_windowed_attention(&f);
+  f.whole_only = fuse_attention && (graph->marks_attention || has_windowed_attention(&f));
   for (uint32_t i = 0; i < block->operator_count; i++) {
     const struct ft_operator *op = &block->operators[i];
 
-    if (!op->data || !op->output_count || fusions[i].kind != FT_FUSED_NOT)
+    if (!op->output_count || fusions[i].kind != FT_FUSED_NOT)
+      continue;
+    if (ft_operator_is(op, FT_OP_ReduceMean)) /* also of weights that are standardised */
+      (void)fuse_variance(&f, op);
+    if (!op->data)
       continue;
     fusions[i].bias = ft_operator_is(op, FT_OP_Add) && adds_bias(&f, op);
     if (ft_operator_is(op, FT_OP_Sigmoid) || ft_operator_is(op, FT_OP_HardSigmoid) ||
@@ -536,8 +554,6 @@ int ft_fuse(struct ft_graph *graph, const struct ft_block *block, bool fuse_atte
       fuse_layer_norm(&f, op);
     else if (ft_operator_is(op, FT_OP_Reciprocal))
       fuse_rms_norm(&f, op);
-    else if (ft_operator_is(op, FT_OP_ReduceMean))
-      (void)fuse_variance(&f, op);
     else if (ft_operator_is(op, FT_OP_InstanceNormalization))
       fuse_group_norm(&f, op);
     else if (fuse_attention && ft_operator_is(op, FT_OP_MatMul))

@@ -155,6 +155,7 @@ struct ft_operator {
   bool data;          /* an input depends on input data */
   bool folded_norm;   /* of a convolution: the exporter folded a batch normalisation into it */
   bool composite;     /* PyTorch computes it within an operator that the exporter has split */
+  bool idle;          /* set by ft_graph_infer: a dropout of nothing, which returns its input */
   int64_t trip_count; /* of a loop; -1: unknown; 1 for other operators */
 };
 
@@ -170,6 +171,9 @@ struct ft_graph {
   const char *file;
   const char *producer; /* the program that wrote it; "": unknown */
   int64_t version;      /* operator set, 0 unknown */
+  /* PyTorch 2 wrote it for ONNX, and marked each scaled_dot_product_attention, or scaled its
+   * queries and its keys; PyTorch runs other attention operator by operator */
+  bool marks_attention;
   struct ft_block block;
   struct ft_tensor *tensors; /* index 0: absent */
   uint32_t tensor_count;

@@ -313,8 +313,12 @@ int ft_infer_where(struct ft_infer *in)
 /* Outputs: the data, with its values, and a Boolean mask of the same shape. */
 int ft_infer_dropout(struct ft_infer *in)
 {
-  const struct ft_tensor *x = ft_input(in, 0);
+  const struct ft_tensor *x = ft_input(in, 0), *ratio = ft_input(in, 1);
+  const struct ft_attribute *own = ft_attribute(in->op, "ratio"); /* before operator set 12 */
 
+  in->op->idle =
+      (own && own->type == FT_ATTRIBUTE_REAL && own->real == 0) ||
+      (ratio && ratio->values && ft_dim_is(ft_tensor_elements(ratio), 1) && ratio->values[0] == 0);
   if (ft_like(in, ft_output(in, 0), x) < 0)
     return -1;
   ft_output(in, 0)->element = x ? x->element : FT_ELEMENT_UNKNOWN;

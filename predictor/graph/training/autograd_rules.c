@@ -8,6 +8,8 @@ struct ft_autograd_rule ft_autograd_rule_of(const struct ft_operator *op)
 {
   if (!op->kind)
     return (struct ft_autograd_rule){ .saves = FT_SAVES_FIRST | FT_SAVES_RESULT };
+  if (op->idle)
+    return (struct ft_autograd_rule){ .gradient = FT_GRADIENT_PASSES };
   return (struct ft_autograd_rule){ .saves = op->kind->saves,
                                     .gradient = op->kind->gradient,
                                     .in_place = ft_operator_has(op, FT_OPERATOR_REUSES_INPUT) };

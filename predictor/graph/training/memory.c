@@ -349,9 +349,9 @@ int ft_graph_memory(struct ft_graph *graph, const struct ft_cost *cost, struct f
   memory->inference_peak_bytes = ft_known_plus(memory->weight_bytes, memory->activation_peak_bytes);
   for (uint32_t i = 0; i < graph->tensor_count; i++)
     for (int k = 0; cost->trainable[i] && k < FT_OPTIMIZERS; k++)
-      memory->optimizer_bytes[k] = ft_known_plus(
-          memory->optimizer_bytes[k],
-          ft_optimizer_state_bytes((enum ft_optimizer)k, &graph->tensors[i],
-                                   ft_dim_or(ft_tensor_bytes(&graph->tensors[i]), 0)));
+      memory->optimizer_bytes[k] =
+          ft_known_plus(memory->optimizer_bytes[k],
+                        ft_optimizer_state_bytes((enum ft_optimizer)k, &graph->tensors[i],
+                                                 ft_parameter_bytes(graph, cost, i)));
   return 0;
 }

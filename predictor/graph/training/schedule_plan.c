@@ -103,9 +103,9 @@ void ft_plan_reload(struct ft_plan *p, uint32_t op)
 int64_t ft_plan_bytes(const struct ft_plan *p, uint32_t t)
 {
   const struct ft_tensor *x = ft_plan_tensor(p, t);
-  ft_dim bytes = ft_plan_real(p, t)
-                     ? ft_dim_times(ft_tensor_elements(x), ft_dim_of(p->storages[t].width))
-                     : ft_tensor_bytes(x);
+  ft_dim elements = p->cost->tables[t] ? ft_dim_of(p->cost->tables[t]) : ft_tensor_elements(x);
+  ft_dim bytes = ft_plan_real(p, t) ? ft_dim_times(elements, ft_dim_of(p->storages[t].width))
+                                    : ft_tensor_bytes(x);
   int64_t size;
 
   size = ft_known_times(ft_dim_or(bytes, 0), x->data ? p->options->batch : 1);

@@ -54,11 +54,12 @@ static void set_strides(struct ft_plan *p, uint32_t t, const struct ft_strides *
   p->storages[t].strides = own;
 }
 
-/* Returns whether OP returns its input itself: a cast to the same type, or dropout in inference. */
+/* Returns whether OP returns its input itself: a cast to the same type, dropout of nothing, or in
+ * inference. */
 static bool returns_input(const struct ft_plan *p, const struct ft_operator *op)
 {
   if (ft_operator_is(op, FT_OP_Dropout))
-    return !p->options->training && op->output_count == 1;
+    return op->idle || (!p->options->training && op->output_count == 1);
   return ft_operator_is(op, FT_OP_Cast) &&
          ft_plan_tensor(p, op->inputs[0])->element == ft_plan_tensor(p, op->outputs[0])->element;
 }

@@ -467,6 +467,7 @@ int ft_onnx_read(struct ft_build *build, int fd, int dirfd)
   struct ft_onnx *o = ft_arena_take(&build->arena, sizeof *o);
   struct ft_graph *g = build->graph;
   struct ft_proto_field f = { 0 };
+  const char *producer_version = "";
   bool found = false;
   int more, status = 0;
 
@@ -481,6 +482,8 @@ int ft_onnx_read(struct ft_build *build, int fd, int dirfd)
   while (status == 0 && (more = ft_proto_next(&o->proto, o->proto.size, &f)) > 0) {
     if (f.number == 2 && f.wire == FT_PROTO_BYTES)
       status = take_text(o, &f, &g->producer);
+    else if (f.number == 3 && f.wire == FT_PROTO_BYTES)
+      status = take_text(o, &f, &producer_version);
     else if (f.number == 8 && f.wire == FT_PROTO_BYTES)
       status = read_operator_set(o, f.end);
     else if (f.number == 25 && f.wire == FT_PROTO_BYTES) {
@@ -501,5 +504,6 @@ int ft_onnx_read(struct ft_build *build, int fd, int dirfd)
   if (!found || !g->block.operator_count)
     return ft_error_set(build->err, "%s: byte 0: expected an ONNX model, found no graph in it",
                         g->file);
+  g->marks_attention = strcmp(g->producer, "pytorch") == 0 && producer_version[0] >= '2';
   return ft_onnx_inline(build, &g->block, functions, function_count);
 }

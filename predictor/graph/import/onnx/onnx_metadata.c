@@ -111,7 +111,8 @@ int ft_onnx_node_metadata(struct ft_onnx *o, uint64_t end, struct ft_onnx_origin
     return 0;
   }
   /* the classes of the modules from the outermost inwards, then ATen's operator */
-  origin->composite = ft_string_ends(o->text, "'aten.add.Scalar']"); /* Python calls add.Tensor */
+  origin->composite = ft_string_ends(o->text, "'aten.add.Scalar']") || /* Python calls add.Tensor */
+                      ft_string_ends(o->text, "'aten.scaled_dot_product_attention.default']");
   origin->rms_norm = ft_string_ends(o->text, "'aten.rms_norm.default']");
   origin->t5 = strstr(o->text, "T5LayerNorm'") != NULL;
   return 0;
