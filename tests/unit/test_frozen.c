@@ -146,6 +146,9 @@ static void adapters_need_a_network_of_hugging_face(void **state)
   assert_non_null(strstr(err.text, "net-trained.pt2: lora: expected a Hugging Face network"));
   assert_int_equal(estimate("pt2/net-trained.pt2", "quantized=4bit", NULL, &memory, &err), -1);
   assert_non_null(strstr(err.text, "quantized: expected a Hugging Face network"));
+  assert_int_equal(estimate("hf/owlvit.json", "lora=4", "sequence=7", &memory, &err), -1);
+  assert_non_null(
+      strstr(err.text, "lora: unknown which layers of model_type owlvit have adapters"));
 }
 
 int main(void)

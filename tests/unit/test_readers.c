@@ -588,6 +588,9 @@ static void a_type_of_the_table_has_the_parameters_that_transformers_counts(void
     { "hf/t5-encoder.json", "sequence=7", 17824 },
     { "hf/hubert-usual.json", "sequence=4000", 4453704 },
     { "hf/resnet.json", NULL, 23522375 },
+    { "hf/luke.json", "sequence=7", 246895872 },
+    { "hf/owlvit.json", "sequence=7", 146765697 },
+    { "hf/vilt.json", "sequence=7", 86219136 },
   };
 
   (void)state;

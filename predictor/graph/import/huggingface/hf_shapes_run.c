@@ -308,6 +308,12 @@ uint32_t ft_hf_shapes_run(struct ft_hf_run *r)
   int64_t modules = 0;
   uint32_t first, x;
 
+  if (r->live.in->sizes->lora) {
+    (void)ft_error_set(r->live.in->err,
+                       "%s: lora: unknown which layers of model_type %s have adapters",
+                       r->live.in->graph->file, r->m->type);
+    return 0;
+  }
   if (!t || !(t->loose = ft_tracer_take(&r->live, LOOSE * sizeof *t->loose)))
     return 0;
   t->run = r;
