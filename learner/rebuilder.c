@@ -30,7 +30,7 @@ struct ft_rebuilder {
   ft_rule rule;
   double failure_cost;
   bool has_handled;      /* `handled` was read from the store */
-  bool settings_applied; /* the store has this rule and this failure cost */
+  bool settings_applied; /* the store has this rule, failure cost and model format */
   bool warned;           /* the current failure is logged */
   int64_t handled;       /* last change that is published, or contained in a model in memory */
   int64_t saved;         /* last published change, as the store has it */
@@ -128,6 +128,11 @@ static int apply_settings(struct ft_rebuilder *rebuilder, struct ft_store *store
     return -1;
   if (changed)
     ft_log(LOG_DEBUG, "failure cost is %g: all models are rebuilt", rebuilder->failure_cost);
+  changed = ft_store_set_model_format(store, FT_MODEL_FORMAT, err);
+  if (changed < 0)
+    return -1;
+  if (changed)
+    ft_log(LOG_DEBUG, "model files have format %d: all models are rebuilt", FT_MODEL_FORMAT);
   rebuilder->settings_applied = true;
   return 0;
 }

@@ -81,4 +81,8 @@ int ft_store_set_rule(struct ft_store *store, ft_rule rule, struct ft_error *err
 /* As ft_store_set_rule for the failure cost COST; a cost that was not recorded counts as 1. */
 int ft_store_set_failure_cost(struct ft_store *store, double cost, struct ft_error *err);
 
+/* As ft_store_set_rule for the FORMAT of model files (record/model_file.h): after an update each
+ * model is rebuilt, with the sections that it lacked. */
+int ft_store_set_model_format(struct ft_store *store, unsigned format, struct ft_error *err);
+
 #endif

@@ -15,6 +15,11 @@
 #include "predictor/online/runtime_series.h"
 #include "predictor/record/state_files.h"
 
+_Static_assert((int)FT_QUANTITIES <= (int)FT_RUNTIME_VALUES &&
+                   (int)FT_RUN_FEATURES <= (int)FT_RUNTIME_FEATURES &&
+                   (int)FT_QUANTITY_RUNTIME == (int)FT_SECTION_RUNTIME,
+               "run_columns.h, model_file.h");
+
 void ft_performance_init(ft_performance *p, struct ft_runtimes *runtimes, const char *app,
                          uint32_t uid)
 {

@@ -43,7 +43,10 @@ int main(int argc, char **argv)
     .runtime_model = { .method = "regression", .intercept = 100e6, .residuals_count = 40 }
   };
   static struct ft_runtimes runs;
-  const struct ft_model_sections sections = { .performance = &p, .runtimes = &runs };
+  static ft_model model;
+  static struct ft_history history;
+  const ft_model *const memory = &model;
+  struct ft_model_sections sections = { .models = &memory, .performance = &p, .runtimes = &runs };
   struct ft_text number = ft_text_from(argc > 4 ? argv[2] : "");
   char path[4096], name[FT_STATE_NAME_SIZE];
   struct ft_error err = { "usage: make_perf DIR UID APP PLATFORM[=RATIO[~DEVIATION]]..." };
@@ -71,6 +74,11 @@ int main(int argc, char **argv)
   ft_state_model_name(p.app, name);
   if (fd < 0)
     ft_error_errno(&err, "%s", path);
+  /* beside the app's memory, if the file has it */
+  if (fd >= 0 && ft_model_file_read(fd, name, FT_QUANTITY_MEMORY, &model, &history, NULL) == 0) {
+    sections.count = 1;
+    sections.history = &history;
+  }
   if (fd < 0 || ft_model_sections_write(&sections, fd, name, 0644, &err) < 0)
     goto fail;
   close(fd);

@@ -509,6 +509,51 @@ static void a_new_accounting_rule_restarts_the_models(void **state)
   free(model);
 }
 
+/* Replaces APP's model file by one of the release before the sections, without runs. */
+static void put_model_before(const char *app, ft_model *model)
+{
+  char path[64], name[FT_STATE_NAME_SIZE];
+  struct ft_error err;
+  int fd;
+
+  (void)snprintf(path, sizeof path, "models/%u", (unsigned)geteuid());
+  fd = openat(state_fd, path, O_RDONLY | O_DIRECTORY);
+  ft_state_model_name(app, name);
+  assert_int_equal(ft_model_file_read(fd, name, FT_QUANTITY_MEMORY, model, NULL, &err), 0);
+  assert_int_equal(ft_record_write(FT_RECORD_MODEL, model, fd, name, 0600, &err), 0);
+  close(fd);
+}
+
+static void after_an_update_models_are_rebuilt_without_a_new_run(void **state)
+{
+  ft_observation o = put(1, "a", 1);
+  ft_model *model = malloc(sizeof *model);
+  char path[96];
+  struct ft_error err;
+
+  (void)state;
+  assert_non_null(model);
+  (void)snprintf(path, sizeof path, "%s/store.db", folder);
+  o.has_gpu_memory_bytes = true;
+  o.gpu_memory_bytes = 4 << 20;
+  assert_int_equal(ft_store_put(store, &o, NULL, &err), 0);
+  (void)steps();
+  put_model_before("a", model);
+  for (int updated = 0; updated < 2; updated++) {
+    if (updated)
+      sql_run(path, "DELETE FROM meta WHERE key = 'model_format'");
+    ft_rebuilder_close(rebuilder);
+    rebuilder = ft_rebuilder_open(publisher, state_fd);
+    ft_rebuilder_set_rule(rebuilder, FT_RULE_RSS);
+    (void)steps();
+    assert_int_equal(
+        ft_state_read_model(state_fd, o.uid, "a", FT_QUANTITY_GPU_MEMORY, model, NULL, &err),
+        updated - 1);
+  }
+  assert_true(model->evaluator.max_bytes == 0x1p22);
+  free(model);
+}
+
 /* Whether APP has an entry in the similarity file of LIKENESS. */
 static bool noted(const char *similarity_key, const char *app)
 {
@@ -670,6 +715,7 @@ int main(void)
     TEST(long_rebuilds_run_in_steps_and_learn_new_runs),
     TEST(no_run_that_is_published_has_ended_in_the_future),
     TEST(a_new_accounting_rule_restarts_the_models),
+    TEST(after_an_update_models_are_rebuilt_without_a_new_run),
     TEST(nothing_remains_of_an_expired_app),
     TEST(a_directory_that_cannot_be_written_is_retried),
     TEST(an_unreadable_row_delays_no_other_app),

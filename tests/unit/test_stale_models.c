@@ -291,6 +291,17 @@ static void a_new_failure_cost_marks_every_app_once(void **state)
   assert_int_equal(ft_store_set_failure_cost(store, 1, &err), 1);
 }
 
+static void a_new_format_of_model_files_marks_every_app_once(void **state)
+{
+  struct ft_error err;
+
+  (void)state;
+  put(1, "a", 1);
+  assert_int_equal(ft_store_set_model_format(store, 2, &err), 1);
+  assert_int_equal(ft_store_set_model_format(store, 2, &err), 0);
+  assert_int_equal(ft_store_set_model_format(store, 3, &err), 1);
+}
+
 static void a_model_made_in_steps_is_the_same(void **state)
 {
   static const unsigned runs[] = { 1, 7, 60, 1000 };
@@ -339,6 +350,7 @@ int main(void)
                                       TEST(published_marks_are_recorded),
                                       TEST(a_new_accounting_rule_marks_every_app_once),
                                       TEST(a_new_failure_cost_marks_every_app_once),
+                                      TEST(a_new_format_of_model_files_marks_every_app_once),
                                       TEST(a_store_of_schema_1_is_upgraded),
                                       TEST(another_writer_is_waited_for_up_to_the_limit),
                                       TEST(a_model_made_in_steps_is_the_same) };

@@ -247,18 +247,18 @@ static json_t *measured_json(const struct ft_runtimes *runs, size_t quantity)
                    ft_json_number(true, round(ft_residual_interpolate(value, count, 0.95))));
 }
 
-/* Adds the distribution of each quantity to ANSWER. */
+/* Adds the distribution of each quantity to ANSWER: of one without an estimate of its own, what
+ * past runs had. */
 static void add_quantities(json_t *answer, const struct question *q)
 {
   json_t *quantiles[FT_QUANTITIES] = { [FT_QUANTITY_MEMORY] = peak_quantiles_json(q),
                                        [FT_QUANTITY_GPU_MEMORY] =
                                            ft_predict_network_gpu(&q->network),
-                                       [FT_QUANTITY_RUNTIME] = ft_predict_time_runtime(&q->time),
-                                       [FT_QUANTITY_ENERGY] =
-                                           measured_json(&q->measured, FT_QUANTITY_ENERGY) };
+                                       [FT_QUANTITY_RUNTIME] = ft_predict_time_runtime(&q->time) };
 
   for (size_t i = 0; i < FT_QUANTITIES; i++)
-    (void)json_object_set_new(answer, ft_quantities[i].name, quantiles[i]);
+    (void)json_object_set_new(answer, ft_quantities[i].name,
+                              quantiles[i] ? quantiles[i] : measured_json(&q->measured, i));
 }
 
 static int print_submission_json(const struct question *q, const ft_decision *decision)
