@@ -158,7 +158,6 @@ static void limit_few(const struct ft_interval_question *q, double quantile[FT_I
     return;
   ft_residual_quantiles(&alone, 1, 1, q->prior, q->min_deviation, ft_interval_levels,
                         FT_INTERVAL_LEVELS, one);
-  lengthen_interval(one, ft_calibration_widening(1) - 1, 0, one[INTERVAL_HIGH + 2]);
   ft_interval_widen(one, q->added_variance);
   for (int i = 0; i < MIDDLE; i++)
     quantile[i] = fmax(quantile[i], q->residual[0] + one[i]);
