@@ -19,12 +19,11 @@ enum { OUTLIVED = 5 };
  * limit that killed a run. Half and twice were compared. */
 #define NEAR 0.7
 
-/* Fewest runs of a kind. Chosen by tests/unit/test_facts. */
+/* Fewest runs of a kind. By judgement. */
 enum { MIN_KIND_RUNS = 3 };
-/* Smallest ratio of the kinds' neighbouring peaks. Chosen by tests/unit/test_facts. */
+/* Smallest ratio of the kinds' neighbouring peaks. By judgement. */
 #define MIN_RATIO 1.3
-/* The log of that ratio is at least this multiple of the log range of each kind. Chosen by
- * tests/unit/test_facts. */
+/* The log of that ratio is at least this multiple of the log range of each kind. By judgement. */
 #define MIN_SEPARATION 3
 
 bool ft_facts_alike(const ft_column *column, double a, double b)

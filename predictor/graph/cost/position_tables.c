@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "config.h"
 
+#include <math.h>
 #include <string.h>
 
 #include "predictor/graph/cost/position_tables.h"
@@ -15,11 +16,9 @@ static bool is_unnamed(const struct ft_tensor *t)
 /* Returns the side of a square of COUNT places, at least 2; 0: it is none. */
 static int64_t square_side(int64_t count)
 {
-  int64_t side = 2;
+  int64_t side = count > 0 && count < (int64_t)1 << 40 ? llround(sqrt((double)count)) : 0;
 
-  while (side * side < count && side < 1 << 20)
-    side++;
-  return side * side == count ? side : 0;
+  return side >= 2 && side * side == count ? side : 0;
 }
 
 /* Returns the relative positions within a window of KEYS places, perhaps after a class token, which
