@@ -114,6 +114,12 @@ bool ft_message_reports_facts(const struct ft_decision_input *q, const struct ft
   return f && ft_message_is_vague(q->estimate);
 }
 
+bool ft_message_is_limit_doubtful(const struct ft_decision_input *q, const struct ft_sizing *sizing)
+{
+  return sizing->limit && sizing->shows_estimate && !sizing->has_estimate &&
+         ft_estimate_quantile(q->estimate, 0.5) > (double)sizing->limit;
+}
+
 const char *ft_message_rule(const struct ft_sizing *sizing, char *out, size_t size)
 {
   /* continued by the bytes of the basis */

@@ -524,6 +524,9 @@ static void explain_no_change(struct message *m)
     append_message_text(m, " (probability of running out of memory: ");
     append_p_oom(m, s->p_limit, s->limit);
     append_message_text(m, ")");
+  } else if (ft_message_is_limit_doubtful(m->q, s)) {
+    append_message_text(m, "; ");
+    append_limit(m, " may not be enough, by too few runs to decide");
   } else if (s->limit && s->mode == FT_MODE_CHECK) {
     append_message_text(m, "; no evidence that ");
     append_limit(m, " is too small");

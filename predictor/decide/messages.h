@@ -70,6 +70,11 @@ bool ft_message_is_vague(const struct ft_estimate *estimate);
 bool ft_message_reports_facts(const struct ft_decision_input *input,
                               const struct ft_sizing *sizing);
 
+/* Returns whether the limit of SIZING, made for INPUT, is below the median of an estimate that is
+ * of too few runs to decide. */
+bool ft_message_is_limit_doubtful(const struct ft_decision_input *input,
+                                  const struct ft_sizing *sizing);
+
 /* Writes the reason for which SIZING's amount is not the estimate's into OUT of SIZE bytes: ",
  * because a comparable run used 118 MiB"; "" if it is the estimate's, or if the message has the
  * reason already. */

@@ -800,6 +800,17 @@ static const struct scene scenes[] = {
     .line = { "unet3d used up to 11.2 GiB (42 runs); the estimate does not fit these runs and is "
               "not "
               "used; --mem=20G is unchanged: no evidence that the limit is too small" } },
+  { .name = "a limit below an estimate of few runs is doubtful",
+    .mode = FT_MODE_SET,
+    .partition = &per_node,
+    .runs = 3,
+    .used = 4,
+    .request = NODE(8 * GB),
+    .extrapolated = true,
+    .action = FT_ACTION_LEAVE,
+    .line = { "unet3d may need 11.2 GiB, 95 % below 12.6 GiB (extrapolated from 3 runs); --mem=8G "
+              "may "
+              "not be enough, by too few runs to decide" } },
   { .name = "so it is with one above every node",
     .mode = FT_MODE_SET,
     .partition = &tiny,
