@@ -91,7 +91,7 @@ void ft_sizing_weigh_evidence(const struct ft_decision_input *q, struct ft_sizin
   bool decides = enough || q->network || q->similar;
   bool is_of_app = e && !q->site_prior_apps && !f->unexplained;
 
-  sizing->shows_estimate = is_of_app && !is_misfit(q, sizing, decides);
+  sizing->shows_estimate = is_of_app && (decides || e->runs > 0) && !is_misfit(q, sizing, decides);
   sizing->has_estimate = decides && sizing->shows_estimate;
   sizing->misfit = decides && is_of_app && !sizing->shows_estimate;
   sizing->thin = !sizing->has_estimate || ft_sizing_is_borrowed(q) || (!enough && !q->network) ||

@@ -202,6 +202,8 @@ static void explain_unchanged_time(struct time_message *m)
     return;
   }
   append_time_need(m);
+  if (s->misfit)
+    append_time_text(m, "; the estimate does not fit these runs and is not used");
   if (s->mode == FT_MODE_OFF || s->limit_kind == FT_LIMIT_UNKNOWN || d->unlimited)
     ;
   else if (s->p_limit >= 0) {

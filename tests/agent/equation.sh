@@ -64,12 +64,17 @@ is $? 1 "an app with few runs has no equation"
 # ---- half as many new runs: the search is repeated, and no submission waits for it
 
 import 90 net
-wait_until 60 pgrep -x -P "$learner_pid" foretell-learnd
-child=$(pgrep -x -P "$learner_pid" foretell-learnd | tail -n 1)
-kill -STOP "$child" # as on a busy node
+data_limit() {
+  sed -nE 's/^Max data size +([0-9]+) .*/\1/p' "/proc/$1/limits" 2>/dev/null
+}
+# stop_search: stops a child, as on a busy node, once it has set its limits
+stop_search() {
+  child=$(pgrep -x -P "$learner_pid" foretell-learnd | tail -n 1)
+  [ -n "$child" ] && [ -n "$(data_limit "$child")" ] && kill -STOP "$child"
+}
+wait_until 60 stop_search
 is "$(ps -o cls= -p "$child" | tr -d ' ')" IDL "it runs while a processor is idle"
-memory=$(sed -nE 's/^Max data size +([0-9]+) .*/\1/p' "/proc/$child/limits")
-test "${memory:-0}" -gt $((1 << 30))
+test "$(data_limit "$child")" -gt $((1 << 30))
 ok $? "its memory is limited"
 timeout 20 "$foretell" predict --state="$state" --app=net --params=edge=96,batch=16 >/dev/null 2>&1
 is "$?" 0 "a submission is predicted while a child searches"

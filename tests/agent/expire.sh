@@ -80,7 +80,7 @@ ok $? "a user without apps has no directory"
 is "$(find "$state/models/1001" -name 'unused*')" "" "an app without runs has no files"
 is "$(stored unused)" 0 "an app without recent runs has none in the store"
 wait_until 20 rebuilt
-is "$("$foretell" predict --state="$state" --mem=1G --app=shared --user=1009 2>&1 | grep -o '[0-9]* runs of all')" \
+is "$("$foretell" predict --state="$state" --mem=1G --app=shared --user=1009 2>&1 | grep -o '[0-9]* runs of all' | sort -u)" \
   "27 runs of all" "the model of all users has only the remaining runs"
 
 # ---- killed at any time

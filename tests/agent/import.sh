@@ -84,7 +84,7 @@ config 'max_apps = 0'
 start
 wait_until 20 model alicetrain 1000
 ok $? "an agent publishes the models when it starts"
-is "$(predicted alice/train 1000)" "3 none" "three runs give no prediction"
+is "$(predicted alice/train 1000)" "3 1282" "three runs give a number"
 wait_until 20 log_has '3 models published from the store'
 ok $? "the log has the number of models"
 accounting 9 500 >"$scratch/sacct.txt"

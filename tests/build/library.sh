@@ -4,7 +4,7 @@
 . "${FT_TOP_SRCDIR:?}/tests/slurm/tap.sh"
 cd "${FT_TOP_BUILDDIR:?}" || exit 1
 need pkg-config
-need jq
+need python3
 unset MAKEFLAGS MFLAGS MAKELEVEL
 scratch=$(mktemp -d "${TMPDIR:-/tmp}/ft-XXXXXX") || exit 1
 trap 'rm -rf "$scratch"' EXIT
@@ -25,13 +25,15 @@ tests/cli/make_state "$scratch/state" "$(id -u)"
 forecast() {
   "$scratch/example" "$scratch/state" "$(id -u)" unet3d "$@" 2>&1
 }
-# command OPTION...: what the command says, in the same form
+# command_says OPTION...: what the command says, in the same form
 command_says() {
-  predictor/cli/foretell predict --state="$scratch/state" --app=unet3d --json "$@" | jq -r '. as $all
-    | (["peak_memory_bytes", "gpu_memory_bytes", "runtime_seconds", "energy_joules"][]
-      | . as $name | $all[$name]
-      | if . then "\($name): \(.p50), 95 % below \(.p95)" else "\($name): not known" end),
-    "decision: \(.decision.action), \(.decision.mem_bytes // 0) bytes, by rule \(.decision.rule)"'
+  predictor/cli/foretell predict --state="$scratch/state" --app=unet3d --json "$@" | python3 -c 'import json, sys
+told = json.load(sys.stdin)
+for name in "peak_memory_bytes", "gpu_memory_bytes", "runtime_seconds", "energy_joules":
+    q = told[name]
+    print(name + ": " + ("%.0f, 95 %% below %.0f" % (q["p50"], q["p95"]) if q else "not known"))
+d = told["decision"]
+print("decision: %s, %d bytes, by rule %s" % (d["action"], d["mem_bytes"] or 0, d["rule"]))'
 }
 # compare OPTION=VALUE...: both, without what only one of them prints
 compare() {

@@ -265,7 +265,7 @@ choose fastest:slow,fast : --ntasks=1
 is "$(squeue -h -o '%P' -j "$id" | sort | tr '\n' ' ')" "fast slow " \
   "the next component of a heterogeneous job does not inherit the partition"
 choose fastest:slow,fast --predict-mem=check --mem=60M
-like "$err" "nap may need .* \([0-9]+ runs?\)" "memory is then estimated from the run like it"
+like "$err" "nap used up to .*\(1 comparable run of [0-9]+\)" "memory is then estimated from the run like it"
 run_json() {
   "$foretell" predict --json --perf --state="$FT_STATE" --app=nap -p fast
 }

@@ -351,7 +351,7 @@ static void the_table_is_aligned_and_marks_the_best(void **state)
              "main       old       1                 1.67 min (1.59-1.74)  30    0.001 EUR    "
              "7.81 GiB, fits       yes, 40 s ago\n");
   assert_has(text,
-             "\nfast       new       2 (1.70-2.36)     50.0 s (41.8-59.7)    10    0.005 EUR  ");
+             "\nfast       new       2 (1.70-2.36)     50.0 s (42.1-59.2)    10    0.005 EUR  ");
   assert_has(text, "  500 MiB, too little  yes, 40 s ago\n");
   assert_has(text, "\nspeed is relative to main; fastest: fast; cheapest: near (0.00098 EUR)\n");
   c->s.request.tasks = 11;
@@ -385,7 +385,7 @@ static void partitions_of_one_platform_have_their_own_rows(void **state)
              "\nmixed      old       1                 1.67 min (1.59-1.74)  30    0.001 EUR    "
              "7.81 GiB, fits       yes, 40 s ago; it starts no jobs now\n");
   assert_has(text,
-             "\nmixed      new       2 (1.70-2.36)     50.0 s (41.8-59.7)    10    0.005 EUR    "
+             "\nmixed      new       2 (1.70-2.36)     50.0 s (42.1-59.2)    10    0.005 EUR    "
              "15.6 GiB, fits       yes, 40 s ago; it starts no jobs now\n");
   c->s.request.exclusive = true;
   c->v.partition[MAIN].nodes[0].cpus = 16;
