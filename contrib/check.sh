@@ -12,7 +12,7 @@
 #   --long   also runs every story of tests/slurm/24-stories.sh, and each fuzz target for a
 #            minute; both take many minutes
 #
-# While gcc's tests run, of which many wait for Slurm, the processors build and test the rest, one test on each.
+# While gcc's tests run, of which many wait for Slurm, the processors build and test the rest.
 set -u
 top=$(cd "$(dirname "$0")/.." && pwd)
 unset FT_LONG
@@ -45,8 +45,9 @@ work=${1:-$top/build-${quick:-check}}
 export FT_CI=1 LC_ALL=C.UTF-8
 unset MAKEFLAGS MAKELEVEL MFLAGS
 jobs=-j$(nproc)
-# Tests with a Slurm or a daemon mostly wait.
+# Tests with a Slurm or a daemon mostly wait; of clang's and the sanitizers', many compute.
 test_jobs=-j$((3 * $(nproc)))
+compute_jobs=-j$((2 * $(nproc)))
 failed_stages=0
 
 # stage NAME LIMIT COMMAND...: runs a function or command with its output in a log, for LIMIT seconds at most;
@@ -161,10 +162,10 @@ else
     gcc_check=$!
   fi
   stage clang-build $build_limit build "$top" clang --enable-werror CC=clang &&
-    stage clang-check $check_limit check clang $jobs FT_NO_SLURM=1
+    stage clang-check $check_limit check clang $compute_jobs FT_NO_SLURM=1
   stage sanitizers-build $build_limit build "$top" sanitizers --enable-werror CC=gcc CFLAGS='-g -O1' \
     --enable-sanitizers=address,undefined &&
-    stage sanitizers-check $check_limit check sanitizers $jobs FT_NO_SLURM=1
+    stage sanitizers-check $check_limit check sanitizers $compute_jobs FT_NO_SLURM=1
   stage distcheck $build_limit distcheck
   wait $gcc_check || failed_stages=$((failed_stages + 1))
   [ -z "${FT_LONG-}" ] || stage fuzz $((build_limit + 3600)) fuzz
