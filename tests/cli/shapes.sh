@@ -30,6 +30,9 @@ like "$out" "^padding +495 +495 +495$" "padded to the longest"
 run shapes two.csv --batch=2 --model="$net" --device=cpu --limit=1T --epochs=10 --json
 is "$status" 0 "with a network, which fits"
 is "$(json policies.random.job_exceeds)" 0 "1 TiB is not passed"
+is "$(json policies.random.batch_exceeds) $(json policies.sorted.batch_exceeds)" "0 null" "a share of the batches is of random ones"
+run shapes two.csv --batch=2 --model="$net" --device=cpu --limit=1T --epochs=10 --policy=random --json
+is "$(json policies.random.batch_exceeds)" 0 "also where the policy is named"
 high=$(json policies.random.job_max_bytes)
 run shapes two.csv --batch=2 --model="$net" --device=cpu --limit=1K --epochs=10
 is "$status" 1 "the exit status says that it does not fit"

@@ -21,7 +21,7 @@ enum { SEED = 1, EPOCHS_LIMIT = 1000000 };
 
 /* Chance to pass --limit from which the exit status says no. */
 #define LIKELY 0.05
-/* Share of the largest items whose shrinking is looked at. */
+/* Share of the items, the largest ones, that are shrunk for comparison. */
 #define FEW 0.01
 
 struct options {
@@ -35,6 +35,7 @@ struct options {
 struct question {
   const char *file;
   struct options options;
+  enum ft_batching chosen; /* by options.policy */
   struct ft_sizes_table table;
   struct ft_gpu_run run;
   struct ft_gpu_part part;
@@ -42,7 +43,6 @@ struct question {
 
 /* The answer for each batching, and for the chosen one with its few largest items shrunk. */
 struct findings {
-  enum ft_batching chosen;
   struct ft_network_sizes network; /* with --model */
   struct ft_outlook each[FT_BATCHINGS], shrunk;
   double median, largest; /* pixels or tokens of an item */
@@ -126,7 +126,7 @@ static int find(struct question *q, struct findings *found, struct ft_error *err
     status = ft_outlook(&q->table.sizes, &settings, show_progress, &progress, &found->each[b]);
     ft_progress_end(&progress);
   }
-  settings.batching = found->chosen;
+  settings.batching = q->chosen;
   if (status == 0 && !q->table.texts)
     status = shrink_few(q, &settings, found);
   return status < 0 ? ft_error_set(err, "%s: not enough memory", q->file) : 0;
@@ -139,22 +139,22 @@ static json_t *spread_json(const struct ft_spread *spread)
   return json_pack("{s:f, s:f, s:f}", "min", spread->min, "mean", spread->mean, "max", spread->max);
 }
 
-static json_t *outlook_json(const struct question *q, const struct ft_outlook *x)
+static json_t *outlook_json(const struct question *q, enum ft_batching batching,
+                            const struct ft_outlook *x)
 {
   bool memory = q->options.model, limit = memory && q->options.limit;
 
-  return json_pack(
-      "{s:I, s:i, s:o, s:o, s:o, s:o?, s:o?, s:o, s:o, s:o, s:o, s:o}", "batches",
-      (json_int_t)x->batches, "epochs_drawn", (int)x->drawn, "informative",
-      spread_json(&x->informative), "padding", spread_json(&x->padding), "total",
-      spread_json(&x->total), "memory_bytes", memory ? spread_json(&x->cost) : json_null(),
-      "epoch_max_bytes", memory ? spread_json(&x->epoch_max) : json_null(), "job_max_bytes",
-      ft_json_number(memory, x->job_max), "epoch_seconds",
-      ft_json_number(q->part.gpu != NULL && memory, x->seconds), "batch_exceeds",
-      ft_json_number(limit && q->options.policy == ft_batching_names[FT_BATCHING_RANDOM],
-                     x->batch_exceeds),
-      "epoch_exceeds", ft_json_number(limit, x->epoch_exceeds), "job_exceeds",
-      ft_json_number(limit, x->job_exceeds));
+  return json_pack("{s:I, s:i, s:o, s:o, s:o, s:o?, s:o?, s:o, s:o, s:o, s:o, s:o}", "batches",
+                   (json_int_t)x->batches, "epochs_drawn", (int)x->drawn, "informative",
+                   spread_json(&x->informative), "padding", spread_json(&x->padding), "total",
+                   spread_json(&x->total), "memory_bytes",
+                   memory ? spread_json(&x->cost) : json_null(), "epoch_max_bytes",
+                   memory ? spread_json(&x->epoch_max) : json_null(), "job_max_bytes",
+                   ft_json_number(memory, x->job_max), "epoch_seconds",
+                   ft_json_number(q->part.gpu != NULL && memory, x->seconds), "batch_exceeds",
+                   ft_json_number(limit && batching == FT_BATCHING_RANDOM, x->batch_exceeds),
+                   "epoch_exceeds", ft_json_number(limit, x->epoch_exceeds), "job_exceeds",
+                   ft_json_number(limit, x->job_exceeds));
 }
 
 static int print_shapes_json(const struct question *q, const struct findings *found)
@@ -162,17 +162,19 @@ static int print_shapes_json(const struct question *q, const struct findings *fo
   json_t *policies = json_object();
 
   for (int b = 0; b < FT_BATCHINGS; b++)
-    json_object_set_new(policies, ft_batching_names[b], outlook_json(q, &found->each[b]));
-  return ft_json_print(json_pack(
-      "{s:I, s:I, s:s, s:I, s:s, s:f, s:f, s:f, s:o, s:b, s:o}", "items",
-      (json_int_t)q->table.sizes.count, "left_out", (json_int_t)q->table.left_out, "unit",
-      q->table.texts ? "tokens" : "pixels", "batch", (json_int_t)q->options.batch, "policy",
-      ft_batching_names[found->chosen], "smallest", found->smallest, "median", found->median,
-      "largest", found->largest, "policies", policies, "memory_complete",
-      (int)found->network.complete, "shrunk",
-      q->table.texts ? json_null()
-                     : json_pack("{s:I, s:f, s:o}", "items", (json_int_t)found->above_few, "pixels",
-                                 found->few, "outlook", outlook_json(q, &found->shrunk))));
+    json_object_set_new(policies, ft_batching_names[b],
+                        outlook_json(q, (enum ft_batching)b, &found->each[b]));
+  return ft_json_print(
+      json_pack("{s:I, s:I, s:s, s:I, s:s, s:f, s:f, s:f, s:o, s:b, s:o}", "items",
+                (json_int_t)q->table.sizes.count, "left_out", (json_int_t)q->table.left_out, "unit",
+                q->table.texts ? "tokens" : "pixels", "batch", (json_int_t)q->options.batch,
+                "policy", ft_batching_names[q->chosen], "smallest", found->smallest, "median",
+                found->median, "largest", found->largest, "policies", policies, "memory_complete",
+                (int)found->network.complete, "shrunk",
+                q->table.texts ? json_null()
+                               : json_pack("{s:I, s:f, s:o}", "items", (json_int_t)found->above_few,
+                                           "pixels", found->few, "outlook",
+                                           outlook_json(q, q->chosen, &found->shrunk))));
 }
 
 /* ---- text ---- */
@@ -202,7 +204,7 @@ static const char *show_memory(double bytes, char out[32])
 
 static void print_batch_memory(const struct question *q, const struct findings *found)
 {
-  const struct ft_outlook *x = &found->each[found->chosen];
+  const struct ft_outlook *x = &found->each[q->chosen];
   char low[32], mean[32], high[32];
 
   printf("%-22s %10s %10s %10s%s\n", "memory", show_memory(x->cost.min, low),
@@ -215,7 +217,7 @@ static void print_batch_memory(const struct question *q, const struct findings *
          show_memory(x->job_max * found->network.high_factor, high));
   if (q->options.limit) {
     printf("%s is passed ", show_memory((double)q->options.limit, low));
-    if (found->chosen == FT_BATCHING_RANDOM)
+    if (q->chosen == FT_BATCHING_RANDOM)
       printf("by %.3g %% of the batches, ", 100 * x->batch_exceeds);
     printf("in %.3g %% of the epochs; by the job with %.3g %%\n", 100 * x->epoch_exceeds,
            100 * x->job_exceeds);
@@ -247,7 +249,7 @@ static void print_alternatives(const struct question *q, const struct findings *
 
 static void print_shrunk(const struct question *q, const struct findings *found)
 {
-  const struct ft_outlook *now = &found->each[found->chosen], *then = &found->shrunk;
+  const struct ft_outlook *now = &found->each[q->chosen], *then = &found->shrunk;
   char amount[32], before[32], after[32];
 
   if (q->table.texts || found->above_few == 0)
@@ -264,7 +266,7 @@ static void print_shrunk(const struct question *q, const struct findings *found)
 
 static int print_shapes(const struct question *q, const struct findings *found)
 {
-  const struct ft_outlook *x = &found->each[found->chosen];
+  const struct ft_outlook *x = &found->each[q->chosen];
   const char *unit = q->table.texts ? "tokens" : "megapixels";
   char low[32], middle[32], high[32];
 
@@ -274,7 +276,7 @@ static int print_shapes(const struct question *q, const struct findings *found)
   if (q->table.left_out)
     printf("; %zu row%s left out", q->table.left_out, ft_plural(q->table.left_out));
   printf("\n%zu batch%s of %lu in an epoch, %s; %u epoch%s drawn\n\n", x->batches,
-         x->batches == 1 ? "" : "es", q->options.batch, ft_batching_names[found->chosen], x->drawn,
+         x->batches == 1 ? "" : "es", q->options.batch, ft_batching_names[q->chosen], x->drawn,
          ft_plural(x->drawn));
   printf("%-22s %10s %10s %10s\n", q->table.texts ? "tokens" : "megapixels", "minimum", "average",
          "maximum");
@@ -293,17 +295,14 @@ static int print_shapes(const struct question *q, const struct findings *found)
 static int answer_shapes(void *data)
 {
   struct question *q = data;
-  struct findings found = { .chosen = FT_BATCHING_RANDOM };
+  struct findings found = { .median = 0 };
   struct ft_error err;
   int status;
 
-  for (int b = 0; b < FT_BATCHINGS; b++)
-    if (strcmp(q->options.policy, ft_batching_names[b]) == 0)
-      found.chosen = (enum ft_batching)b;
   if (find(q, &found, &err) < 0)
     return ft_print_error("shapes", FT_EXIT_USAGE, "%s", err.text);
   status = q->options.json ? print_shapes_json(q, &found) : print_shapes(q, &found);
-  return status == FT_EXIT_DONE && q->options.limit && found.each[found.chosen].job_exceeds > LIKELY
+  return status == FT_EXIT_DONE && q->options.limit && found.each[q->chosen].job_exceeds > LIKELY
              ? FT_EXIT_NO
              : status;
 }
@@ -328,12 +327,11 @@ static int parse_run_params(const char *params, struct ft_gpu_run *run, struct f
 static int check_options(struct question *q, struct ft_error *err)
 {
   const struct options *o = &q->options;
-  bool known = false;
+  size_t policy = FT_TABLE_FIND(ft_batching_names, o->policy);
 
-  for (int b = 0; b < FT_BATCHINGS; b++)
-    known = known || strcmp(o->policy, ft_batching_names[b]) == 0;
-  if (!known)
+  if (policy == FT_BATCHINGS)
     return ft_error_set(err, "--policy=%s: expected random, bucketed or sorted", o->policy);
+  q->chosen = (enum ft_batching)policy;
   if (o->batch < 1)
     return ft_error_set(err, "expected --batch=N, 1 or more");
   if (o->epochs < 1 || o->epochs > EPOCHS_LIMIT)
