@@ -115,6 +115,18 @@ static ft_mode parse_time_mode(const char *name)
   return mode == FT_MODE_FORCE ? FT_MODE_UNSET : mode;
 }
 
+/* Sets *OUT to MODE, which OPTION's ARGUMENT names. Returns 0; -1 if it is none of MODES. */
+static int copy_mode(const char *option, const char *argument, ft_mode mode, const char *modes,
+                     ft_mode *out)
+{
+  if (mode == FT_MODE_UNSET) {
+    slurm_error("foretell: --%s=%.64s: expected %s", option, argument, modes);
+    return -1;
+  }
+  *out = mode;
+  return 0;
+}
+
 /* Replaces *OUT by a copy of ARGUMENT, of less than SIZE bytes. Returns 0; -1 if it is too long. */
 static int copy_value(const char *option, const char *argument, size_t size, char **out)
 {
@@ -140,28 +152,15 @@ static bool is_placement_goal(const char *text)
  * are not read. Returns 0; -1 after an error message. */
 static int parse_option(int which, const char *argument, int remote)
 {
-  ft_mode mode;
-
   if (remote)
     return 0;
   was_given[which] = true;
   switch (which) {
   case OPTION_MEM:
-    mode = parse_mode(argument);
-    if (mode == FT_MODE_UNSET) {
-      slurm_error("foretell: --predict-mem=%.64s: expected " MODES, argument);
-      return -1;
-    }
-    given.mode = mode;
-    return 0;
+    return copy_mode("predict-mem", argument, parse_mode(argument), MODES, &given.mode);
   case OPTION_TIME:
-    mode = parse_time_mode(argument);
-    if (mode == FT_MODE_UNSET) {
-      slurm_error("foretell: --predict-time=%.64s: expected " TIME_MODES, argument);
-      return -1;
-    }
-    given.time_mode = mode;
-    return 0;
+    return copy_mode("predict-time", argument, parse_time_mode(argument), TIME_MODES,
+                     &given.time_mode);
   case OPTION_APP:
     return copy_value("predict-app", argument, APP_SIZE, &given.app);
   case OPTION_PARAMS:
