@@ -239,7 +239,8 @@ static int publish_for_all(struct ft_publisher *p, const struct ft_app_models *m
 {
   ft_model *shared = malloc(sizeof *shared);
   const ft_model *const model = shared;
-  struct ft_model_sections sections = { .models = &model };
+  struct ft_model_sections sections = { .models = &model,
+                                        .categories = &models->history.categories };
   int fd, status = shared ? ft_pool_shared_model(&models->model, &models->history, shared, err)
                           : ft_error_errno(err, "%s", models->model.app);
 
@@ -305,7 +306,9 @@ static int publish_model_file(struct ft_publisher *p, const struct ft_app_models
 {
   ft_model *gpu = malloc(sizeof *gpu);
   const ft_model *const fitted[] = { &models->model, gpu };
-  struct ft_model_sections sections = { .models = fitted, .history = &models->history };
+  struct ft_model_sections sections = { .models = fitted,
+                                        .categories = &models->history.categories,
+                                        .history = &models->history };
   double begun = ft_io_monotonic();
   int status = gpu ? ft_gpu_model_fit(&models->model, &models->history, gpu, err)
                    : ft_error_errno(err, "%s", models->model.app);

@@ -308,10 +308,10 @@ static int show_app_runs(struct query *query, ft_model *model, struct ft_history
   if (query->fit && !learnt && !query->json)
     ft_print_error(query->name, 0, "%s: %s", query->word, why.text);
   if (query->fit && learnt && !query->json)
-    ft_fit_print(model);
+    ft_fit_print(model, &history->categories);
   if (!query->json)
     return finish_output(query, NULL);
-  fit = query->fit && learnt ? ft_fit_json(model) : json_null();
+  fit = query->fit && learnt ? ft_fit_json(model, &history->categories) : json_null();
   return finish_output(query, json_pack("{s:o, s:O, s:o}", "app", ft_json_text(query->word), "runs",
                                         query->list, "fit", fit));
 }

@@ -7,10 +7,13 @@
 #include <stdbool.h>
 
 #include "predictor/history/store.h"
+#include "predictor/record/run_columns.h"
 
-/* Prints MODEL as text on standard output, or returns it as JSON. */
-void ft_fit_print(const ft_model *model);
-json_t *ft_fit_json(const ft_model *model);
+/* Prints MODEL, with the names of its CATEGORIES, as text on standard output, or returns it as
+ * JSON.
+ */
+void ft_fit_print(const ft_model *model, const ft_categories *categories);
+json_t *ft_fit_json(const ft_model *model, const ft_categories *categories);
 
 /*
  * Calls VISIT for each app of which UID has a model under the state directory STATE_FD, and for

@@ -53,7 +53,7 @@ static enum ft_term_form term_form(const ft_term *term)
   return term->form < FT_FORMS ? (enum ft_term_form)term->form : FT_FORM_PLAIN;
 }
 
-static void print_term(const ft_model *model, const ft_term *term)
+static void print_term(const ft_model *model, const ft_categories *categories, const ft_term *term)
 {
   const ft_column *column = &model->columns[term->column];
   char effect[40];
@@ -66,7 +66,7 @@ static void print_term(const ft_model *model, const ft_term *term)
   printf("  %-20s", column->name);
   if (column->categorical) {
     for (size_t i = 0; i < term->levels_count && i < column->categories_count; i++)
-      printf(" %s %s", column->categories[i],
+      printf(" %s %s", ft_category_name(categories, term->column, i),
              show_term_effect(&model->evaluator, term->levels[i], effect));
     printf("\n");
     return;
@@ -76,20 +76,20 @@ static void print_term(const ft_model *model, const ft_term *term)
          form_names[term_form(term)], term->mean, term->low, term->high);
 }
 
-static void print_equation(const ft_model *model)
+static void print_equation(const ft_model *model, const ft_categories *categories)
 {
   const ft_evaluator *e = &model->evaluator;
   struct ft_buf text;
 
   ft_buf_init(&text, FT_LIMIT_LINE);
-  if (ft_show_equation(model, false, &text) == 0 && text.length)
+  if (ft_show_equation(model, categories, false, &text) == 0 && text.length)
     printf("  equation from %" PRIu32 " runs, error %.2g %%%s: %s\n", e->equation.runs,
            100 * e->equation.error, e->by_equation ? "" : " (not used: not better than the terms)",
            text.data);
   ft_buf_free(&text);
 }
 
-void ft_fit_print(const ft_model *model)
+void ft_fit_print(const ft_model *model, const ft_categories *categories)
 {
   const ft_evaluator *e = &model->evaluator;
   struct ft_estimate estimate;
@@ -110,19 +110,21 @@ void ft_fit_print(const ft_model *model)
          show_fit_bytes(ft_estimate_quantile(&estimate, 0.5), text[0]),
          show_fit_bytes(ft_estimate_quantile(&estimate, 0.05), text[1]),
          show_fit_bytes(ft_estimate_quantile(&estimate, 0.95), text[2]));
-  print_equation(model);
+  print_equation(model, categories);
   for (size_t i = 0; i < e->terms_count; i++)
     if (ft_term_has_effect(&e->terms[i]) || e->terms[i].has_aliased_with)
-      print_term(model, &e->terms[i]);
+      print_term(model, categories, &e->terms[i]);
 }
 
-static json_t *json_of_term(const ft_model *model, const ft_term *term)
+static json_t *json_of_term(const ft_model *model, const ft_categories *categories,
+                            const ft_term *term)
 {
   const ft_column *column = &model->columns[term->column];
   json_t *levels = column->categorical ? json_object() : json_null();
 
   for (size_t i = 0; i < term->levels_count && i < column->categories_count; i++)
-    (void)json_object_set_new_nocheck(levels, column->categories[i], json_real(term->levels[i]));
+    (void)json_object_set_new_nocheck(levels, ft_category_name(categories, term->column, i),
+                                      json_real(term->levels[i]));
   return json_pack(
       "{s:o, s:b, s:b, s:f, s:f, s:f, s:f, s:f, s:o, s:o}", "feature", ft_json_text(column->name),
       "categorical", column->categorical, "log", term->form == FT_FORM_LOG, "mean", term->mean,
@@ -131,14 +133,14 @@ static json_t *json_of_term(const ft_model *model, const ft_term *term)
       term->has_aliased_with ? ft_json_text(model->columns[term->aliased_with].name) : json_null());
 }
 
-json_t *ft_fit_json(const ft_model *model)
+json_t *ft_fit_json(const ft_model *model, const ft_categories *categories)
 {
   const ft_evaluator *e = &model->evaluator;
   json_t *terms = json_array(), *peak = json_null();
   struct ft_estimate estimate;
 
   for (size_t i = 0; i < e->terms_count; i++)
-    json_array_append_new(terms, json_of_term(model, &e->terms[i]));
+    json_array_append_new(terms, json_of_term(model, categories, &e->terms[i]));
   if (ft_estimate_memory(model, NULL, 0, &estimate, NULL) == 0)
     peak = json_pack("{s:f, s:f, s:f}", "p05", ft_estimate_quantile(&estimate, 0.05), "p50",
                      ft_estimate_quantile(&estimate, 0.5), "p95",
@@ -149,9 +151,9 @@ json_t *ft_fit_json(const ft_model *model)
       "runs", (json_int_t)model->runs, "completed", (json_int_t)model->completed, "censored",
       (json_int_t)model->censored, "updated", ft_json_number(model->updated > 0, model->updated),
       "method", e->method[0] ? ft_json_text(e->method) : json_null(), "log_target", e->log_target,
-      "intercept", e->intercept, "terms", terms, "equation", ft_equation_json(model), "residuals",
-      (json_int_t)e->residuals_count, "max_bytes", ft_json_number(e->max_bytes > 0, e->max_bytes),
-      "peak_memory_bytes", peak);
+      "intercept", e->intercept, "terms", terms, "equation", ft_equation_json(model, categories),
+      "residuals", (json_int_t)e->residuals_count, "max_bytes",
+      ft_json_number(e->max_bytes > 0, e->max_bytes), "peak_memory_bytes", peak);
 }
 
 static void count_model_runs(const ft_model *model, const struct ft_history *history,

@@ -27,8 +27,10 @@ void ft_column_category(const ft_feature *feature, char out[40])
 
 int ft_column_level(const ft_column *column, const char *category)
 {
+  uint64_t hash = ft_category_hash(category);
+
   for (size_t l = 0; l < column->categories_count; l++)
-    if (strcmp(column->categories[l], category) == 0)
+    if (column->categories[l] == hash)
       return (int)l;
   return -1;
 }

@@ -44,6 +44,10 @@ static ft_column *find_or_add_column(struct ft_column_table *t, const ft_feature
   discard_equation(t, j, 0);
   t->columns[j] = (ft_column){ .categorical = !feature->has_number };
   (void)ft_string_copy(feature->name, t->columns[j].name, sizeof t->columns[j].name);
+  if (t->names) {
+    t->names->columns_count = *t->count;
+    t->names->columns[j].name_count = 0;
+  }
   return &t->columns[j];
 }
 
@@ -51,7 +55,7 @@ static ft_column *find_or_add_column(struct ft_column_table *t, const ft_feature
 static bool add_level(struct ft_column_table *t, ft_column *column, const ft_feature *feature)
 {
   size_t index = (size_t)(column - t->columns), level;
-  char category[sizeof column->categories[0]];
+  char category[sizeof *t->names->columns->name];
 
   ft_column_category(feature, category);
   if (ft_column_level(column, category) >= 0)
@@ -62,9 +66,15 @@ static bool add_level(struct ft_column_table *t, ft_column *column, const ft_fea
   if (level == MAX_LEVELS)
     return false;
   discard_equation(t, index, level + 1);
-  (void)ft_string_copy(category, column->categories[level], sizeof column->categories[level]);
+  column->categories[level] = ft_category_hash(category);
   if (level == column->categories_count)
     column->categories_count++;
+  if (t->names) {
+    ft_category_names *names = &t->names->columns[index];
+
+    (void)ft_string_copy(category, names->name[level], sizeof *names->name);
+    names->name_count = column->categories_count;
+  }
   return true;
 }
 

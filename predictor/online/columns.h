@@ -9,6 +9,7 @@
 struct ft_column_table {
   ft_column *columns; /* COUNT of at most 24 */
   pb_size_t *count;
+  ft_categories *names;  /* of the categories; NULL: they are not kept */
   ft_equation *equation; /* loses its code if it reads what gets another meaning; NULL: none */
   const void *model;     /* for has_value */
   /* Returns whether a run of MODEL has VALUE (NaN: any value) in COLUMN. */

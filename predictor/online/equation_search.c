@@ -256,6 +256,7 @@ static void init_result(const ft_model *model, const struct ft_history *history,
   found->columns_count = model->columns_count;
   found->has_evaluator = found->evaluator.has_equation = true;
   runs->count = t->rows;
+  runs->categories.columns_count = 0;
   for (size_t r = 0; r < t->rows; r++)
     runs->run[r] = (ft_run){ .key = history->run[t->run[r]].key };
 }
@@ -307,7 +308,7 @@ static bool has_same_columns(const ft_model *a, const ft_model *b, const ft_equa
     if (q->columns[v] >= a->columns_count || q->columns[v] >= b->columns_count ||
         strcmp(x->name, y->name) != 0 || x->categorical != y->categorical ||
         level > x->categories_count || level > y->categories_count ||
-        (level && strcmp(x->categories[level - 1], y->categories[level - 1]) != 0))
+        (level && x->categories[level - 1] != y->categories[level - 1]))
       return false;
   }
   return true;

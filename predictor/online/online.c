@@ -34,6 +34,7 @@ void ft_online_init(ft_model *model, struct ft_history *history, const char *app
                     ft_rule rule)
 {
   history->count = 0;
+  history->categories = (ft_categories){ .schema = FT_SCHEMA };
   *model = (ft_model){ .schema = FT_SCHEMA, .uid = uid, .rule = rule };
   (void)ft_string_copy(app, model->app, sizeof model->app);
   (void)ft_string_copy(PACKAGE_VERSION, model->version, sizeof model->version);
@@ -141,7 +142,9 @@ static bool add_columns_of_features(ft_model *model, struct ft_history *history,
                                     const struct run_features *in)
 {
   ft_equation *q = &model->evaluator.equation;
-  struct ft_column_table table = { model->columns, &model->columns_count, q, history, has_value };
+  struct ft_column_table table = {
+    model->columns, &model->columns_count, &history->categories, q, history, has_value
+  };
   bool had_equation = q->code.size, changed = ft_columns_add(&table, in->features, in->count);
 
   for (size_t i = 0; had_equation && !q->code.size && i < history->count; i++)

@@ -168,9 +168,10 @@ static bool restrict_to_others(const struct fitted_runs *others, ft_run *run)
   return true;
 }
 
-/* Converts RUN's values to features. Returns their number. */
-static size_t run_to_features(const ft_model *model, const ft_run *run, ft_feature *out)
+/* Converts the values of RUN, one of ALL, to features. Returns their number. */
+static size_t run_to_features(const struct fitted_runs *all, const ft_run *run, ft_feature *out)
 {
+  const ft_model *model = &all->model;
   size_t count = 0;
 
   for (size_t j = 0; j < model->columns_count && j < run->x_count; j++) {
@@ -183,7 +184,8 @@ static size_t run_to_features(const ft_model *model, const ft_run *run, ft_featu
     *feature = (ft_feature){ .has_number = !column->categorical, .number = (double)run->x[j] };
     (void)ft_string_copy(column->name, feature->name, sizeof feature->name);
     if (column->categorical)
-      (void)ft_string_copy(column->categories[level], feature->category, sizeof feature->category);
+      (void)ft_string_copy(ft_category_name(&all->history.categories, j, level), feature->category,
+                           sizeof feature->category);
     count++;
   }
   return count;
@@ -208,7 +210,7 @@ static void compare_user(const struct fitted_runs *all, uint64_t key, struct poo
     e = &b->others[b->count];
     if (!ft_pool_same_user(run.key, key) || !restrict_to_others(&w->others, &run))
       continue;
-    count = run_to_features(&all->model, &run, features);
+    count = run_to_features(all, &run, features);
     if (ft_estimate_memory(&w->others.model, features, count, e, NULL) < 0)
       continue;
     accepted[b->count] = run;
@@ -281,6 +283,7 @@ static void copy_public_runs(const ft_model *pooled, const struct ft_history *hi
   all->model.variant_hashes_count = 0;
   all->model.variant_ids.size = 0;
   all->history.count = 0;
+  all->history.categories = history->categories;
   for (size_t i = 0; i < history->count; i++) {
     ft_run *run = &all->history.run[all->history.count];
 

@@ -72,7 +72,7 @@ static bool fill_columns(struct ft_runtime_series *w, const ft_observation *o, f
   ft_performance *p = &w->next;
   const ft_submission *s = &o->submission;
   ft_feature features[COUNT(s->features) + 1];
-  struct ft_column_table table = { p->columns, &p->columns_count, NULL, w, has_timed_value };
+  struct ft_column_table table = { p->columns, &p->columns_count, NULL, NULL, w, has_timed_value };
   size_t count = s->features_count;
   bool changed;
 

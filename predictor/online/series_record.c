@@ -14,6 +14,8 @@
 _Static_assert((int)FT_HISTORY_RUNS == (int)FT_SERIES_RUNS, "run_columns.h");
 _Static_assert(COUNT(((ft_model *)NULL)->columns) == FT_SERIES_COLUMNS, "foretell.options");
 _Static_assert(COUNT(((ft_column *)NULL)->categories) == FT_POINT_LEVELS, "foretell.options");
+_Static_assert(COUNT(((ft_category_names *)NULL)->name) == FT_POINT_LEVELS, "foretell.options");
+_Static_assert(COUNT(((ft_categories *)NULL)->columns) == FT_SERIES_COLUMNS, "foretell.options");
 _Static_assert(COUNT(((ft_evaluator *)NULL)->residuals) == FT_SERIES_RUNS, "foretell.options");
 _Static_assert(COUNT(((ft_evaluator *)NULL)->needs) == FT_SERIES_RUNS, "foretell.options");
 _Static_assert(COUNT(((ft_evaluator *)NULL)->terms) == FT_SERIES_COLUMNS, "foretell.options");

@@ -290,6 +290,15 @@ static int check_model(const ft_model *m, struct ft_error *err)
   return check_evaluator(&m->evaluator, m->columns_count, err);
 }
 
+static int check_categories(const ft_categories *all, struct ft_error *err)
+{
+  for (size_t j = 0; j < all->columns_count; j++)
+    for (size_t i = 0; i < all->columns[j].name_count; i++)
+      if (!printable(all->columns[j].name[i]))
+        return bad(err, "categories");
+  return 0;
+}
+
 static int check_platform_runs(const ft_platform_runs *p, struct ft_error *err)
 {
   if (!p->platform[0] || !printable(p->platform) || !isfinite(p->last) || !isfinite(p->log_ratio) ||
@@ -547,6 +556,8 @@ int ft_record_check(enum ft_record record, const void *message, struct ft_error 
     return isfinite(((const ft_host *)message)->time) ? 0 : bad(err, "time");
   case FT_RECORD_JOB_ARRAY:
     return check_job_array(message, err);
+  case FT_RECORD_CATEGORIES:
+    return check_categories(message, err);
   case FT_RECORD_JOBS_QUERY:
   case FT_RECORD_SETTINGS_QUERY:
   case FT_RECORD_HOST_QUERY:

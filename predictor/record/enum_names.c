@@ -176,6 +176,11 @@ bool ft_feature_category(ft_feature *features, pb_size_t *count, size_t limit, c
   return true;
 }
 
+uint64_t ft_category_hash(const char *name)
+{
+  return ft_hash64(FT_HASH_SEED, name, strlen(name));
+}
+
 const ft_feature *ft_feature_find(const ft_feature *features, size_t count, const char *name)
 {
   for (size_t i = 0; i < count; i++)

@@ -2,7 +2,6 @@
 #include "config.h"
 
 #include <errno.h>
-#include <pb_decode.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -12,11 +11,11 @@
 #include "predictor/record/check.h"
 #include "predictor/record/file_header.h"
 #include "predictor/record/model_file.h"
+#include "predictor/record/model_file_before.h"
 
 enum {
   SCHEMA = 2,               /* of the file; its records have their own */
   OLD_HEADER = 28,          /* bytes, of ft_record_write */
-  OLD_HISTORY_TAG = 20,     /* of ft_model in files of the previous release */
   HEAD = FT_FILE_START + 8, /* bytes before the table */
   ROW = 12,                 /* bytes of the table */
   MAX_SECTIONS = 64,        /* many more than there are quantities */
@@ -24,6 +23,11 @@ enum {
 };
 
 /* ---- writing ---- */
+
+static bool has_categories(const struct ft_model_sections *s)
+{
+  return s->categories && s->categories->columns_count;
+}
 
 /* Appends section I of SECTIONS to OUT and sets *NUMBER; a section that is left out appends
  * nothing. Returns 1; 0 if it is left out; -1 and fills ERR. */
@@ -41,6 +45,11 @@ static int add_section(const struct ft_model_sections *s, size_t i, struct ft_bu
       return 0;
     status = ft_record_encode(FT_RECORD_PERFORMANCE, s->performance, out, err);
   } else if (i == s->count + 1) {
+    *number = FT_SECTION_CATEGORIES;
+    if (!has_categories(s))
+      return 0;
+    status = ft_record_encode(FT_RECORD_CATEGORIES, s->categories, out, err);
+  } else if (i == s->count + 2) {
     *number = FT_SECTION_HISTORY;
     if (!s->history)
       return 0;
@@ -58,7 +67,8 @@ int ft_model_sections_encode(const struct ft_model_sections *s, struct ft_buf *o
                              struct ft_error *err)
 {
   unsigned char head[HEAD + ROW * MAX_SECTIONS] = { 0 };
-  size_t rows = s->count + (s->performance != NULL) + (s->history != NULL) + (s->runtimes != NULL);
+  size_t rows = s->count + (s->performance != NULL) + has_categories(s) + (s->history != NULL) +
+                (s->runtimes != NULL);
   size_t table = rows * ROW, start = out->length, at = 0;
 
   if (rows > MAX_SECTIONS)
@@ -103,10 +113,19 @@ int ft_model_sections_write(const struct ft_model_sections *sections, int dirfd,
   return status;
 }
 
+/* Returns the sections of COUNT MODELS and HISTORY. */
+static struct ft_model_sections sections_of(const ft_model *const *models, size_t count,
+                                            const struct ft_history *history)
+{
+  return (struct ft_model_sections){ models, count,
+                                     .categories = history ? &history->categories : NULL,
+                                     .history = history };
+}
+
 int ft_model_file_encode(const ft_model *const *models, size_t count,
                          const struct ft_history *history, struct ft_buf *out, struct ft_error *err)
 {
-  const struct ft_model_sections sections = { models, count, .history = history };
+  const struct ft_model_sections sections = sections_of(models, count, history);
 
   return ft_model_sections_encode(&sections, out, err);
 }
@@ -115,7 +134,7 @@ int ft_model_file_write(const ft_model *const *models, size_t count,
                         const struct ft_history *history, int dirfd, const char *name, mode_t mode,
                         struct ft_error *err)
 {
-  const struct ft_model_sections sections = { models, count, .history = history };
+  const struct ft_model_sections sections = sections_of(models, count, history);
 
   return ft_model_sections_write(&sections, dirfd, name, mode, err);
 }
@@ -175,91 +194,6 @@ static const unsigned char *read_part(const struct source *file, size_t at, size
   return NULL;
 }
 
-/* ---- runs in files of the previous release ---- */
-
-static bool decode_run_before(pb_istream_t *stream, ft_run *run)
-{
-  ft_run_before old = ft_run_before_init_zero;
-
-  if (!pb_decode_delimited(stream, ft_run_before_fields, &old))
-    return false;
-  *run = (ft_run){ .key = old.key,
-                   .time = old.time,
-                   .bytes = old.bytes,
-                   .runtime_seconds = old.runtime_seconds,
-                   .censored = old.censored,
-                   .sampled = old.sampled,
-                   .killed_by = old.killed_by,
-                   .x_count = old.x_count,
-                   .predicted_log = old.predicted_log,
-                   .equation_log = old.equation_log,
-                   .residual = old.residual,
-                   .gpu_bytes = old.gpu_bytes,
-                   .network_bytes = old.network_bytes,
-                   .gpu = old.gpu,
-                   .gpu_limit_bytes = old.gpu_limit_bytes };
-  memcpy(run->x, old.x, old.x_count * sizeof *old.x);
-  return true;
-}
-
-static bool decode_timed_run_before(pb_istream_t *stream, ft_timed_run *run)
-{
-  ft_timed_run_before old = ft_timed_run_before_init_zero;
-
-  if (!pb_decode_delimited(stream, ft_timed_run_before_fields, &old))
-    return false;
-  *run = (ft_timed_run){ .key = old.key,
-                         .time = old.time,
-                         .seconds = old.seconds,
-                         .platform = old.platform,
-                         .x_count = old.x_count,
-                         .run_features_count = old.run_features_count,
-                         .values_count = old.values_count };
-  memcpy(run->x, old.x, old.x_count * sizeof *old.x);
-  memcpy(run->run_features, old.run_features, old.run_features_count * sizeof *old.run_features);
-  memcpy(run->values, old.values, old.values_count * sizeof *old.values);
-  return true;
-}
-
-static bool add_run_before(pb_istream_t *stream, void *runs)
-{
-  struct ft_history *history = runs;
-
-  return history->count < FT_HISTORY_RUNS &&
-         decode_run_before(stream, &history->run[history->count++]);
-}
-
-static bool add_timed_run_before(pb_istream_t *stream, void *runs)
-{
-  struct ft_runtimes *runtimes = runs;
-
-  return runtimes->count < FT_RUNTIME_RUNS &&
-         decode_timed_run_before(stream, &runtimes->run[runtimes->count++]);
-}
-
-/* Calls ADD for each run in the LENGTH bytes DATA of a tail. Returns 0; -1 on error. */
-static int decode_tail(const unsigned char *data, size_t length,
-                       bool (*add)(pb_istream_t *stream, void *runs), void *runs,
-                       struct ft_error *err)
-{
-  pb_istream_t stream = pb_istream_from_buffer(data, length);
-  pb_wire_type_t wire;
-  uint32_t tag;
-  bool eof, good = true;
-
-  while (good && stream.bytes_left) {
-    good = pb_decode_tag(&stream, &wire, &tag, &eof);
-    if (good && (tag != OLD_HISTORY_TAG || wire != PB_WT_STRING))
-      good = pb_skip_field(&stream, wire);
-    else if (good)
-      good = add(&stream, runs);
-  }
-  if (good)
-    return 0;
-  errno = EBADMSG;
-  return ft_error_set(err, "history: byte %zu: malformed run", length - stream.bytes_left);
-}
-
 /* ---- sections ---- */
 
 /* Decodes LENGTH bytes of DATA to a part of PARTS, and checks it. Returns 0; -1 on error. */
@@ -271,16 +205,34 @@ static int decode_model(const unsigned char *data, size_t length, struct ft_mode
 {
   if (ft_record_decode(FT_RECORD_MODEL, data, length, parts->model, err) < 0)
     return -1;
-  if (parts->model->quantity == parts->quantity)
+  if (parts->model->quantity != parts->quantity) {
+    errno = EBADMSG;
+    return ft_error_set(err, "section of another quantity");
+  }
+  if (!ft_lacks_category_hashes(parts->model->columns, parts->model->columns_count))
     return 0;
-  errno = EBADMSG;
-  return ft_error_set(err, "section of another quantity");
+  return ft_decode_names_before(data, length, ft_model_columns_tag, parts->model->columns,
+                                parts->model->columns_count,
+                                parts->history ? &parts->history->categories : NULL, err);
 }
 
 static int decode_performance(const unsigned char *data, size_t length,
                               struct ft_model_parts *parts, struct ft_error *err)
 {
-  return ft_record_decode(FT_RECORD_PERFORMANCE, data, length, parts->performance, err);
+  ft_performance *p = parts->performance;
+
+  if (ft_record_decode(FT_RECORD_PERFORMANCE, data, length, p, err) < 0)
+    return -1;
+  if (!ft_lacks_category_hashes(p->columns, p->columns_count))
+    return 0;
+  return ft_decode_names_before(data, length, ft_performance_columns_tag, p->columns,
+                                p->columns_count, NULL, err);
+}
+
+static int decode_categories(const unsigned char *data, size_t length, struct ft_model_parts *parts,
+                             struct ft_error *err)
+{
+  return ft_record_decode(FT_RECORD_CATEGORIES, data, length, &parts->history->categories, err);
 }
 
 /* Returns STATUS of a check; sets errno if it failed. */
@@ -310,7 +262,7 @@ static int decode_runtimes(const unsigned char *data, size_t length, struct ft_m
 static int decode_history_before(const unsigned char *data, size_t length,
                                  struct ft_model_parts *parts, struct ft_error *err)
 {
-  if (decode_tail(data, length, add_run_before, parts->history, err) < 0)
+  if (ft_decode_history_before(data, length, parts->history, err) < 0)
     return -1;
   return checked(ft_record_check_history(parts->history, parts->model, err));
 }
@@ -318,7 +270,7 @@ static int decode_history_before(const unsigned char *data, size_t length,
 static int decode_runtimes_before(const unsigned char *data, size_t length,
                                   struct ft_model_parts *parts, struct ft_error *err)
 {
-  if (decode_tail(data, length, add_timed_run_before, parts->runtimes, err) < 0)
+  if (ft_decode_runtimes_before(data, length, parts->runtimes, err) < 0)
     return -1;
   return checked(ft_record_check_runtimes(parts->runtimes, parts->performance, err));
 }
@@ -352,8 +304,11 @@ static int read_model_section(const struct source *file, const struct place *pla
 static void clear_parts(struct ft_model_parts *parts)
 {
   parts->has_model = parts->has_performance = false;
-  if (parts->history)
+  if (parts->history) {
     parts->history->count = 0;
+    parts->history->categories.schema = FT_SCHEMA;
+    parts->history->categories.columns_count = 0;
+  }
   if (parts->runtimes)
     parts->runtimes->count = 0;
 }
@@ -393,6 +348,7 @@ static int read_sections(const struct source *file, const unsigned char *table, 
     bool *has;   /* becomes true; NULL: nothing */
   } section[] = {
     { parts->quantity, parts->model, decode_model, NULL, &parts->has_model },
+    { FT_SECTION_CATEGORIES, parts->history, decode_categories, &parts->has_model, NULL },
     { FT_SECTION_HISTORY, parts->history, decode_history, &parts->has_model, NULL },
     { FT_SECTION_RUNTIME, parts->performance, decode_performance, NULL, &parts->has_performance },
     { FT_SECTION_RUNTIMES, parts->runtimes, decode_runtimes, &parts->has_performance, NULL },

@@ -1,17 +1,18 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /*
  * The model file of an app. It has one section for each quantity that the app's runs told of (an
- * ft_model; of run time an ft_performance) and two with the runs themselves (run_columns.h), which
- * only learning reads: all of them, and those whose platform is known. A submission reads the head
- * and the sections that it needs.
+ * ft_model; of run time an ft_performance) and three that only learning and messages read: the runs
+ * themselves (run_columns.h), those whose platform is known, and the names of their categories. A
+ * submission reads the head and the sections that it needs.
  *
  * Head, little-endian: magic "foretell", type and schema 2 (16 bits each), number of sections,
  * ft_checksum of the table that follows. A row of the table has 12 bytes: number, length and
  * ft_checksum of a section. The sections follow in the order of the table. The number of a section
  * is its quantity (estimate/quantity.h), or one of those below.
  *
- * Files of the previous release are read, too: schema 1, a record of ft_record_write with the
- * quantity 0, host memory, and the runs as its tail; and the same with run times.
+ * Files of the previous release are read, too, which have the names in their models: schema 1, a
+ * record of ft_record_write with the quantity 0, host memory, and the runs as its tail; and the
+ * same with run times.
  */
 #ifndef FT_RECORD_MODEL_FILE_H
 #define FT_RECORD_MODEL_FILE_H
@@ -21,6 +22,7 @@
 
 enum {
   FT_SECTION_RUNTIME = 2, /* the quantity run time */
+  FT_SECTION_CATEGORIES = 0xfffd,
   FT_SECTION_RUNTIMES = 0xfffe,
   FT_SECTION_HISTORY = 0xffff
 };
@@ -33,7 +35,8 @@ struct ft_model_sections {
   const ft_model *const *models;
   size_t count; /* of models */
   const ft_performance *performance;
-  const struct ft_history *history;
+  const ft_categories *categories;
+  const struct ft_history *history; /* the runs only */
   const struct ft_runtimes *runtimes;
 };
 
@@ -46,7 +49,7 @@ int ft_model_sections_encode(const struct ft_model_sections *sections, struct ft
 int ft_model_sections_write(const struct ft_model_sections *sections, int dirfd, const char *name,
                             mode_t mode, struct ft_error *err);
 
-/* The same with a section for each of COUNT MODELS, and HISTORY (NULL: none). */
+/* The same with a section for each of COUNT MODELS, and HISTORY with its names (NULL: none). */
 int ft_model_file_encode(const ft_model *const *models, size_t count,
                          const struct ft_history *history, struct ft_buf *out,
                          struct ft_error *err);

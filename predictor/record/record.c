@@ -59,7 +59,8 @@ static const struct record_type {
   [FT_RECORD_HOST_QUERY] = { "query of the host", ft_host_query_fields,
                              offsetof(ft_host_query, schema) },
   [FT_RECORD_HOST] = { "host", ft_host_fields, offsetof(ft_host, schema) },
-  [FT_RECORD_JOB_ARRAY] = { "job array", ft_job_array_fields, offsetof(ft_job_array, schema) }
+  [FT_RECORD_JOB_ARRAY] = { "job array", ft_job_array_fields, offsetof(ft_job_array, schema) },
+  [FT_RECORD_CATEGORIES] = { "categories", ft_categories_fields, offsetof(ft_categories, schema) }
 };
 
 static bool write_to_buf(pb_ostream_t *stream, const pb_byte_t *data, size_t length)

@@ -42,7 +42,8 @@ enum ft_record {
   FT_RECORD_RUNNING,
   FT_RECORD_HOST_QUERY,
   FT_RECORD_HOST,
-  FT_RECORD_JOB_ARRAY
+  FT_RECORD_JOB_ARRAY,
+  FT_RECORD_CATEGORIES
 };
 
 /* Appends the encoded MESSAGE, a struct of type RECORD, to OUT. Returns 0; -1 over OUT's limit and
@@ -183,6 +184,9 @@ bool ft_feature_number(ft_feature *features, pb_size_t *count, size_t limit, con
                        double number);
 bool ft_feature_category(ft_feature *features, pb_size_t *count, size_t limit, const char *name,
                          const char *category);
+
+/* Returns the hash of the category NAME, as columns store it. */
+uint64_t ft_category_hash(const char *name);
 
 /* Sets the quantiles in DECISION to those of the array task INDEX; a task without a prediction gets
  * none. Leaves them unchanged if TASKS is empty. */

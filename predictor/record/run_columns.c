@@ -63,6 +63,13 @@ static const struct run_layout {
   runtimes_layout = { fields_of_timed_run, sizeof fields_of_timed_run / sizeof *fields_of_timed_run,
                       sizeof(ft_timed_run), FT_RUNTIME_RUNS };
 
+const char *ft_category_name(const ft_categories *categories, size_t column, size_t level)
+{
+  if (column >= categories->columns_count || level >= categories->columns[column].name_count)
+    return "?";
+  return categories->columns[column].name[level];
+}
+
 /* Copies a number of SIZE bytes between memory and file, which is little-endian. */
 static void copy_number(void *to, const void *from, size_t size)
 {

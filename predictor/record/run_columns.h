@@ -39,7 +39,11 @@ typedef struct ft_run {
 struct ft_history {
   size_t count;
   ft_run run[FT_HISTORY_RUNS];
+  ft_categories categories; /* what the categories of the model's columns are called */
 };
+
+/* Returns what category LEVEL of COLUMN is called; "?" if it is unknown. */
+const char *ft_category_name(const ft_categories *categories, size_t column, size_t level);
 
 enum {
   FT_RUNTIME_RUNS = 100,    /* of an app; its run times are fitted to them */
@@ -67,16 +71,16 @@ struct ft_runtimes {
 };
 
 /*
- * Append HISTORY, or RUNTIMES, to OUT: the number of runs, 4 bytes, then columns: number of the
- * field and of the element in it, 2 bytes each, bytes of a value, 4, and the values. All
- * little-endian. A column of zeros is left out. Return 0; -1 over OUT's limit and fill ERR.
+ * Append the runs of HISTORY, or RUNTIMES, to OUT: the number of runs, 4 bytes, then columns:
+ * number of the field and of the element in it, 2 bytes each, bytes of a value, 4, and the values.
+ * All little-endian. A column of zeros is left out. Return 0; -1 over OUT's limit and fill ERR.
  */
 int ft_history_encode(const struct ft_history *history, struct ft_buf *out, struct ft_error *err);
 int ft_runtimes_encode(const struct ft_runtimes *runtimes, struct ft_buf *out,
                        struct ft_error *err);
 
-/* Decode LENGTH bytes of DATA into HISTORY, or RUNTIMES; columns of other versions are skipped. The
- * values are not checked (check.h). Return 0; -1 on error, set errno and fill ERR. */
+/* Decode LENGTH bytes of DATA into the runs of HISTORY, or RUNTIMES; columns of other versions are
+ * skipped. The values are not checked (check.h). Return 0; -1 on error, set errno and fill ERR. */
 int ft_history_decode(const unsigned char *data, size_t length, struct ft_history *history,
                       struct ft_error *err);
 int ft_runtimes_decode(const unsigned char *data, size_t length, struct ft_runtimes *runtimes,

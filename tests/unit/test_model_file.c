@@ -18,6 +18,9 @@
 
 enum { HEAD = 20, ROW = 12 }; /* bytes, see model_file.h */
 
+/* Bytes: what a submission reads of an app is small. */
+_Static_assert(sizeof(ft_model) < 20000, "ft_model");
+
 static ft_model memory, gpu, read_model;
 static struct ft_history runs, read_runs;
 static struct ft_error err;
@@ -300,6 +303,78 @@ static void a_file_of_the_previous_release_is_read(void **state)
   assert_int_equal(errno, ENOENT);
 }
 
+/* Returns the offset of NAME in FILE; SIZE_MAX: it is not there. */
+static size_t names_offset(const struct ft_buf *file, const char *name)
+{
+  const char *at = memmem(file->data, file->length, name, strlen(name));
+
+  return at ? (size_t)(at - file->data) : SIZE_MAX;
+}
+
+static void names_of_categories_stay_with_the_runs(void **state)
+{
+  ft_categories *names = &runs.categories;
+  struct ft_buf file;
+  size_t sections;
+
+  (void)state;
+  memory.columns[1].categories[0] = ft_category_hash("unet");
+  memory.columns[1].categories[1] = ft_category_hash("resnet50");
+  names->schema = FT_SCHEMA;
+  names->columns_count = names->columns[1].name_count = 2;
+  strcpy(names->columns[1].name[0], "unet");
+  strcpy(names->columns[1].name[1], "resnet50");
+  encode(1, &runs, &file);
+  sections = HEAD + 3 * ROW + ft_get32((const unsigned char *)file.data + HEAD + 4);
+  /* followed by another name, not by the "3d" of the app */
+  assert_true(names_offset(&file, "unet\x1a") > sections);
+  assert_true(names_offset(&file, "resnet50") > sections);
+  assert_int_equal(decode(&file, 0, &read_runs), 0);
+  assert_runs_equal();
+  assert_true(read_model.columns[1].categories[1] == ft_category_hash("resnet50"));
+  assert_string_equal(ft_category_name(&read_runs.categories, 1, 0), "unet");
+  assert_string_equal(ft_category_name(&read_runs.categories, 1, 1), "resnet50");
+  assert_string_equal(ft_category_name(&read_runs.categories, 1, 2), "?");
+  assert_string_equal(ft_category_name(&read_runs.categories, 2, 0), "?");
+  /* they are the user's text */
+  strcpy(names->columns[1].name[1], "\033[2J");
+  ft_buf_free(&file);
+  encode(1, &runs, &file);
+  assert_int_equal(decode(&file, 0, NULL), 0);
+  assert_int_equal(decode(&file, 0, &read_runs), -1);
+  assert_non_null(strstr(err.text, "categories"));
+  ft_buf_free(&file);
+}
+
+/* Written before the names were a section: the app "net" with 10 runs and two values of "arch". */
+static void names_in_a_model_of_the_previous_release_are_read(void **state)
+{
+  const char *top = getenv("FT_TOP_SRCDIR");
+  static ft_performance performance;
+  struct ft_model_parts parts = { .performance = &performance };
+  char path[4096];
+  int fd;
+
+  (void)state;
+  (void)snprintf(path, sizeof path, "%s/tests/fixtures/models/net-2.model", top ? top : ".");
+  for (int with_runs = 0; with_runs < 2; with_runs++) {
+    const ft_column *arch = &read_model.columns[0];
+
+    assert_int_equal(
+        ft_model_file_read(AT_FDCWD, path, 0, &read_model, with_runs ? &read_runs : NULL, &err), 0);
+    assert_string_equal(arch->name, "arch");
+    assert_int_equal(arch->categories_count, 2);
+    assert_true(arch->categories[0] == ft_category_hash("unet") &&
+                arch->categories[1] == ft_category_hash("resnet50"));
+  }
+  assert_int_equal(read_runs.count, 10);
+  assert_string_equal(ft_category_name(&read_runs.categories, 0, 1), "resnet50");
+  fd = open(path, O_RDONLY);
+  assert_int_equal(ft_model_parts_read(fd, "net", &parts, &err), 0);
+  close(fd);
+  assert_true(performance.columns[0].categories[1] == ft_category_hash("resnet50"));
+}
+
 int main(void)
 {
   const struct CMUnitTest tests[] = {
@@ -311,6 +386,8 @@ int main(void)
     cmocka_unit_test_setup(values_of_runs_are_checked, make_files),
     cmocka_unit_test_setup(columns_of_a_newer_version_are_skipped, make_files),
     cmocka_unit_test(a_file_of_the_previous_release_is_read),
+    cmocka_unit_test_setup(names_of_categories_stay_with_the_runs, make_files),
+    cmocka_unit_test(names_in_a_model_of_the_previous_release_are_read),
   };
 
   return cmocka_run_group_tests(tests, NULL, NULL);

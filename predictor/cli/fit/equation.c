@@ -14,7 +14,7 @@
 
 enum {
   VARIABLES = sizeof((ft_equation *)NULL)->columns,
-  NAME = sizeof((ft_column *)NULL)->name + sizeof((ft_column *)NULL)->categories[0] + 1
+  NAME = sizeof((ft_column *)NULL)->name + sizeof((ft_category_names *)NULL)->name[0] + 1
 };
 
 /* Largest |logarithm| of a product of powers that is printed unscaled. With values up to 1e100,
@@ -149,7 +149,8 @@ int ft_show_linear(const struct ft_linear_equation *q, const char *unit, double 
   return status;
 }
 
-int ft_show_equation(const ft_model *model, bool latex, struct ft_buf *out)
+int ft_show_equation(const ft_model *model, const ft_categories *categories, bool latex,
+                     struct ft_buf *out)
 {
   const ft_equation *q = &model->evaluator.equation;
   char name[VARIABLES][NAME];
@@ -163,14 +164,14 @@ int ft_show_equation(const ft_model *model, bool latex, struct ft_buf *out)
     bool level = q->levels[v] && q->levels[v] <= column->categories_count;
 
     (void)snprintf(name[v], sizeof name[v], "%s%s%s", column->name, level ? "=" : "",
-                   level ? column->categories[q->levels[v] - 1] : "");
+                   level ? ft_category_name(categories, q->columns[v], q->levels[v] - 1U) : "");
     names[v] = name[v];
   }
   return ft_show_expression(&law.code, names, q->columns_count, NULL, model->evaluator.max_bytes,
                             latex, FT_EQUATION_DIGITS, out);
 }
 
-json_t *ft_equation_json(const ft_model *model)
+json_t *ft_equation_json(const ft_model *model, const ft_categories *categories)
 {
   const ft_equation *q = &model->evaluator.equation;
   struct ft_buf text, latex;
@@ -178,8 +179,8 @@ json_t *ft_equation_json(const ft_model *model)
 
   ft_buf_init(&text, FT_LIMIT_LINE);
   ft_buf_init(&latex, FT_LIMIT_LINE);
-  if (ft_show_equation(model, false, &text) == 0 && ft_show_equation(model, true, &latex) == 0 &&
-      text.length)
+  if (ft_show_equation(model, categories, false, &text) == 0 &&
+      ft_show_equation(model, categories, true, &latex) == 0 && text.length)
     json = json_pack("{s:o, s:o, s:f, s:I, s:f, s:b}", "equation", ft_json_text(text.data), "latex",
                      ft_json_text(latex.data), "error", q->error, "runs", (json_int_t)q->runs,
                      "fitted", q->fitted, "used", model->evaluator.by_equation);

@@ -7,7 +7,7 @@
 
 #include "predictor/core/buf.h"
 #include "predictor/learn/symbolic/expression.h"
-#include "predictor/record/record.h"
+#include "predictor/record/run_columns.h"
 
 /* True if NAME names bytes: "bytes", "input_bytes". */
 bool ft_named_bytes(const char *name);
@@ -18,8 +18,8 @@ bool ft_named_bytes(const char *name);
  * legend: "1.2 + 3.1*input_bytes [GiB; input_bytes in MiB]". Returns 0; -1 past OUT's limit.
  */
 int ft_show_expression(const struct ft_expression *expression, const char *const *names,
-                       size_t variables, const char *unit, double typical, bool latex,
-                       int digits, struct ft_buf *out);
+                       size_t variables, const char *unit, double typical, bool latex, int digits,
+                       struct ft_buf *out);
 
 /* Result of ft_linear_fit on variables, or on the logarithms of variables and target. */
 struct ft_linear_equation {
@@ -41,11 +41,13 @@ int ft_show_linear(const struct ft_linear_equation *equation, const char *unit, 
 /* significant digits of a printed coefficient */
 enum { FT_EQUATION_DIGITS = 4 };
 
-/* Prints MODEL's equation; nothing if it has none. Returns 0; -1 past OUT's limit. */
-int ft_show_equation(const ft_model *model, bool latex, struct ft_buf *out);
+/* Prints MODEL's equation with the names of its CATEGORIES; nothing if it has none. Returns 0; -1
+ * past OUT's limit. */
+int ft_show_equation(const ft_model *model, const ft_categories *categories, bool latex,
+                     struct ft_buf *out);
 
 /* Returns a new object with "equation", "latex", "error", "runs", "fitted" and "used"; null if
  * MODEL has no equation. */
-json_t *ft_equation_json(const ft_model *model);
+json_t *ft_equation_json(const ft_model *model, const ft_categories *categories);
 
 #endif

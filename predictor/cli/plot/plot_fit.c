@@ -107,17 +107,18 @@ static bool differs_in_category(const struct fit *fit, const ft_run *run, size_t
   return false;
 }
 
-static void put_feature(const ft_model *model, size_t column, double value, ft_feature *features,
+static void put_feature(const struct fit *fit, size_t column, double value, ft_feature *features,
                         pb_size_t *count)
 {
-  const ft_column *c = &model->columns[column];
+  const ft_column *c = &fit->model.columns[column];
 
   if (isnan(value))
     return;
   if (!c->categorical)
     (void)ft_feature_number(features, count, COLUMNS, c->name, value);
   else if (value >= 0 && value < c->categories_count)
-    (void)ft_feature_category(features, count, COLUMNS, c->name, c->categories[(size_t)value]);
+    (void)ft_feature_category(features, count, COLUMNS, c->name,
+                              ft_category_name(&fit->history.categories, column, (size_t)value));
 }
 
 /* Estimates with COLUMN (COLUMNS: none) at VALUE and the other columns at their usual values.
@@ -129,7 +130,7 @@ static int evaluate_at(const struct fit *fit, size_t column, double value, struc
   pb_size_t count = 0;
 
   for (size_t i = 0; i < fit->model.columns_count; i++)
-    put_feature(&fit->model, i, i == column ? value : usual_value(fit, i), features, &count);
+    put_feature(fit, i, i == column ? value : usual_value(fit, i), features, &count);
   return ft_estimate_memory(&fit->model, features, count, out, err);
 }
 
@@ -152,8 +153,9 @@ static void describe_equation(const struct fit *fit, char *subtitle, size_t size
   struct ft_buf text;
 
   ft_buf_init(&text, FT_LIMIT_LINE);
-  if (fit->model.evaluator.by_equation && ft_show_equation(&fit->model, false, &text) == 0 &&
-      text.length && text.length <= SHOWN)
+  if (fit->model.evaluator.by_equation &&
+      ft_show_equation(&fit->model, &fit->history.categories, false, &text) == 0 && text.length &&
+      text.length <= SHOWN)
     (void)snprintf(subtitle, size, "%s", text.data);
   ft_buf_free(&text);
 }
@@ -309,7 +311,7 @@ static void describe_usual(const struct fit *fit, size_t column, char *out, size
       continue;
     if (model->columns[i].categorical)
       (void)snprintf(out + used, size - used, "%s%s=%s", before, model->columns[i].name,
-                     model->columns[i].categories[(size_t)value]);
+                     ft_category_name(&fit->history.categories, i, (size_t)value));
     else
       (void)snprintf(out + used, size - used, "%s%s=%.10g", before, model->columns[i].name, value);
     before = ", ";
@@ -330,7 +332,7 @@ static int draw_against_feature(struct fit *fit, size_t column, struct ft_error 
   struct ft_chart *chart;
 
   for (size_t i = 0; i < c->categories_count; i++)
-    names[i] = c->categories[i];
+    names[i] = ft_category_name(&fit->history.categories, column, i);
   x.log = !c->categorical && spans_decades(fit->low, fit->high);
   x.low = fit->low;
   x.high = fit->high;
