@@ -9,25 +9,29 @@
 
 /* Statements that turn a store of the current schema into an older one. */
 #define SQL_DROP_COLUMN(name) "ALTER TABLE observation DROP COLUMN " name ";"
-#define SQL_TO_SCHEMA_11                                                                 \
-  "DROP INDEX observation_unnamed;" SQL_DROP_COLUMN("package_energy_joules")                                               \
-  SQL_DROP_COLUMN("package_energy_share") "PRAGMA user_version = 11;"
-#define SQL_TO_SCHEMA_10                                                                 \
-  SQL_TO_SCHEMA_11 "DROP TRIGGER observation_nodes; DROP INDEX observation_waiting;"     \
-  SQL_DROP_COLUMN("records")                                                             \
-  SQL_DROP_COLUMN("allocated_nodes") "PRAGMA user_version = 10;"
-#define SQL_TO_SCHEMA_6                                                                  \
-  SQL_TO_SCHEMA_10 SQL_DROP_COLUMN("command_ran") SQL_DROP_COLUMN("decision_overrode")   \
-  "DROP TABLE rejection; DROP INDEX observation_array;" SQL_DROP_COLUMN("decision_rule") \
-  "DROP TABLE forgotten; DROP TABLE former; DELETE FROM meta WHERE key = 'scrub';"       \
-  "PRAGMA user_version = 6;"
-#define SQL_TO_SCHEMA_5                                                                  \
-  SQL_TO_SCHEMA_6 "DROP TRIGGER observation_app_last; DROP INDEX observation_age;"       \
+#define SQL_TO_SCHEMA_11                                                                           \
+  "DROP TABLE waiting; DROP INDEX observation_unnamed;" SQL_DROP_COLUMN("package_energy_joules")   \
+      SQL_DROP_COLUMN("package_energy_share") "PRAGMA user_version = 11;"
+#define SQL_TO_SCHEMA_10                                                                           \
+  SQL_TO_SCHEMA_11                                                                                 \
+  "DROP TRIGGER observation_nodes; DROP INDEX observation_waiting;" SQL_DROP_COLUMN("records")     \
+      SQL_DROP_COLUMN("allocated_nodes") "PRAGMA user_version = 10;"
+#define SQL_TO_SCHEMA_6                                                                            \
+  SQL_TO_SCHEMA_10 SQL_DROP_COLUMN("command_ran")                                                  \
+      SQL_DROP_COLUMN("decision_overrode") "DROP TABLE rejection; DROP INDEX "                     \
+                                           "observation_array;" SQL_DROP_COLUMN(                   \
+                                               "decision_rule") "DROP TABLE forgotten; DROP "      \
+                                                                "TABLE former; DELETE FROM meta "  \
+                                                                "WHERE key = 'scrub';"             \
+                                                                "PRAGMA user_version = 6;"
+#define SQL_TO_SCHEMA_5                                                                            \
+  SQL_TO_SCHEMA_6                                                                                  \
+  "DROP TRIGGER observation_app_last; DROP INDEX observation_age;"                                 \
   "DROP TABLE app; DROP TABLE gone;" SQL_DROP_COLUMN("put_time") "PRAGMA user_version = 5;"
-#define SQL_TO_SCHEMA_1                                                                  \
-  SQL_TO_SCHEMA_5 SQL_DROP_COLUMN("script_hash") SQL_DROP_COLUMN("directory_hash")       \
-  SQL_DROP_COLUMN("system_seconds") SQL_DROP_COLUMN("gpu_transfer_bytes")                \
-  SQL_DROP_COLUMN("killed_at_bytes") "DROP TABLE changed; PRAGMA user_version = 1;"
+#define SQL_TO_SCHEMA_1                                                                            \
+  SQL_TO_SCHEMA_5 SQL_DROP_COLUMN("script_hash") SQL_DROP_COLUMN("directory_hash")                 \
+      SQL_DROP_COLUMN("system_seconds") SQL_DROP_COLUMN("gpu_transfer_bytes")                      \
+          SQL_DROP_COLUMN("killed_at_bytes") "DROP TABLE changed; PRAGMA user_version = 1;"
 
 /* Executes the statements TEXT in the file PATH. */
 static inline void sql_run(const char *path, const char *text)

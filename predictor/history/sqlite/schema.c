@@ -117,6 +117,11 @@ static const struct migration {
   { 12, "" }, /* columns package_energy_joules, package_energy_share */
   /* index for ft_store_name_platform */
   { 13, "CREATE INDEX observation_unnamed ON observation (node) WHERE " FT_SCHEMA_UNNAMED ";" },
+  /* table of waiting.h; run: an encoded ft_observation */
+  { 14, "CREATE TABLE waiting (id INTEGER PRIMARY KEY, job_id INTEGER NOT NULL, node TEXT NOT NULL,"
+        " start_time REAL NOT NULL, uid INTEGER NOT NULL, since REAL NOT NULL, run BLOB NOT NULL,"
+        " UNIQUE (job_id, node, start_time));"
+        "CREATE INDEX waiting_since ON waiting (job_id, since);" },
 };
 
 /* Returns the SQL that adapts the runs of an older store, some hundred (ROWS_OF_STEP) at a time, to
