@@ -48,6 +48,10 @@ struct pace {
 struct device {
   unsigned index;
   bool exclusive; /* so far no other process, no MIG */
+  /* under MIG: the instances that the tree has used, as bits, and their fraction of the slices; 0:
+   * not divided */
+  uint64_t instances;
+  double part;
   bool has_energy;
   double first_joules, last_joules;
   bool has_transferred;
@@ -158,6 +162,18 @@ static void query_uses(void)
   add_spent_time(&gpu.query, begun);
 }
 
+/* Adds the MIG instance of USE to DEVICE's. */
+static void add_instance(struct device *device, const struct ft_nvml_use *use)
+{
+  double part;
+
+  if (use->instance < 0 || use->instance >= 64 || (device->instances >> use->instance & 1))
+    return;
+  device->instances |= UINT64_C(1) << use->instance;
+  if (ft_gpu_driver_mig_part(use->device, use->instance, &part))
+    device->part = fmin(device->part + part, 1);
+}
+
 /* Returns the tree's entry of USE's GPU, created if missing; NULL: too many. */
 static struct device *device_of(struct state *state, const struct ft_nvml_use *use)
 {
@@ -165,8 +181,10 @@ static struct device *device_of(struct state *state, const struct ft_nvml_use *u
   double wrap[2];
 
   for (unsigned i = 0; i < state->count; i++)
-    if (state->devices[i].index == use->device)
+    if (state->devices[i].index == use->device) {
+      add_instance(&state->devices[i], use);
       return &state->devices[i];
+    }
   if (state->count == FT_NVML_DEVICES)
     return NULL;
   device = &state->devices[state->count++];
@@ -174,6 +192,7 @@ static struct device *device_of(struct state *state, const struct ft_nvml_use *u
   device->has_energy = ft_gpu_driver_energy(use->device, &device->first_joules);
   device->last_joules = device->first_joules;
   device->has_transferred = ft_gpu_driver_transferred(use->device, device->sent_received, wrap);
+  add_instance(device, use);
   if (!state->name[0])
     ft_gpu_driver_name(use->device, state->name, sizeof state->name);
   if (!state->profile[0])
@@ -209,7 +228,8 @@ static void update_transfers(struct device *device)
   }
 }
 
-/* Reads the energy of the GPUs that only the tree uses at the last query. */
+/* Reads the energy of the GPUs that only the tree uses at the last query, and of those divided by
+ * MIG. */
 static void update_energy(struct state *state, const struct ft_tree *tree)
 {
   struct watch begun = read_watch();
@@ -217,7 +237,8 @@ static void update_energy(struct state *state, const struct ft_tree *tree)
   for (unsigned i = 0; i < state->count; i++) {
     struct device *device = &state->devices[i];
 
-    if (device->has_energy && device->exclusive && is_used_alone(tree, device->index))
+    if (device->has_energy &&
+        (device->instances || (device->exclusive && is_used_alone(tree, device->index))))
       ft_gpu_driver_energy(device->index, &device->last_joules);
   }
   add_spent_time(&gpu.energy, begun);
@@ -290,6 +311,15 @@ static void gpu_last(struct ft_measure *measure, struct ft_tree *tree, void *dat
       update_transfers(&state->devices[i]);
 }
 
+/* Returns the fraction of DEVICE's energy that counts as the tree's: all of a GPU that only the tree
+ * used, under MIG that of its slices, whatever the others do; 0: unknown. */
+static double energy_part(const struct device *device)
+{
+  if (!device->has_energy || device->last_joules < device->first_joules)
+    return 0;
+  return device->instances ? device->part : device->exclusive;
+}
+
 static void gpu_close(struct ft_measure *measure, struct ft_tree *tree, void *data,
                       ft_observation *out)
 {
@@ -303,16 +333,16 @@ static void gpu_close(struct ft_measure *measure, struct ft_tree *tree, void *da
     const struct device *device = &state->devices[i];
 
     whole = whole && device->exclusive;
-    has_energy = has_energy && device->has_energy && device->last_joules >= device->first_joules;
+    has_energy = has_energy && energy_part(device) > 0;
     has_transferred = has_transferred && device->has_transferred;
-    joules += device->last_joules - device->first_joules;
+    joules += energy_part(device) * (device->last_joules - device->first_joules);
     transferred += device->transferred;
   }
   if (whole && has_transferred) {
     out->has_gpu_transfer_bytes = true;
     out->gpu_transfer_bytes = (uint64_t)transferred;
   }
-  if (whole && has_energy) {
+  if (has_energy) {
     out->has_gpu_energy_joules = true;
     out->gpu_energy_joules = joules;
   }

@@ -13,7 +13,7 @@
 
 /* In shared memory: a call, then its result. */
 struct call {
-  enum { DESCRIBE, LIST_USES, NAME, MIG_PROFILE, ENERGY, UTILISATION, TRANSFERRED } what;
+  enum { DESCRIBE, LIST_USES, NAME, MIG_PROFILE, MIG_PART, ENERGY, UTILISATION, TRANSFERRED } what;
   unsigned device;
   int instance;
   bool done;
@@ -55,6 +55,8 @@ static bool call_nvml(struct ft_nvml *nvml, struct call *c)
     return ft_nvml_name(nvml, c->device, c->text, sizeof c->text);
   case MIG_PROFILE:
     return ft_nvml_mig_profile(nvml, c->device, c->instance, c->text, sizeof c->text);
+  case MIG_PART:
+    return ft_nvml_mig_part(nvml, c->device, c->instance, c->value);
   case ENERGY:
     return ft_nvml_energy(nvml, c->device, c->value);
   case UTILISATION:
@@ -163,9 +165,9 @@ bool ft_gpu_driver_mig_profile(unsigned device, int instance, char *out, size_t 
 }
 
 /* Sets the COUNT VALUES to those of the call WHAT. */
-static bool call_for_values(int what, unsigned device, double *values, size_t count)
+static bool call_for_values(int what, unsigned device, int instance, double *values, size_t count)
 {
-  const struct call *c = call_driver(what, device, 0, ft_supervised_limits.wait_seconds);
+  const struct call *c = call_driver(what, device, instance, ft_supervised_limits.wait_seconds);
 
   if (!c || !c->done)
     return false;
@@ -173,21 +175,26 @@ static bool call_for_values(int what, unsigned device, double *values, size_t co
   return true;
 }
 
+bool ft_gpu_driver_mig_part(unsigned device, int instance, double *part)
+{
+  return call_for_values(MIG_PART, device, instance, part, 1);
+}
+
 bool ft_gpu_driver_energy(unsigned device, double *joules)
 {
-  return call_for_values(ENERGY, device, joules, 1);
+  return call_for_values(ENERGY, device, 0, joules, 1);
 }
 
 bool ft_gpu_driver_utilisation(unsigned device, double *part)
 {
-  return call_for_values(UTILISATION, device, part, 1);
+  return call_for_values(UTILISATION, device, 0, part, 1);
 }
 
 bool ft_gpu_driver_transferred(unsigned device, double out[2], double wrap[2])
 {
   double values[4];
 
-  if (!call_for_values(TRANSFERRED, device, values, 4))
+  if (!call_for_values(TRANSFERRED, device, 0, values, 4))
     return false;
   memcpy(out, values, 2 * sizeof *out);
   memcpy(wrap, values + 2, 2 * sizeof *wrap);

@@ -25,6 +25,7 @@ double ft_gpu_driver_cpu_seconds(void);
 bool ft_gpu_driver_list_uses(struct ft_nvml_use *uses, size_t limit, size_t *count);
 bool ft_gpu_driver_name(unsigned device, char *out, size_t size);
 bool ft_gpu_driver_mig_profile(unsigned device, int instance, char *out, size_t size);
+bool ft_gpu_driver_mig_part(unsigned device, int instance, double *part);
 bool ft_gpu_driver_energy(unsigned device, double *joules);
 bool ft_gpu_driver_utilisation(unsigned device, double *part);
 bool ft_gpu_driver_transferred(unsigned device, double out[2], double wrap[2]);

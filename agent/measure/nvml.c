@@ -303,6 +303,23 @@ bool ft_nvml_mig_profile(struct ft_nvml *nvml, unsigned device, int instance, ch
   return true;
 }
 
+bool ft_nvml_mig_part(struct ft_nvml *nvml, unsigned device, int instance, double *part)
+{
+  unsigned total = device < nvml->count ? count_instances(nvml, device) : 0;
+  char profile[32];
+  struct ft_text text;
+  uint64_t slices;
+
+  if (!total || !ft_nvml_mig_profile(nvml, device, instance, profile, sizeof profile))
+    return false;
+  /* "2c.3g.20gb" has 2 of the 7 compute slices, "1g.5gb" has 1 */
+  text = ft_text_from(profile);
+  if (!ft_text_u64(&text, total, &slices) || !slices)
+    return false;
+  *part = (double)slices / total;
+  return true;
+}
+
 bool ft_nvml_energy(struct ft_nvml *nvml, unsigned device, double *joules)
 {
   unsigned long long millijoules;

@@ -51,6 +51,9 @@ bool ft_nvml_name(struct ft_nvml *nvml, unsigned device, char *out, size_t size)
 bool ft_nvml_mig_profile(struct ft_nvml *nvml, unsigned device, int instance, char *out,
                          size_t size);
 
+/* Sets *PART to the compute slices of a MIG instance as a fraction of the GPU's. */
+bool ft_nvml_mig_part(struct ft_nvml *nvml, unsigned device, int instance, double *part);
+
 /* Reads the GPU's energy since the driver was loaded, in joules (Volta and later). */
 bool ft_nvml_energy(struct ft_nvml *nvml, unsigned device, double *joules);
 

@@ -135,12 +135,44 @@ static void print_run_features(const ft_observation *o)
   }
 }
 
+/* Quantities with columns in the list of runs. */
+static const struct {
+  size_t quantity;
+  const char *used; /* heading of what the run used */
+} columns[] = { { FT_QUANTITY_MEMORY, "PEAK" }, { FT_QUANTITY_RUNTIME, "TIME" } };
+
+enum { QUANTITY_COLUMNS = sizeof columns / sizeof *columns };
+
+static void print_run_headings(bool job)
+{
+  printf("%-20s %10s %-12s %-13s", "END", "JOB", "NODE", "OUTCOME");
+  for (size_t i = 0; i < QUANTITY_COLUMNS; i++)
+    printf(" %9s %9s %9s", columns[i].used, "PREDICTED", "LIMIT");
+  printf("  %s%s\n", job ? "APP  " : "", "FEATURES");
+}
+
+/* Prints what O used of each quantity, what was predicted, and its limit. */
+static void print_run_quantities(const ft_observation *o)
+{
+  char text[32];
+
+  for (size_t i = 0; i < QUANTITY_COLUMNS; i++) {
+    const struct ft_quantity *q = &ft_quantities[columns[i].quantity];
+    double quantile[FT_QUANTITY_LEVELS];
+    bool predicted = ft_quantity_predicted(q, o, quantile);
+    const double values[] = { q->used_of(o), predicted ? quantile[1] : 0, q->limit_of(o) };
+
+    for (size_t v = 0; v < sizeof values / sizeof *values; v++)
+      printf(" %9s", values[v] > 0 ? ft_quantity_show(q, values[v], text) : "-");
+  }
+}
+
 static bool show_run(const ft_observation *o, void *data)
 {
   double peak = ft_observation_peak(o, o->rule);
-  const ft_decision *d = &o->submission.decision;
+  double joules = ft_quantities[FT_QUANTITY_ENERGY].used_of(o);
   struct query *query = data;
-  char text[5][32], job[24], node[sizeof o->node + 16];
+  char time[32], job[24], node[sizeof o->node + 16];
 
   if (reached_limit(query))
     return true;
@@ -148,6 +180,8 @@ static bool show_run(const ft_observation *o, void *data)
     json_t *run = ft_json_observation(o);
 
     json_object_set_new(run, "peak_bytes", ft_json_number(peak > 0, peak));
+    json_object_set_new(run, ft_quantities[FT_QUANTITY_ENERGY].name,
+                        ft_json_number(joules > 0, joules));
     json_object_set_new(run, "recorded_nodes",
                         json_integer(o->recorded_nodes ? o->recorded_nodes : 1));
     json_array_append_new(query->list, run);
@@ -155,17 +189,14 @@ static bool show_run(const ft_observation *o, void *data)
     return true;
   }
   if (!query->shown++)
-    printf("%-20s %10s %-12s %-13s %9s %9s %9s %9s  %s%s\n", "END", "JOB", "NODE", "OUTCOME",
-           "PEAK", "PREDICTED", "LIMIT", "TIME", query->job ? "APP  " : "", "FEATURES");
-  printf("%-20s %10s ", ft_show_time(o->end_time, text[0]), ft_store_access_job_name(o, job));
+    print_run_headings(query->job);
+  printf("%-20s %10s ", ft_show_time(o->end_time, time), ft_store_access_job_name(o, job));
   if (o->recorded_nodes > 1)
     (void)snprintf(node, sizeof node, "%s +%" PRIu32, o->node, o->recorded_nodes - 1);
   ft_print_column(o->recorded_nodes > 1 ? node : o->node, 12);
-  printf(" %-13s %9s %9s %9s %9s  ", ft_outcome_name(o->outcome), show_bytes_or_dash(peak, text[1]),
-         show_bytes_or_dash(o->submission.has_decision && d->has_p50_bytes ? d->p50_bytes : 0,
-                            text[2]),
-         show_bytes_or_dash(o->has_limit_bytes ? (double)o->limit_bytes : 0, text[3]),
-         o->runtime_seconds > 0 ? ft_units_show_seconds(o->runtime_seconds, text[4], 32) : "-");
+  printf(" %-13s", ft_outcome_name(o->outcome));
+  print_run_quantities(o);
+  printf("  ");
   if (query->job) {
     ft_print_plain(o->submission.app);
     printf("  ");
@@ -178,7 +209,7 @@ static bool show_run(const ft_observation *o, void *data)
 /* Prints the newest first, like runs from the store. */
 static void show_model_runs(struct query *query, const struct ft_history *history)
 {
-  char peak[32], time[32];
+  char peak[32], time[32], seconds[32];
 
   for (size_t i = history->count; i > 0; i--) {
     const ft_run *run = &history->run[i - 1];
@@ -197,10 +228,13 @@ static void show_model_runs(struct query *query, const struct ft_history *histor
                                  ft_json_number(run->runtime_seconds > 0, run->runtime_seconds)));
     } else {
       if (!query->shown)
-        printf("%-20s %-13s %9s\n", "END", "OUTCOME", "PEAK");
-      printf("%-20s %-13s %9s\n", ft_show_time(run->time, time),
+        printf("%-20s %-13s %9s %9s\n", "END", "OUTCOME", "PEAK", "TIME");
+      printf("%-20s %-13s %9s %9s\n", ft_show_time(run->time, time),
              run->censored && !run->killed_by ? "not completed" : outcome,
-             show_bytes_or_dash(run->bytes, peak));
+             show_bytes_or_dash(run->bytes, peak),
+             run->runtime_seconds > 0
+                 ? ft_units_show_seconds(run->runtime_seconds, seconds, sizeof seconds)
+                 : "-");
     }
     query->shown++;
   }

@@ -133,6 +133,21 @@ bool ft_units_parse_period(struct ft_text text, double *seconds)
   return number == 0 && ft_text_left(&text) == 0;
 }
 
+const char *ft_units_show_joules(double joules, char *out, size_t size)
+{
+  double hours = joules / 3600;
+
+  if (hours < 0.995)
+    print_significant(joules, "J", out, size);
+  else if (hours < 995)
+    print_significant(hours, "Wh", out, size);
+  else if (hours < 995e3)
+    print_significant(hours / 1e3, "kWh", out, size);
+  else
+    print_significant(hours / 1e6, "MWh", out, size);
+  return out;
+}
+
 const char *ft_units_show_seconds(double seconds, char *out, size_t size)
 {
   if (seconds < 59.95)

@@ -12,6 +12,7 @@
 #define FT_KIB (UINT64_C(1) << 10)
 #define FT_MIB (UINT64_C(1) << 20)
 #define FT_GIB (UINT64_C(1) << 30)
+#define FT_JOULES_PER_KWH 3.6e6
 
 /*
  * Parses a memory size of Slurm: a number, with fraction or without, and K, M, G, T or P in any
@@ -48,5 +49,9 @@ bool ft_units_parse_period(struct ft_text text, double *seconds);
 /* Formats SECONDS for display: "37 s", "4.2 min", "3.5 h", "2.1 d". Returns OUT, an array of SIZE
  * bytes. */
 const char *ft_units_show_seconds(double seconds, char *out, size_t size);
+
+/* Formats JOULES for display with three significant digits: "640 J", "3.42 Wh", "1.2 kWh". Returns
+ * OUT, an array of SIZE bytes. */
+const char *ft_units_show_joules(double joules, char *out, size_t size);
 
 #endif

@@ -76,7 +76,7 @@ const struct ft_decided *ft_forecast_decision(const ft_forecast *forecast)
 
 const char *ft_prediction_unit(const ft_prediction *prediction)
 {
-  return strrchr(prediction->quantity->name, '_') + 1;
+  return ft_quantity_unit(prediction->quantity);
 }
 
 double ft_prediction_quantile(const ft_prediction *prediction, double probability)

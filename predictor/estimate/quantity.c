@@ -3,7 +3,9 @@
 
 #include <float.h>
 #include <math.h>
+#include <string.h>
 
+#include "predictor/core/text.h"
 #include "predictor/core/units.h"
 #include "predictor/estimate/quantity.h"
 
@@ -161,37 +163,103 @@ static double runtime_of(const ft_observation *o, ft_rule rule, bool *bound)
   return o->runtime_seconds;
 }
 
-static double energy_of(const ft_observation *o, ft_rule rule, bool *bound)
+/*
+ * Energy of shared hardware is divided by use: a run has the part of the energy of the node's
+ * processors that it had of their busy time, and of a card in MIG mode the part of its slices
+ * (agent/measure/gpu.c). Slurm's record of the nodes is divided like the processors, and counts
+ * only if the agent measured nothing.
+ */
+static double joules_of(const ft_observation *o)
 {
+  bool part_known = o->has_package_energy_share || o->submission.request.exclusive;
+  double part = o->has_package_energy_share ? o->package_energy_share : 1;
   double joules = o->has_gpu_energy_joules ? o->gpu_energy_joules : 0;
 
+  if (o->has_package_energy_joules && o->has_package_energy_share)
+    joules += o->package_energy_joules * part;
+  return !(joules > 0) && o->has_node_energy_joules && part_known ? o->node_energy_joules * part
+                                                                  : joules;
+}
+
+static double energy_of(const ft_observation *o, ft_rule rule, bool *bound)
+{
   (void)rule;
   *bound = o->censored;
-  if (o->has_package_energy_joules && o->has_package_energy_share)
-    joules += o->package_energy_joules * o->package_energy_share;
-  return joules;
+  return joules_of(o);
+}
+
+/* ---- uses, limits and predictions ---- */
+
+static double peak_used(const ft_observation *o)
+{
+  return ft_observation_peak(o, o->rule);
+}
+
+static double seconds_used(const ft_observation *o)
+{
+  return o->runtime_seconds;
+}
+
+static double memory_limit_of(const ft_observation *o)
+{
+  return o->has_limit_bytes ? (double)o->limit_bytes : 0;
+}
+
+static double time_limit_of(const ft_observation *o)
+{
+  double set = o->submission.has_decision ? o->submission.decision.time_seconds : 0;
+
+  return set > 0 ? set : o->submission.request.time_limit_seconds;
+}
+
+static bool memory_predicted_by(const ft_decision *d, double quantile[FT_QUANTITY_LEVELS])
+{
+  quantile[0] = d->has_p05_bytes ? d->p05_bytes : NAN;
+  quantile[1] = d->has_p50_bytes ? d->p50_bytes : NAN;
+  quantile[2] = d->has_p95_bytes ? d->p95_bytes : NAN;
+  return d->has_p50_bytes && d->p50_bytes > 0;
+}
+
+static bool time_predicted_by(const ft_decision *d, double quantile[FT_QUANTITY_LEVELS])
+{
+  quantile[0] = d->has_p05_seconds ? d->p05_seconds : NAN;
+  quantile[1] = d->has_p50_seconds ? d->p50_seconds : NAN;
+  quantile[2] = d->has_p95_seconds ? d->p95_seconds : NAN;
+  return d->has_p50_seconds && d->p50_seconds > 0;
 }
 
 const struct ft_quantity ft_quantities[FT_QUANTITIES] = {
   [FT_QUANTITY_MEMORY] = { .name = "peak_memory_bytes",
+                           .title = "memory",
                            .accepts = accept_memory,
                            .value_of = peak_of,
+                           .used_of = peak_used,
+                           .limit_of = memory_limit_of,
+                           .predicted_by = memory_predicted_by,
                            .max_value = MAX_BYTES,
                            .prior = { MEMORY_PRIOR, MIN_DEVIATION_FRACTION, MIN_DEVIATION_BYTES } },
   [FT_QUANTITY_GPU_MEMORY] = { .name = "gpu_memory_bytes",
+                               .title = "GPU memory",
                                .accepts = accept_all,
                                .value_of = gpu_memory_of,
+                               .used_of = ft_observation_gpu_bytes,
                                .max_value = MAX_BYTES,
                                .prior = { MEMORY_PRIOR, MIN_DEVIATION_FRACTION,
                                           MIN_DEVIATION_BYTES } },
   [FT_QUANTITY_RUNTIME] = { .name = "runtime_seconds",
+                            .title = "run time",
                             .accepts = accept_time,
                             .value_of = runtime_of,
+                            .used_of = seconds_used,
+                            .limit_of = time_limit_of,
+                            .predicted_by = time_predicted_by,
                             .max_value = MAX_SECONDS,
                             .prior = { RUNTIME_PRIOR, MIN_RUNTIME_DEVIATION, 0 } },
   [FT_QUANTITY_ENERGY] = { .name = "energy_joules",
+                           .title = "energy",
                            .accepts = accept_completed,
                            .value_of = energy_of,
+                           .used_of = joules_of,
                            .max_value = FLT_MAX }
 };
 
@@ -200,4 +268,39 @@ bool ft_quantity_measured(const struct ft_quantity *quantity, const ft_observati
 {
   *value = quantity->value_of(o, rule, bound);
   return *value > 0 && *value <= quantity->max_value && quantity->accepts(o, rule);
+}
+
+const char *ft_quantity_unit(const struct ft_quantity *quantity)
+{
+  return strrchr(quantity->name, '_') + 1;
+}
+
+size_t ft_quantity_find(const char *text)
+{
+  size_t i = 0, length = strlen(text);
+
+  while (i < FT_QUANTITIES &&
+         !(strncmp(ft_quantities[i].name, text, length) == 0 &&
+           ft_quantities[i].name + length + 1 == ft_quantity_unit(&ft_quantities[i])))
+    i++;
+  return i;
+}
+
+bool ft_quantity_predicted(const struct ft_quantity *quantity, const ft_observation *o,
+                           double quantile[FT_QUANTITY_LEVELS])
+{
+  return quantity->predicted_by && o->submission.has_decision &&
+         quantity->predicted_by(&o->submission.decision, quantile);
+}
+
+const char *ft_quantity_show(const struct ft_quantity *quantity, double value, char out[32])
+{
+  switch (*ft_quantity_unit(quantity)) {
+  case 'b':
+    return ft_units_show_bytes((uint64_t)fmin(fmax(value, 0), 0x1p63), out, 32);
+  case 's':
+    return ft_units_show_seconds(value, out, 32);
+  default:
+    return ft_units_show_joules(value, out, 32);
+  }
 }

@@ -17,13 +17,24 @@ enum {
   FT_QUANTITIES
 };
 
+/* Quantiles that a decision records: 5 %, 50 % and 95 %. */
+enum { FT_QUANTITY_LEVELS = 3 };
+
 struct ft_quantity {
-  const char *name; /* as in JSON: it ends in the unit */
+  const char *name;  /* as in JSON: it ends in the unit */
+  const char *title; /* in texts */
   /* Returns whether OBSERVATION may tell of the quantity. Memory counts by the accounting RULE. */
   bool (*accepts)(const ft_observation *observation, ft_rule rule);
   /* Returns OBSERVATION's number, 0 if it was not measured. Sets *BOUND to whether the run stopped
    * early, so that its number is a lower bound. */
   double (*value_of)(const ft_observation *observation, ft_rule rule, bool *bound);
+  /* Returns what OBSERVATION used; 0: not measured. */
+  double (*used_of)(const ft_observation *observation);
+  /* Returns the limit under which OBSERVATION ran; 0: unknown, or none. NULL: it has no limit. */
+  double (*limit_of)(const ft_observation *observation);
+  /* Sets QUANTILE to the prediction that DECISION records, NaN where a quantile is missing. Returns
+   * whether the median is known. NULL: decisions record none. */
+  bool (*predicted_by)(const ft_decision *decision, double quantile[FT_QUANTITY_LEVELS]);
   double max_value; /* larger numbers are invalid */
   struct {
     double deviation;    /* pseudo-observation of the residuals, in log units */
@@ -38,6 +49,21 @@ extern const struct ft_quantity ft_quantities[FT_QUANTITIES];
  */
 bool ft_quantity_measured(const struct ft_quantity *quantity, const ft_observation *observation,
                           ft_rule rule, double *value, bool *bound);
+
+/* Returns the unit: "bytes", "seconds", "joules". */
+const char *ft_quantity_unit(const struct ft_quantity *quantity);
+
+/* Returns the index in ft_quantities of the name TEXT without its unit, "runtime"; FT_QUANTITIES:
+ * none. */
+size_t ft_quantity_find(const char *text);
+
+/* Sets QUANTILE to the prediction of QUANTITY at the submission of OBSERVATION, as predicted_by.
+ * Returns false without one. */
+bool ft_quantity_predicted(const struct ft_quantity *quantity, const ft_observation *observation,
+                           double quantile[FT_QUANTITY_LEVELS]);
+
+/* Formats VALUE of QUANTITY for display: "1.67 min". Returns OUT. */
+const char *ft_quantity_show(const struct ft_quantity *quantity, double value, char out[32]);
 
 /* Returns what killed the run of OBSERVATION, which needed at least BYTES, for its memory. */
 ft_killer ft_memory_killer(const ft_observation *observation, double bytes);

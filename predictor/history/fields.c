@@ -39,6 +39,10 @@ static const struct ft_enum_names unit_names = FT_ENUM_NAMES("none", "node", "cp
   { "decision_" #n, t, FT_GROUP_DECISION, HAS_IN(submission.decision, n), NULL, 1 }
 #define DECISION_NAMED(n, e) \
   { "decision_" #n, FT_FIELD_ENUM, FT_GROUP_DECISION, AT(submission.decision.n), e, 1 }
+#define DECIDED_TIME(n, t, e) \
+  { "decision_" #n, t, FT_GROUP_DECISION, AT(submission.decision.n), e, 15 }
+#define DECIDED_TIME_HAS(n) \
+  { "decision_" #n, FT_FIELD_DOUBLE, FT_GROUP_DECISION, HAS_IN(submission.decision, n), NULL, 15 }
 
 /* Never change a row's `since`. Append a new field with the next schema of the store. */
 const struct ft_field ft_fields[] = {
@@ -146,7 +150,15 @@ const struct ft_field ft_fields[] = {
   { "package_energy_joules", FT_FIELD_DOUBLE, FT_GROUP_MEASURED, HAS(package_energy_joules), NULL,
     12 },
   { "package_energy_share", FT_FIELD_DOUBLE, FT_GROUP_MEASURED, HAS(package_energy_share), NULL,
-    12 }
+    12 },
+  DECIDED_TIME(time_mode, FT_FIELD_ENUM, &ft_mode_names),
+  DECIDED_TIME(time_action, FT_FIELD_ENUM, &ft_action_names),
+  DECIDED_TIME(time_seconds, FT_FIELD_DOUBLE, NULL),
+  DECIDED_TIME_HAS(p05_seconds),
+  DECIDED_TIME_HAS(p50_seconds),
+  DECIDED_TIME_HAS(p95_seconds),
+  DECIDED_TIME_HAS(p_timeout),
+  { "node_energy_joules", FT_FIELD_DOUBLE, FT_GROUP_MEASURED, HAS(node_energy_joules), NULL, 15 }
 };
 
 const size_t ft_field_count = sizeof ft_fields / sizeof *ft_fields;

@@ -205,6 +205,7 @@ static void add_totals(ft_observation *run, const ft_observation *node)
   ADD(cpu_seconds);
   ADD(system_seconds);
   ADD(gpu_energy_joules);
+  ADD(node_energy_joules);
   ADD64(read_bytes);
   ADD64(write_bytes);
   ADD64(minor_faults);

@@ -136,7 +136,8 @@ static int check_observation(const ft_observation *o, struct ft_error *err)
       !isfinite(o->runtime_seconds) || !isfinite(o->time_to_peak_seconds) ||
       !isfinite(o->cpu_seconds) || !isfinite(o->system_seconds) || !isfinite(o->gpu_utilisation) ||
       !isfinite(o->gpu_energy_joules) || !isfinite(o->package_energy_joules) ||
-      !isfinite(o->package_energy_share) || !isfinite(o->sample_seconds))
+      !isfinite(o->package_energy_share) || !isfinite(o->node_energy_joules) ||
+      !isfinite(o->sample_seconds))
     return bad(err, "time");
   for (size_t i = 0; i < o->counters_count; i++)
     if (!printable(o->counters[i].name) || !isfinite(o->counters[i].value))

@@ -71,6 +71,7 @@ static const struct key site_keys[] = {
   { "cluster", KEY_NAME, TEXT(cluster) },
   { "node_platform", KEY_NAME, TEXT(node_platform) },
   { "currency", KEY_NAME, TEXT(currency) },
+  { "co2_grams_per_kwh", KEY_NUMBER, AT(co2_grams_per_kwh), 0, 10000 },
   { "metrics_file", KEY_PATH, TEXT(metrics_file) },
   { "metrics_listen", KEY_NAME, TEXT(metrics_listen) },
   { "sample_hz", KEY_NUMBER, AT(sample_hertz), 0.1, 100 },

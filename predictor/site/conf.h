@@ -51,6 +51,7 @@ struct ft_config {
   /* platform of this node if no platform section has it; empty: the fingerprint */
   char node_platform[64];
   char currency[16];           /* of prices; empty: none */
+  double co2_grams_per_kwh;    /* of the site's electricity; 0: unknown */
   char metrics_file[PATH_MAX]; /* of the agent's metrics; empty: none */
   char metrics_listen[64];     /* address of the learner's metrics; empty: none */
   double sample_hertz;         /* sampling rate of jobs */

@@ -212,6 +212,30 @@ like "$(run report --app=d)" "rejections: 0 submissions rejected, 1 overridden .
 is "$(run report --json --since=2100-01-01 | python3 -c 'import json, sys
 print(json.load(sys.stdin)["total"]["median_error"])')" None "without evidence a value is null"
 
+# Time limits: one lowered from 2 h to 1 h that sufficed, one raised from 30 min to 2 h that was needed, one set that a
+# timeout ended, and one without a decision. Energy: of one all, of one half a node's, of one unknown, and one negative.
+cat >"$scratch/timed.csv" <<'CSV'
+app,runtime,state,request_time_limit_seconds,decision_time_mode,decision_time_action,decision_time_seconds,decision_p05_seconds,decision_p50_seconds,decision_p95_seconds,gpu_energy_joules,package_energy_joules,package_energy_share
+t,1800,completed,7200,trim,trim,3600,1500,1980,2100,3600000,,
+t,5400,completed,1800,raise,raise,7200,3000,5400,6000,,7200000,0.5
+t,1800,timeout,,set,set,1800,900,1200,1500,,7200000,
+t,900,completed,3600,,,,,,,-5,,
+CSV
+run import "$scratch/timed.csv" >/dev/null
+is "$(run report --json --app=t | python3 -c 'import json, sys
+t = json.load(sys.stdin)["total"]["runtime_seconds"]
+print(*(round(t[k], 3) for k in ("predicted", "median_error", "coverage90", "asked_hours", "used_hours", "saved_hours",
+        "freed_hours", "added_hours", "lost_hours", "timeouts_suffered", "timeouts_avoided", "timeouts_caused", "set",
+        "raised", "lowered")))')" \
+  "2 0.05 1 3.5 2.25 -0.5 1 1.5 0.5 1 1 1 1 1 1" "the report has the run times as it has the memory"
+like "$(run report --app=t)" "^run time
+APP .* ASKED h .* TIMEOUTS" "report prints a table of run times"
+like "$(run report --app=t)" "^energy: 2 kWh in the 2 of 4 runs where it was measured; a run needs 1 kWh$" \
+  "report prints the energy that was measured"
+echo 'co2_grams_per_kwh = 400' >"$scratch/foretell.conf"
+like "$(FORETELL_CONFIG=$scratch/foretell.conf run report --app=t)" "; 800 g of CO2 at 400 g/kWh;" "and its CO2 where the site gives grams"
+like "$(run history t)" ' 30 min +33 min +1 h ' "history has the run time, the predicted one and the limit"
+
 # a job on two nodes for an hour: 1 GiB requested and 512 MiB given on each, 256 and 128 MiB used
 cat >"$scratch/nodes.csv" <<'CSV'
 app,job_id,submit,start,end,runtime,node,state,peak_mib,request_mib,limit_mib,decision_action,decision_mem_bytes,decision_p05_bytes,decision_p50_bytes,decision_p95_bytes,allocated_nodes

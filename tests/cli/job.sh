@@ -6,14 +6,14 @@ state=$scratch/state
 
 # Of app fold: tasks 1 to 8 of the array 140, which completed, and task 9, killed at its limit.
 {
-  echo app,uid,user,job_id,array_job_id,array_task_id,submit,start,end,peak_mb,state,node,cpus,runtime,limit_mib,killed_at_bytes,request_mem_unit,request_mib,request_time_limit_seconds,decision_action,decision_mode,decision_rule,decision_mem_bytes,decision_mem_unit,decision_p05_bytes,decision_p50_bytes,decision_p95_bytes,decision_runs,decision_method,decision_p_oom,cpu_seconds,rule
+  echo app,uid,user,job_id,array_job_id,array_task_id,submit,start,end,peak_mb,state,node,cpus,runtime,limit_mib,killed_at_bytes,request_mem_unit,request_mib,request_time_limit_seconds,decision_action,decision_mode,decision_rule,decision_mem_bytes,decision_mem_unit,decision_p05_bytes,decision_p50_bytes,decision_p95_bytes,decision_runs,decision_method,decision_p_oom,cpu_seconds,rule,decision_time_mode,decision_time_action,decision_time_seconds,decision_p05_seconds,decision_p50_seconds,decision_p95_seconds,decision_p_timeout,gpu_energy_joules,package_energy_joules,package_energy_share
   for i in 1 2 3 4 5 6 7 8; do
-    echo "fold,$(id -u),zoe,$((142 + i)),140,$i,1795224000,1795224000,$((1795224100 + i)),$((200 + i)),completed,n1,2,100,1024,,node,4096,3600,trim,trim,estimate,1073741824,node,190000000,210000000,230000000,12,regression,0.004,150,rss"
+    echo "fold,$(id -u),zoe,$((142 + i)),140,$i,1795224000,1795224000,$((1795224100 + i)),$((200 + i)),completed,n1,2,100,1024,,node,4096,3600,trim,trim,estimate,1073741824,node,190000000,210000000,230000000,12,regression,0.004,150,rss,trim,trim,600,80,90,120,0.002,9000,72000,0.5"
   done
-  echo "fold,$(id -u),zoe,151,140,9,1795224000,1795224000,1795224190,1000,out_of_memory,n1,2,100,1024,1073741824,node,4096,3600,trim,trim,estimate,1073741824,node,190000000,210000000,230000000,12,regression,0.004,150,rss"
+  echo "fold,$(id -u),zoe,151,140,9,1795224000,1795224000,1795224190,1000,out_of_memory,n1,2,100,1024,1073741824,node,4096,3600,trim,trim,estimate,1073741824,node,190000000,210000000,230000000,12,regression,0.004,150,rss,,,,,,,,,,"
   # killed because of the node, and by a step's limit; without a prediction
-  echo "fold,$(id -u),zoe,160,0,0,1795224000,1795224000,1795224190,500,out_of_memory,n1,2,100,1024,0,none,,,,,,,,,,,,,,,rss"
-  echo "fold,$(id -u),zoe,161,0,0,1795224000,1795224000,1795224190,500,out_of_memory,n1,2,100,1024,524288000,,,,,,,,,,,,,,,,rss"
+  echo "fold,$(id -u),zoe,160,0,0,1795224000,1795224000,1795224190,500,out_of_memory,n1,2,100,1024,0,none,,,,,,,,,,,,,,,rss,,,,,,,,,,"
+  echo "fold,$(id -u),zoe,161,0,0,1795224000,1795224000,1795224190,500,out_of_memory,n1,2,100,1024,524288000,,,,,,,,,,,,,,,,rss,,,,,,,,,,"
 } >"$scratch/runs.csv"
 mkdir "$state"
 "$foretell" import --state="$state" "$scratch/runs.csv" >/dev/null
@@ -26,7 +26,10 @@ like "$out" '^job 140_3 of fold, zoe, on n1$' "the first line has its number, ap
 like "$out" '^  requested: --mem=4G, 2 CPUs, 1 h$' "the request is printed"
 like "$out" '^  predicted: 200 MiB, 90 % between 181 MiB and 219 MiB \(12 runs, regression\)$' "the prediction is printed"
 like "$out" '^  decided:   lowered to --mem=1G: the amount with the least expected waste \(out of memory: 0.4 %\)$' "the decision is printed with its reason"
-like "$out" '^  used:      194 MiB of 1 GiB \(19 %\); ran 1.67 min on 1.5 of 2 CPUs$' "the usage is printed"
+like "$out" '^             run time 1.50 min, 90 % between 1.33 min and 2 min$' "the predicted run time is printed"
+like "$out" '^             time limit: lowered to --time=10 \(timeout: 0.2 %\)$' "the decision about the time limit is printed"
+like "$out" '^  used:      194 MiB of 1 GiB \(19 %\); ran 1.67 min of 10 min \(17 %\) on 1.5 of 2 CPUs$' "the usage is printed"
+like "$out" '^  energy:    12.5 Wh, of which GPUs 2.50 Wh$' "the energy is printed"
 like "$out" '^  ended:     completed, 2026-11-2.T' "the outcome is printed"
 like "$out" '^  next time: --mem=[0-9]+M, for a task like this one \(out of memory: [0-9.]+ %\)$' "the request for the next time is printed"
 like "$out" 'fold needs [0-9.]+ GiB, 95 % below' "the prediction for the next time has predict's wording"
@@ -73,7 +76,11 @@ run job --state="$state" 140_9 --json
 is "$(json .)" "job app user node runs completed out_of_memory running asked predicted decided used next" "job --json has its keys"
 is "$(json asked.mem_unit) $(json asked.mem_bytes) $(json predicted.p50) $(json decided.rule) $(json used.outcome) $(json used.killed_at_bytes)" \
   '"node" 4294967296 210000000 "estimate" "out_of_memory" 1073741824' "the JSON has request, prediction, decision and usage"
-is "$(json next)" "mem_bytes option p_oom lines" "the JSON has the next request"
+is "$(json next)" "mem_bytes option p_oom lines time_seconds time_option p_timeout" "the JSON has the next request"
+run job --state="$state" 140_3 --json
+is "$(json predicted.runtime_seconds.p50) $(json decided.time_seconds) $(json decided.time_action) $(json used.time_limit_seconds) $(json used.energy_joules) $(json used.co2_grams)" \
+  '90 600 "trim" 600 45000 null' "the JSON has the run time and the energy"
+run job --state="$state" 140_9 --json
 like "$(json next.option)" '^"--mem=[0-9]+[MG]"$' "the next request is an option"
 run job --state="$state" 161 --json
 is "$(json asked)$(json predicted)$(json decided)" nullnullnull "unknown values are null"

@@ -109,6 +109,10 @@ static void sizes_are_printed_with_units(void **state)
   assert_string_equal(ft_units_slurm_bytes(0, out, sizeof out), "0M");
   assert_string_equal(ft_units_show_seconds(37, out, sizeof out), "37 s");
   assert_string_equal(ft_units_show_seconds(252, out, sizeof out), "4.20 min");
+  assert_string_equal(ft_units_show_joules(640, out, sizeof out), "640 J");
+  assert_string_equal(ft_units_show_joules(3600, out, sizeof out), "1 Wh");
+  assert_string_equal(ft_units_show_joules(4.5e6, out, sizeof out), "1.25 kWh");
+  assert_string_equal(ft_units_show_joules(4.5e9, out, sizeof out), "1.25 MWh");
 }
 
 static void numbers_keep_their_bounds(void **state)

@@ -705,12 +705,17 @@ static void test_nvml_measures_a_mig_instance(void **unused)
   struct ft_sample sample;
   struct ft_nvml *nvml;
   char profile[32];
+  double part;
 
   (void)unused;
   script("gpus", true);
   sample_gpus(2, 10, &out, &sample);
   assert_int_equal(out.gpu_memory_bytes, 4 * FT_GIB); /* sum of both GPUs */
-  assert_false(out.has_gpu_energy_joules || out.has_gpu_utilisation);
+  assert_false(out.has_gpu_utilisation);
+  /* the counter of the fake grows by 1.5 J a reading of any GPU: the first and the last reading of
+   * the undivided GPU are 6 apart, those of the divided one 6, of which 2c.3g.20gb has 2 / 7 */
+  assert_true(out.has_gpu_energy_joules);
+  assert_near(out.gpu_energy_joules, 6 * 1.5 * (1 + 2.0 / 7), 1e-9);
 
   nvml = ft_nvml_open(fake(), NULL);
   assert_int_equal(ft_nvml_devices(nvml), 2); /* the third is lost from the bus */
@@ -721,6 +726,9 @@ static void test_nvml_measures_a_mig_instance(void **unused)
   assert_false(ft_nvml_mig_profile(nvml, 1, 2, profile, sizeof profile));
   assert_false(ft_nvml_mig_profile(nvml, 0, -1, profile, sizeof profile));
   assert_false(ft_nvml_mig_profile(nvml, 7, 0, profile, sizeof profile));
+  assert_true(ft_nvml_mig_part(nvml, 1, 0, &part));
+  assert_near(part, 1.0 / 7, 1e-12);
+  assert_false(ft_nvml_mig_part(nvml, 0, 0, &part) || ft_nvml_mig_part(nvml, 7, 0, &part));
   ft_nvml_close(nvml);
 }
 

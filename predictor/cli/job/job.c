@@ -12,32 +12,10 @@
 #include <string.h>
 
 #include "predictor/cli/cli.h"
-#include "predictor/cli/job/job_next.h"
-#include "predictor/cli/job/job_nodes.h"
-#include "predictor/cli/store_access.h"
+#include "predictor/cli/job/job.h"
 #include "predictor/core/text.h"
 #include "predictor/core/units.h"
-#include "predictor/history/fields.h"
-#include "predictor/history/json.h"
-
-struct job {
-  const char *name; /* of the command, for messages */
-  const char *word; /* the operand */
-  const char *state;
-  bool json;
-  struct ft_store_filter filter;
-  struct ft_store_access records;
-  unsigned runs, completed, out_of_memory;
-  double min_peak, max_peak; /* over the runs, in bytes; 0: not measured */
-  ft_observation shown;      /* of the running runs, else of all, the one with the highest peak */
-  unsigned running;
-  double now_bytes; /* current use of the shown run if it is running; negative: not measured */
-  struct ft_job_nodes nodes; /* of the shown run */
-  unsigned silent_agents;    /* their running jobs are unknown */
-  struct ft_next next;
-  bool has_next;
-  struct ft_error no_next; /* why there is no recommendation */
-};
+#include "predictor/estimate/quantity.h"
 
 static const char *show_amount(double value, char out[32])
 {
@@ -52,7 +30,7 @@ static const char *show_seconds(double value, char out[32])
 /* ---- choice of the run ---- */
 
 /* Of a requeued job, the last attempt is shown. */
-static bool replaces_chosen_run(const struct job *job, const ft_observation *o, double peak)
+static bool replaces_chosen_run(const struct ft_job *job, const ft_observation *o, double peak)
 {
   if (!job->runs)
     return true;
@@ -63,7 +41,7 @@ static bool replaces_chosen_run(const struct job *job, const ft_observation *o, 
 
 static bool visit_job_run(const ft_observation *o, void *data)
 {
-  struct job *job = data;
+  struct ft_job *job = data;
   double peak = ft_observation_peak(o, o->rule);
 
   if (replaces_chosen_run(job, o, peak))
@@ -80,7 +58,7 @@ static bool visit_job_run(const ft_observation *o, void *data)
 
 static void visit_live(const ft_observation *o, double now_bytes, void *data)
 {
-  struct job *job = data;
+  struct ft_job *job = data;
   double peak = ft_observation_peak(o, o->rule);
   enum ft_job_news news = ft_job_nodes_add(&job->nodes, o);
 
@@ -104,7 +82,7 @@ static void print_label(const char *name)
   printf("  %-10s ", name);
 }
 
-static void print_job_head(const struct job *job)
+static void print_job_head(const struct ft_job *job)
 {
   const ft_observation *o = &job->shown;
   char name[24], text[2][32];
@@ -172,38 +150,81 @@ static void print_requested(const ft_observation *o)
   printf("\n");
 }
 
-static void print_predicted(const ft_observation *o)
+/* Prints QUANTILE of a quantity: "1.5 min, 90 % between 1.4 min and 1.7 min". */
+static void print_quantiles(const struct ft_quantity *quantity,
+                            const double quantile[FT_QUANTITY_LEVELS])
 {
-  const ft_decision *d = &o->submission.decision;
   char text[3][32];
 
+  printf("%s", ft_quantity_show(quantity, quantile[1], text[0]));
+  if (!isnan(quantile[0]) && !isnan(quantile[2]))
+    printf(", 90 %% between %s and %s", ft_quantity_show(quantity, quantile[0], text[1]),
+           ft_quantity_show(quantity, quantile[2], text[2]));
+}
+
+/* Prints what was predicted of the other quantities than memory, a line each. */
+static void print_other_predictions(const ft_observation *o)
+{
+  double quantile[FT_QUANTITY_LEVELS];
+
+  for (size_t i = FT_QUANTITY_MEMORY + 1; i < FT_QUANTITIES; i++)
+    if (ft_quantity_predicted(&ft_quantities[i], o, quantile)) {
+      print_label("");
+      printf("%s ", ft_quantities[i].title);
+      print_quantiles(&ft_quantities[i], quantile);
+      printf("\n");
+    }
+}
+
+static void print_predicted(const ft_observation *o)
+{
+  const struct ft_quantity *memory = &ft_quantities[FT_QUANTITY_MEMORY];
+  const ft_decision *d = &o->submission.decision;
+  double quantile[FT_QUANTITY_LEVELS];
+
   print_label("predicted:");
-  if (!o->submission.has_decision || !d->has_p50_bytes) {
+  if (ft_quantity_predicted(memory, o, quantile)) {
+    print_quantiles(memory, quantile);
+    printf(" (%" PRIu32 " run%s, ", d->runs, ft_plural(d->runs));
+    ft_print_plain(d->method);
+    printf(")\n");
+  } else {
     printf("nothing");
     if (o->submission.has_decision)
       printf("; %" PRIu32 " completed run%s", d->runs, ft_plural(d->runs));
     printf("\n");
-    return;
   }
-  printf("%s", show_amount(d->p50_bytes, text[0]));
-  if (d->has_p05_bytes && d->has_p95_bytes)
-    printf(", 90 %% between %s and %s", show_amount(d->p05_bytes, text[1]),
-           show_amount(d->p95_bytes, text[2]));
-  printf(" (%" PRIu32 " run%s, ", d->runs, ft_plural(d->runs));
-  ft_print_plain(d->method);
-  printf(")\n");
+  print_other_predictions(o);
 }
 
 /* Returns the end of a message about a probability: that of a whole job array is one task's. */
-static const char *of_one_task(const struct job *job)
+static const char *of_one_task(const struct ft_job *job)
 {
   return job->shown.array_job_id && !job->filter.by_task ? " for one task" : "";
 }
 
-static void print_decided(const struct job *job)
+static const char *const done[] = { "no change",  "set",    "raised to",
+                                    "lowered to", "warned", "rejected" };
+
+/* Prints the decision about the time limit, if one was made. */
+static void print_time_decision(const struct ft_job *job)
 {
-  static const char *const done[] = { "no change",  "set",    "raised to",
-                                      "lowered to", "warned", "rejected" };
+  const ft_decision *d = &job->shown.submission.decision;
+  char value[FT_TIME_VALUE], percent[FT_MESSAGE_PERCENT];
+
+  if (d->time_mode == FT_MODE_UNSET || d->time_mode == FT_MODE_OFF)
+    return;
+  print_label("");
+  printf("time limit: %s", done[d->time_action]);
+  if (d->time_seconds > 0)
+    printf(" --time=%s", ft_time_value(d->time_seconds, value));
+  if (d->has_p_timeout)
+    printf(" (timeout: %s%s)", ft_message_percent(d->p_timeout, percent), of_one_task(job));
+  printf("\n");
+}
+
+static void print_decided(const struct ft_job *job)
+{
   const ft_observation *o = &job->shown;
   const ft_decision *d = &o->submission.decision;
   char text[32], percent[FT_MESSAGE_PERCENT];
@@ -224,10 +245,11 @@ static void print_decided(const struct job *job)
   if (d->has_p_oom)
     printf(" (out of memory: %s%s)", ft_message_percent(d->p_oom, percent), of_one_task(job));
   printf("\n");
+  print_time_decision(job);
 }
 
 /* Returns the CPUs that the shown run had on all recorded nodes. */
-static uint32_t allocated_cpus(const struct job *job)
+static uint32_t allocated_cpus(const struct ft_job *job)
 {
   uint32_t cpus = 0;
 
@@ -236,11 +258,12 @@ static uint32_t allocated_cpus(const struct job *job)
   return job->nodes.count > 1 ? cpus : job->shown.cpus;
 }
 
-static void print_used(const struct job *job)
+static void print_used(const struct ft_job *job)
 {
   const ft_observation *o = &job->shown;
   double peak = ft_observation_peak(o, o->rule);
   uint32_t cpus = allocated_cpus(job);
+  double limit = ft_quantities[FT_QUANTITY_RUNTIME].limit_of(o);
   char text[3][32];
 
   print_label("used:");
@@ -260,8 +283,30 @@ static void print_used(const struct job *job)
   if (o->runtime_seconds > 0)
     printf("; %s %s", job->running ? "running for" : "ran",
            show_seconds(o->runtime_seconds, text[1]));
+  if (o->runtime_seconds > 0 && limit > 0)
+    printf(" of %s (%.0f %%)", show_seconds(limit, text[1]), 100 * o->runtime_seconds / limit);
   if (o->has_cpu_seconds && o->runtime_seconds > 0 && cpus)
     printf(" on %.2g of %" PRIu32 " CPUs", o->cpu_seconds / o->runtime_seconds, cpus);
+  printf("\n");
+}
+
+/* Prints the energy of the shown run, and its CO2 if the site gives grams a kWh. */
+static void print_energy(const struct ft_job *job)
+{
+  const ft_observation *o = &job->shown;
+  double joules = ft_quantities[FT_QUANTITY_ENERGY].used_of(o);
+  double grams = job->records.config.co2_grams_per_kwh;
+  char text[2][32];
+
+  if (!(joules > 0))
+    return;
+  print_label("energy:");
+  printf("%s", ft_units_show_joules(joules, text[0], sizeof text[0]));
+  if (o->has_gpu_energy_joules && o->gpu_energy_joules > 0)
+    printf(", of which GPUs %s",
+           ft_units_show_joules(o->gpu_energy_joules, text[1], sizeof text[1]));
+  if (grams > 0)
+    printf("; %.3g g of CO2", joules / FT_JOULES_PER_KWH * grams);
   printf("\n");
 }
 
@@ -296,7 +341,18 @@ static void print_ended(const ft_observation *o)
   printf(", %s\n", ft_show_time(o->end_time, text));
 }
 
-static void print_next(const struct job *job)
+/* Prints the lines of SAID, the first behind the label if FIRST. */
+static void print_explanation(const struct ft_explanation *said, bool first)
+{
+  for (int i = 0; i < said->count; i++) {
+    if (i || !first)
+      print_label("");
+    ft_print_plain(said->line[i]);
+    printf("\n");
+  }
+}
+
+static void print_next(const struct ft_job *job)
 {
   const struct ft_next *next = &job->next;
   char option[48], percent[FT_MESSAGE_PERCENT];
@@ -315,12 +371,17 @@ static void print_next(const struct job *job)
              of_one_task(job));
     printf("\n");
   }
-  for (int i = 0; i < next->said.count; i++) {
-    if (i || next->advised)
+  if (next->time_advised) {
+    if (next->advised)
       print_label("");
-    ft_print_plain(next->said.line[i]);
+    printf("%s", ft_next_time_option(next, option));
+    if (next->timed.sizing.p_amount >= 0)
+      printf(" (timeout: %s%s)", ft_message_percent(next->timed.sizing.p_amount, percent),
+             of_one_task(job));
     printf("\n");
   }
+  print_explanation(&next->said, !next->advised && !next->time_advised);
+  print_explanation(&next->time_said, false);
   for (int i = 0; i < next->grounds.count; i++) {
     /* the other lines repeat what is already shown */
     if (strncmp(next->grounds.line[i], "method: ", 8) != 0 &&
@@ -332,7 +393,7 @@ static void print_next(const struct job *job)
   }
 }
 
-static int print_job_text(const struct job *job)
+static int print_job_text(const struct ft_job *job)
 {
   const ft_observation *o = &job->shown;
 
@@ -341,6 +402,7 @@ static int print_job_text(const struct job *job)
   print_predicted(o);
   print_decided(job);
   print_used(job);
+  print_energy(job);
   ft_job_nodes_print("  nodes:     ", &job->nodes, o);
   if (!job->running)
     print_ended(o);
@@ -348,95 +410,16 @@ static int print_job_text(const struct job *job)
   return ft_flush(job->name);
 }
 
-/* ---- as JSON ---- */
-
-/* Returns the fields of O whose keys begin with PREFIX, without the prefix. */
-static json_t *json_with_prefix(const ft_observation *o, const char *prefix)
-{
-  json_t *all = ft_json_observation(o), *out = json_object(), *value;
-  size_t length = strlen(prefix);
-  const char *key;
-
-  json_object_foreach (all, key, value) {
-    if (strncmp(key, prefix, length) == 0)
-      (void)json_object_set(out, key + length, value);
-  }
-  json_decref(all);
-  return out;
-}
-
-static json_t *json_requested(const ft_observation *o)
-{
-  json_t *out;
-
-  if (!o->submission.has_request)
-    return json_null();
-  out = json_with_prefix(o, "request_");
-  (void)json_object_set_new(
-      out, "default_bytes",
-      ft_json_number(o->has_partition_default_bytes, (double)o->partition_default_bytes));
-  (void)json_object_set_new(out, "cpus", json_integer(o->cpus));
-  return out;
-}
-
-static json_t *json_predicted(const ft_observation *o)
-{
-  const ft_decision *d = &o->submission.decision;
-
-  if (!o->submission.has_decision || !d->has_p50_bytes)
-    return json_null();
-  return json_pack(
-      "{s:o, s:o, s:o, s:I, s:o}", "p05", ft_json_number(d->has_p05_bytes, d->p05_bytes), "p50",
-      ft_json_number(true, d->p50_bytes), "p95", ft_json_number(d->has_p95_bytes, d->p95_bytes),
-      "runs", (json_int_t)d->runs, "method", ft_json_text(d->method));
-}
-
-static json_t *json_used(const struct job *job)
-{
-  const ft_observation *o = &job->shown;
-  double peak = ft_observation_peak(o, o->rule);
-
-  return json_pack(
-      "{s:o, s:o, s:b, s:o, s:o, s:o, s:o, s:s, s:o, s:i, s:i, s:o, s:o, s:o}", "now_bytes",
-      ft_json_number(job->running && job->now_bytes >= 0, job->now_bytes), "peak_bytes",
-      ft_json_number(peak > 0, peak), "peak_is_bound", o->peak_is_bound, "limit_bytes",
-      ft_json_number(o->has_limit_bytes && o->limit_bytes, (double)o->limit_bytes),
-      "time_to_peak_seconds", ft_json_number(o->has_time_to_peak_seconds, o->time_to_peak_seconds),
-      "runtime_seconds", ft_json_number(o->runtime_seconds > 0, o->runtime_seconds), "cpu_seconds",
-      ft_json_number(o->has_cpu_seconds, o->cpu_seconds), "outcome", ft_outcome_name(o->outcome),
-      "killed_at_bytes", ft_json_number(o->has_killed_at_bytes, (double)o->killed_at_bytes),
-      "exit_code", o->exit_code, "signal", o->signal, "end_time",
-      ft_json_number(o->end_time > 0, o->end_time), "allocated_nodes",
-      ft_json_number(o->allocated_nodes > 0, o->allocated_nodes), "nodes",
-      ft_job_nodes_json(&job->nodes));
-}
-
-static int print_job_json(const struct job *job)
-{
-  const ft_observation *o = &job->shown;
-  char name[24];
-
-  return ft_json_print(json_pack(
-      "{s:s, s:o, s:o, s:o, s:I, s:I, s:I, s:I, s:o, s:o, s:o, s:o, s:o}", "job",
-      ft_store_access_job_name(o, name), "app", ft_json_text(o->submission.app), "user",
-      o->user[0] ? ft_json_text(o->user) : json_null(), "node", ft_json_text(o->node), "runs",
-      (json_int_t)job->runs, "completed", (json_int_t)job->completed, "out_of_memory",
-      (json_int_t)job->out_of_memory, "running", (json_int_t)job->running, "asked",
-      json_requested(o), "predicted", json_predicted(o), "decided",
-      o->submission.has_decision ? json_with_prefix(o, "decision_") : json_null(), "used",
-      json_used(job), "next", job->has_next ? ft_next_json(&job->next) : json_null()));
-}
-
 /* Reads the job's ended runs. Returns 0, also without a store here (records.elsewhere; ERR: where);
  * -1 and ERR. */
-static int read_stored_runs(struct job *job, struct ft_error *err)
+static int read_stored_runs(struct ft_job *job, struct ft_error *err)
 {
   if (ft_store_access_ask(&job->records, job->state, &job->filter, err) < 0)
     return job->records.elsewhere ? 0 : -1;
   return ft_store_access_each(&job->records, &job->filter, visit_job_run, job, err);
 }
 
-static int show_job_result(struct job *job)
+static int show_job_result(struct ft_job *job)
 {
   struct ft_error err;
 
@@ -463,12 +446,12 @@ static int show_job_result(struct job *job)
   job->has_next = job->shown.submission.app[0] &&
                   ft_next_find(job->name, job->records.state_fd, &job->records.config, &job->shown,
                                &job->next, &job->no_next) == 0;
-  return job->json ? print_job_json(job) : print_job_text(job);
+  return job->json ? ft_job_print_json(job) : print_job_text(job);
 }
 
 int ft_command_job(int argc, char **argv)
 {
-  struct job *job = calloc(1, sizeof *job);
+  struct ft_job *job = calloc(1, sizeof *job);
   int first, status;
 
   if (!job)

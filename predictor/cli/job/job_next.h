@@ -7,6 +7,7 @@
 
 #include "predictor/cli/state_dir.h"
 #include "predictor/decide/grounds.h"
+#include "predictor/decide/time_decision.h"
 
 struct ft_next {
   ft_site site;
@@ -14,9 +15,12 @@ struct ft_next {
   ft_submission submission;
   struct ft_submission_knowledge known;
   struct ft_submission_decision decided;
-  struct ft_explanation said;
+  struct ft_explanation said, time_said;
   struct ft_grounds grounds;
-  bool advised; /* the runs give a recommendation that differs from the current request */
+  struct ft_job_time time;
+  struct ft_time_decision timed;
+  /* the runs give a recommendation that differs from the current request: of memory, of time */
+  bool advised, time_advised;
 };
 
 /*
@@ -27,10 +31,12 @@ struct ft_next {
 int ft_next_find(const char *command, int state_fd, const struct ft_config *config,
                  const ft_observation *observation, struct ft_next *next, struct ft_error *err);
 
-/* Formats the recommendation as an option, "--mem=6300M". Returns OUT. */
+/* Format the recommendation as an option, "--mem=6300M", or "--time=10". Return OUT. */
 const char *ft_next_option(const struct ft_next *next, char out[48]);
+const char *ft_next_time_option(const struct ft_next *next, char out[48]);
 
-/* Returns a new object with mem_bytes, option, p_oom, rule and lines. */
+/* Returns a new object with mem_bytes, option, p_oom, lines, time_seconds, time_option and
+ * p_timeout. */
 json_t *ft_next_json(const struct ft_next *next);
 
 #endif
