@@ -199,6 +199,76 @@ static void what_was_not_measured_is_wider(void **state)
   assert_true(width[0] > width[1]);
 }
 
+/* Watts and joules of a step, and their bounds. */
+static void a_step_has_an_energy(void **state)
+{
+  static const struct {
+    const char *device, *params;
+    double share, least, most; /* watts, as shares of the power limit */
+    bool measured;
+  } cases[] = {
+    { "h200", "batch=1,mode=inference,precision=fp32", 0, 0.1, 0.3, true }, /* waits for the host */
+    { "h200", "batch=4096,mode=inference,precision=fp32", 0, 0.4, 1, true },
+    { "h200", "batch=4096,mode=training,precision=amp", 0, 0.4, 1, true },
+    { "h200", "batch=4096,mode=training,precision=amp", 0.5, 0.2, 0.5, false },
+    { "h200", "batch=4096,mode=training,precision=amp,gpus=4", 0, 1.6, 4, true },
+    { "a10", "batch=64,mode=inference,precision=fp32", 0, 0.3, 1, true },
+    { "l40s", "batch=4096,mode=training,precision=fp32", 0, 0.3, 1, false },
+  };
+
+  (void)state;
+  for (size_t i = 0; i < COUNT_OF(cases); i++) {
+    const struct ft_gpu_part part = { ft_gpu_called(cases[i].device), cases[i].share,
+                                      cases[i].share };
+    struct ft_graph *graph = corpus_graph("onnx/unfolded.onnx");
+    const struct ft_step_energy *e;
+    struct ft_step_time time;
+    struct ft_gpu_run run;
+    struct ft_error err;
+
+    set_run(&run, cases[i].params, "3x64x64");
+    assert_int_equal(ft_step_time(graph, &part, &run, &time, &err), 0);
+    e = &time.energy;
+    if (e->measured != cases[i].measured || e->watts < cases[i].least * part.gpu->watts ||
+        e->watts > cases[i].most * part.gpu->watts)
+      fail_msg("%s, %s: measured %d, %g W of %g", cases[i].device, cases[i].params, e->measured,
+               e->watts, part.gpu->watts);
+    for (int level = 1; level < FT_ESTIMATE_LEVELS; level++)
+      assert_true(e->joules.quantile[level] >= e->joules.quantile[level - 1]);
+    assert_true(ft_estimate_quantile(&e->joules, 0.05) < e->watts * time.step);
+    assert_true(ft_estimate_quantile(&e->joules, 0.95) > e->watts * time.step);
+    ft_graph_free(graph);
+  }
+}
+
+/* Joules grow with the work; of a device whose power limit is unknown there are none. */
+static void energy_grows_with_the_work(void **state)
+{
+  static const char *const params[] = { "batch=64,mode=inference", "batch=64,mode=training",
+                                        "batch=64,mode=training,checkpoint=4",
+                                        "batch=64,mode=training,accumulate=4" };
+  double last = 0;
+
+  (void)state;
+  for (size_t i = 0; i <= COUNT_OF(params); i++) {
+    const bool host = i == COUNT_OF(params);
+    const struct ft_gpu_part part = { ft_gpu_called(host ? "cpu" : "v100"), 0, 0 };
+    struct ft_graph *graph = corpus_graph("onnx/unfolded.onnx");
+    struct ft_step_time time;
+    struct ft_gpu_run run;
+    struct ft_error err;
+
+    set_run(&run, params[host ? 0 : i], "3x64x64");
+    assert_int_equal(ft_step_time(graph, &part, &run, &time, &err), 0);
+    if (host)
+      assert_true(!(time.energy.watts > 0));
+    else if (!(time.energy.watts * time.step > last))
+      fail_msg("%s: %g J", params[i], time.energy.watts * time.step);
+    last = time.energy.watts * time.step;
+    ft_graph_free(graph);
+  }
+}
+
 int main(void)
 {
   const struct CMUnitTest tests[] = {
@@ -206,6 +276,8 @@ int main(void)
     cmocka_unit_test(time_grows_with_the_work),
     cmocka_unit_test(every_device_and_size_has_a_time),
     cmocka_unit_test(what_was_not_measured_is_wider),
+    cmocka_unit_test(a_step_has_an_energy),
+    cmocka_unit_test(energy_grows_with_the_work),
   };
 
   return cmocka_run_group_tests(tests, NULL, NULL);

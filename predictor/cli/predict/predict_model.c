@@ -231,12 +231,15 @@ static json_t *seconds_json(const struct answer *a, double seconds)
   return ft_json_number(a->has_time && seconds > 0, seconds);
 }
 
-/* Returns the interval of the step's seconds; null if unknown. */
-static json_t *step_json(const struct answer *a)
+static bool has_energy(const struct answer *a)
 {
-  const struct ft_estimate *e = &a->time.estimate;
+  return a->has_time && a->time.energy.watts > 0;
+}
 
-  if (!a->has_time)
+/* Returns the interval of E, of a step; null unless KNOWN. */
+static json_t *step_json(bool known, const struct ft_estimate *e)
+{
+  if (!known)
     return json_null();
   return json_pack("{s:f, s:f, s:f}", "p05", ft_estimate_quantile(e, 0.05), "p50",
                    ft_estimate_quantile(e, 0.5), "p95", ft_estimate_quantile(e, 0.95));
@@ -272,11 +275,14 @@ static int print_model_json(const struct answer *a, const struct ft_graph *graph
       bytes_json(a->gpu->memory_mib * MIB), "device_measured", (int)a->gpu->measured, "device_runs",
       (json_int_t)a->measured.run_count, "p_oom", ft_json_number(!a->gpu->host, a->runs_out),
       "parts", gpu_parts(a), "instead", ft_predict_instead_json(a->instead, a->instead_count),
-      "trained_stated", (int)graph->states_trained, "step_seconds", step_json(a), "forward_seconds",
+      "trained_stated", (int)graph->states_trained, "step_seconds",
+      step_json(a->has_time, &a->time.estimate), "forward_seconds",
       seconds_json(a, a->time.forward), "backward_seconds", seconds_json(a, a->time.backward),
       "optimizer_seconds", seconds_json(a, a->time.optimizer), "step_measured",
       (int)(a->has_time && a->time.measured), "step_incomplete",
-      (int)(a->has_time && a->time.incomplete)));
+      (int)(a->has_time && a->time.incomplete), "step_joules",
+      step_json(has_energy(a), &a->time.energy.joules), "watts",
+      ft_json_number(has_energy(a), a->time.energy.watts)));
 }
 
 static const char *show_bytes(double bytes, char out[32])
@@ -318,6 +324,18 @@ static void print_step_time(const struct answer *a)
   if (t->host_bound)
     printf("the host starts the operators more slowly than the GPU computes them: a larger batch "
            "costs little time\n");
+}
+
+static void print_step_energy(const struct answer *a)
+{
+  const struct ft_step_energy *e = &a->time.energy;
+
+  printf("%s needs %.3g J, 90 %% between %.3g and %.3g J; %.3g W on average (%s)\n",
+         a->run.training ? "a step" : "a forward pass", ft_estimate_quantile(&e->joules, 0.5),
+         ft_estimate_quantile(&e->joules, 0.05), ft_estimate_quantile(&e->joules, 0.95), e->watts,
+         e->measured               ? "power measured on this device"
+         : a->gpu == &a->slice_gpu ? "the slice's share of the GPU's power"
+                                   : "no power measured on this device: from its power limit");
 }
 
 static void print_slice(const struct answer *a)
@@ -381,6 +399,8 @@ static int print_model_text(const struct answer *a, const struct ft_graph *graph
            show_bytes((double)m->loop_bytes, one));
   if (a->has_time)
     print_step_time(a);
+  if (has_energy(a))
+    print_step_energy(a);
   if (a->gpu == &a->slice_gpu)
     printf("%s has %s: probability of running out of memory %s%.3g %%\n", a->gpu->name,
            show_bytes(a->gpu->memory_mib * MIB, one), a->runs_out < 0.001 ? "under " : "",
@@ -423,17 +443,21 @@ static int estimate_on_device(struct answer *a, struct ft_graph *graph, struct f
 
 static json_t *device_json(const struct answer *a)
 {
-  return json_pack(
-      "{s:s, s:o, s:o, s:o, s:o, s:b, s:s}", "device", a->gpu->name, "device_bytes",
-      bytes_json(a->gpu->memory_mib * MIB), "memory_bytes", model_quantiles(&a->memory.estimate),
-      "p_oom", ft_json_number(!a->gpu->host, a->runs_out), "step_seconds", step_json(a),
-      "step_measured", (int)(a->has_time && a->time.measured), "source", a->gpu->source);
+  return json_pack("{s:s, s:o, s:o, s:o, s:o, s:b, s:o, s:o, s:s}", "device", a->gpu->name,
+                   "device_bytes", bytes_json(a->gpu->memory_mib * MIB), "memory_bytes",
+                   model_quantiles(&a->memory.estimate), "p_oom",
+                   ft_json_number(!a->gpu->host, a->runs_out), "step_seconds",
+                   step_json(a->has_time, &a->time.estimate), "step_measured",
+                   (int)(a->has_time && a->time.measured), "step_joules",
+                   step_json(has_energy(a), &a->time.energy.joules), "watts",
+                   ft_json_number(has_energy(a), a->time.energy.watts), "source", a->gpu->source);
 }
 
 static void print_device(const struct answer *a)
 {
   double step = ft_estimate_quantile(&a->time.estimate, 0.5);
   char memory[32], one[32] = "-", two[32] = "-", three[32] = "-", items[32] = "-";
+  char joules[32] = "-";
 
   if (a->has_time) {
     (void)show_step_seconds(step, one);
@@ -442,12 +466,16 @@ static void print_device(const struct answer *a)
     (void)snprintf(items, sizeof items, "%.*f", (double)a->run.sizes.batch < 100 * step ? 1 : 0,
                    (double)a->run.sizes.batch / step);
   }
-  printf("%-19s %10s %-5s %9s %9s %9s %9s %s\n", a->gpu->name, show_bytes(a->memory.bytes, memory),
-         a->gpu->host         ? "-"
-         : a->runs_out > 0.5  ? "no"
-         : a->runs_out > 0.05 ? "maybe"
-                              : "yes",
-         one, two, three, items, a->has_time && a->time.measured ? "measured" : "data sheet");
+  if (has_energy(a))
+    (void)snprintf(joules, sizeof joules, "%.3g J",
+                   ft_estimate_quantile(&a->time.energy.joules, 0.5));
+  printf(
+      "%-19s %10s %-5s %9s %9s %9s %9s %9s %s\n", a->gpu->name, show_bytes(a->memory.bytes, memory),
+      a->gpu->host         ? "-"
+      : a->runs_out > 0.5  ? "no"
+      : a->runs_out > 0.05 ? "maybe"
+                           : "yes",
+      one, two, three, items, joules, a->has_time && a->time.measured ? "measured" : "data sheet");
 }
 
 /* Prints one row for each device of the table. */
@@ -456,8 +484,8 @@ static int answer_all_devices(struct answer *a, struct ft_graph *graph, struct f
   json_t *list = a->asked->json ? json_array() : NULL;
 
   if (!list)
-    printf("%-19s %10s %-5s %9s %9s %9s %9s %s\n", "device", "memory", "fits",
-           a->run.training ? "step" : "forward", "5 %", "95 %", "items/s", "rates");
+    printf("%-19s %10s %-5s %9s %9s %9s %9s %9s %s\n", "device", "memory", "fits",
+           a->run.training ? "step" : "forward", "5 %", "95 %", "items/s", "energy", "rates");
   for (size_t i = 0; (a->gpu = ft_gpu_at(i)); i++) {
     a->part.gpu = a->gpu;
     if (estimate_on_device(a, graph, err) < 0) {

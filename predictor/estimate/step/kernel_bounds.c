@@ -3,7 +3,7 @@
 
 #include <math.h>
 
-#include "predictor/estimate/step/step_time.h"
+#include "predictor/estimate/step/kernel_bounds.h"
 
 /* Steps of the inner dimension that a tile's start and end take, in units of the pipe's step.
  * That of SIMD is fitted to NeuSight's products, that of tensor cores is a guess. */

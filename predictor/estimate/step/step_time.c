@@ -3,6 +3,7 @@
 
 #include <math.h>
 
+#include "predictor/estimate/step/kernel_bounds.h"
 #include "predictor/estimate/step/step_time.h"
 
 /* What is learnt of all GPUs, or of CPUs. */
@@ -83,14 +84,26 @@ static double join_times(double gpu, double host)
                     : 0;
 }
 
+/* Returns how often a step with the settings RUN does PASS. */
+static double pass_repeats(const struct ft_gpu_run *run, enum ft_kernel_pass pass)
+{
+  double repeats = run->training && run->accumulate > 1 ? run->accumulate : 1;
+
+  if (pass == FT_PASS_OPTIMIZER)
+    return 1;
+  if (pass == FT_PASS_FORWARD && run->training && run->checkpoints > 1)
+    repeats *= 2 - 1.0 / run->checkpoints; /* all segments but the last are recomputed */
+  return repeats;
+}
+
 int ft_step_time(struct ft_graph *graph, const struct ft_gpu_part *part,
                  const struct ft_gpu_run *run, struct ft_step_time *time, struct ft_error *err)
 {
   const struct step_weights *w = weights_of(part->gpu);
   const struct step_device *device = find_step_device(part->gpu);
   const struct step_residuals *residuals;
-  double passes = run->training && run->accumulate > 1 ? run->accumulate : 1;
-  double gpu[FT_PASSES] = { 0 }, backward_kernels = 0, host, both;
+  double passes = pass_repeats(run, FT_PASS_INPUT_GRADIENT);
+  double gpu[FT_PASSES] = { 0 }, backward_kernels = 0, host, both, joules = 0;
   struct ft_kernels kernels;
 
   *time = (struct ft_step_time){ .step = 0 };
@@ -100,6 +113,7 @@ int ft_step_time(struct ft_graph *graph, const struct ft_gpu_part *part,
     const struct ft_kernel *k = &kernels.list[i];
 
     gpu[k->pass] += ft_kernel_seconds(k, part, kernels.precision);
+    joules += pass_repeats(run, k->pass) * ft_kernel_joules(k, part, kernels.precision);
     backward_kernels += k->pass != FT_PASS_FORWARD;
   }
   time->measured = !(part->compute > 0 && part->compute < 1) &&
@@ -124,5 +138,6 @@ int ft_step_time(struct ft_graph *graph, const struct ft_gpu_part *part,
   time->estimate = (struct ft_estimate){ .runs = 0, .method = "kernels" };
   for (int i = 0; i < FT_ESTIMATE_LEVELS; i++)
     time->estimate.quantile[i] = fmax(time->step, 1e-9) * exp(residuals->quantile[i]);
+  ft_step_energy(part, fmax(1, run->gpus), joules, time->step, &time->energy);
   return 0;
 }

@@ -10,17 +10,7 @@
 
 #include "predictor/estimate/gpu/gpu_time.h"
 #include "predictor/estimate/step/kernels.h"
-
-enum ft_pipe { FT_PIPE_SIMD, FT_PIPE_TENSOR, FT_PIPES };
-
-/* What a kernel takes at the data sheet's rates. */
-struct ft_kernel_bounds {
-  double compute, memory; /* seconds; compute of whole tiles on all multiprocessors */
-  enum ft_pipe pipe;      /* that does its products */
-};
-
-void ft_kernel_bound(const struct ft_kernel *kernel, const struct ft_gpu_part *part,
-                     enum ft_precision precision, struct ft_kernel_bounds *bounds);
+#include "predictor/estimate/step/step_energy.h"
 
 /* Returns the seconds of KERNEL on PART, from its start to the next kernel's. */
 double ft_kernel_seconds(const struct ft_kernel *kernel, const struct ft_gpu_part *part,
@@ -33,6 +23,7 @@ struct ft_step_time {
   bool measured;                       /* rates of this GPU are fitted to runs on it */
   bool incomplete;                     /* operators of unknown size or kind are left out */
   struct ft_estimate estimate;         /* of `step`, in seconds */
+  struct ft_step_energy energy;        /* of `step` */
 };
 
 /* Fills TIME for one step of GRAPH with the settings RUN on PART; part->gpu is not NULL. Infers the
