@@ -63,8 +63,8 @@ static const char *listed_partitions(const struct ft_options *options,
 int ft_placement_set_partition(const struct ft_slurm_options *slurm,
                                const struct ft_options *options, int state_fd, const ft_site *site,
                                uint32_t uid, const struct ft_estimate *memory,
-                               const ft_network *network, ft_submission *submission,
-                               struct ft_error *err)
+                               const struct ft_time_lookup *time, const ft_network *network,
+                               ft_submission *submission, struct ft_error *err)
 {
   struct placement_work *work = malloc(sizeof *work);
   struct ft_placement_query q = { .submission = submission,
@@ -82,7 +82,7 @@ int ft_placement_set_partition(const struct ft_slurm_options *slurm,
   q.evidence = &work->evidence;
   ft_placement_apply(network, &q.requested);
   if (ft_placement_read(state_fd, site, uid, submission, listed_partitions(options, submission),
-                        &work->evidence, err) < 0)
+                        time, &work->evidence, err) < 0)
     goto out;
   ft_placement_evaluate(&q, &work->placement);
   if (options->perf)

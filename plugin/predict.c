@@ -257,8 +257,10 @@ static void choose_placement(struct prediction *w)
 {
   const ft_request *request = &w->submission.request;
   struct ft_submitter submitter = plugin_submitter(w);
-  const struct ft_estimate *memory;
   struct ft_error err;
+  const struct ft_time_lookup *time =
+      ft_known_read_runtimes(w->state_fd, &submitter, &w->submission, &w->known, &err);
+  const struct ft_estimate *memory;
 
   ft_submission_decide(&(struct ft_submission_query){ .site = &w->site,
                                                       .submission = &w->submission,
@@ -268,8 +270,9 @@ static void choose_placement(struct prediction *w)
                                                       .mode = FT_MODE_CHECK },
                        &w->decided);
   memory = w->decided.sizing.has_estimate ? w->decided.input.estimate : NULL;
-  if (ft_placement_set_partition(&w->slurm, &w->options, w->state_fd, &w->site, w->collected.uid,
-                                 memory, w->network, &w->submission, &err) < 0)
+  if (!time ||
+      ft_placement_set_partition(&w->slurm, &w->options, w->state_fd, &w->site, w->collected.uid,
+                                 memory, time, w->network, &w->submission, &err) < 0)
     ft_print_failure(true, &err);
   ft_known_resolve_policy(&w->site, &submitter, request, &w->known);
   ft_known_read_partition(w->state_fd, &w->site, request, &w->known);
@@ -381,7 +384,7 @@ static int predict_for_site(struct prediction *w)
     ft_known_read_partition(w->state_fd, &w->site, &s->request, &w->known);
   if (!off || placement || rejects) {
     known = ft_known_read_evidence(w->state_fd, &submitter, s, w->collected.description.array,
-                                   &w->array, &w->known, &err) == 0;
+                                   &w->array, placement || timed, &w->known, &err) == 0;
     if (known && ft_model_lookup_of_app(&w->known.evidence))
       s->app_runs = ft_model_lookup_of_app(&w->known.evidence)->completed;
     if (!known)
@@ -539,7 +542,7 @@ int ft_predict(spank_t spank, const struct ft_plugin_arguments *settings, bool l
   w->local = local;
   w->component = component;
   w->network = NULL;
-  ft_model_lookup_clear(&w->known.evidence);
+  ft_known_clear(&w->known);
   w->has_site = w->has_apps = w->has_network_request = w->maybe_other_cluster = false;
   w->why.text[0] = '\0';
   status = predict_component(spank, w);

@@ -120,7 +120,7 @@ static void fill_price(const struct ft_placement_query *q, const ft_partition *p
 
 /* Returns the run time on PLATFORM; NULL: unknown. */
 static const struct ft_platform_runtime *find_run_time(const struct ft_placement *e,
-                                                    const char *platform)
+                                                       const char *platform)
 {
   for (size_t i = 0; i < e->runtime_count && platform[0]; i++)
     if (e->runtimes[i].known && strcmp(e->runtimes[i].platform, platform) == 0)
@@ -274,8 +274,10 @@ void ft_placement_evaluate(const struct ft_placement_query *q, struct ft_placeme
   const struct ft_placement_row *current;
 
   out->count = 0;
-  out->runtime_count = ft_runtime_estimate(&q->evidence->performance, q->submission->features,
-                                           q->submission->features_count, out->runtimes);
+  out->runtime_count = q->evidence->performance
+                           ? ft_runtime_estimate(q->evidence->performance, q->submission->features,
+                                                 q->submission->features_count, out->runtimes)
+                           : 0;
   for (size_t i = 0; i < q->evidence->partition_count; i++)
     add_partition_rows(q, i, out);
   current = ft_placement_current(out, q->evidence->current);

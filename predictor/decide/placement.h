@@ -25,7 +25,8 @@
 
 /* The records of the state directory that placement uses; 600 KiB. */
 struct ft_placement_evidence {
-  ft_performance performance; /* of the app, without history; runs 0: no recorded run time */
+  const ft_performance *performance; /* of the app, without history, borrowed; NULL: no recorded run
+                                        time */
   ft_platforms platforms;
   ft_partition partition[FT_PLACEMENT_PARTITIONS];
   struct ft_partition_access access[FT_PLACEMENT_PARTITIONS]; /* of the user to each partition */
@@ -37,12 +38,13 @@ struct ft_placement_evidence {
  * Reads the evidence for SUBMISSION of user UID at SITE from the state directory STATE_FD into OUT:
  * the current partition, and the partitions of LIST (comma-separated). If LIST is NULL or empty,
  * all partitions that are not hidden are read, up to FT_PLACEMENT_PARTITIONS. Partitions that
- * cannot be read are omitted. Returns 0, also without recorded run times; -1 and fills ERR if the
- * platforms or the run times cannot be read.
+ * cannot be read are omitted. TIME has the run times and is borrowed; imported ones are of no known
+ * platform. Returns 0; -1 and fills ERR if the platforms cannot be read.
  */
 int ft_placement_read(int state_fd, const ft_site *site, uint32_t uid,
                       const ft_submission *submission, const char *list,
-                      struct ft_placement_evidence *out, struct ft_error *err);
+                      const struct ft_time_lookup *time, struct ft_placement_evidence *out,
+                      struct ft_error *err);
 
 /* Values of the options that request GPUs or select nodes; NULL: not given. All pointers are
  * borrowed. */
@@ -78,8 +80,8 @@ enum ft_placement_fit {
 
 /* A row of the comparison: the nodes of one platform in a partition that satisfy --constraint. */
 struct ft_placement_row {
-  size_t partition;                        /* index in the evidence */
-  const char *platform;                    /* "": unknown; borrowed from the evidence */
+  size_t partition;                          /* index in the evidence */
+  const char *platform;                      /* "": unknown; borrowed from the evidence */
   const struct ft_platform_runtime *runtime; /* of the platform; NULL: unknown */
   bool compared;                             /* the speeds are set */
   /* run time in the current partition divided by run time here: median, 5 and 95 % quantile */

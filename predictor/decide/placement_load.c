@@ -3,7 +3,6 @@
 #include "config.h"
 
 #include <dirent.h>
-#include <errno.h>
 #include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
@@ -115,7 +114,8 @@ static void read_all_partitions(int state_fd, struct ft_placement_evidence *out)
 
 int ft_placement_read(int state_fd, const ft_site *site, uint32_t uid,
                       const ft_submission *submission, const char *list,
-                      struct ft_placement_evidence *out, struct ft_error *err)
+                      const struct ft_time_lookup *time, struct ft_placement_evidence *out,
+                      struct ft_error *err)
 {
   struct ft_text typed = ft_text_from(submission->request.partition), rest = ft_text_from(list);
   struct ft_text name;
@@ -134,13 +134,6 @@ int ft_placement_read(int state_fd, const ft_site *site, uint32_t uid,
   for (size_t i = 0; i < out->partition_count; i++)
     out->access[i] =
         ft_partition_access_of(&out->partition[i], &submission->request, uid, &lookups);
-  if (ft_state_read_platforms(state_fd, &out->platforms, err) < 0)
-    return -1;
-  if (ft_state_read_performance(state_fd, uid, submission->app, &out->performance, err) == 0)
-    return 0;
-  if (errno != ENOENT)
-    return -1;
-  out->performance.runs = 0;
-  out->performance.platforms_count = 0;
-  return 0;
+  out->performance = time->performance.runs && !time->imported ? &time->performance : NULL;
+  return ft_state_read_platforms(state_fd, &out->platforms, err);
 }

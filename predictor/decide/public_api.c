@@ -135,7 +135,8 @@ static int forecast_memory(int state_fd, const ft_job_request *job, struct forec
   else
     ft_policy_resolve(NULL, NULL, NULL, NULL, &w->known.policy);
   ft_known_read_partition(state_fd, &w->site, &job->request, &w->known);
-  if (ft_known_read_evidence(state_fd, &submitter, &w->submission, NULL, NULL, &w->known, err) < 0)
+  if (ft_known_read_evidence(state_fd, &submitter, &w->submission, NULL, NULL, true, &w->known,
+                             err) < 0)
     return -1;
   ft_submission_decide(&query, &w->decided);
   ft_forecast_set(out, FT_QUANTITY_MEMORY,

@@ -4,7 +4,6 @@
 
 #include <errno.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "predictor/core/text.h"
@@ -39,38 +38,49 @@ void ft_known_read_partition(int state_fd, const ft_site *site, const ft_request
       ft_decide_partition(state_fd, site, request, &known->partition, &known->merged, NULL) == 0;
 }
 
+void ft_known_clear(struct ft_submission_knowledge *known)
+{
+  ft_model_lookup_clear(&known->evidence);
+  ft_time_lookup_clear(&known->time);
+}
+
 int ft_known_read_evidence(int state_fd, const struct ft_submitter *submitter,
                            const ft_submission *s, const char *array, const ft_job_array *tasks,
-                           struct ft_submission_knowledge *known, struct ft_error *err)
+                           bool timed, struct ft_submission_knowledge *known, struct ft_error *err)
 {
   struct ft_task_list list = { .array = tasks };
 
+  ft_time_lookup_clear(&known->time);
   if (array)
     list.count = ft_array_select_tasks(array, tasks, list.index, FT_ARRAY_ESTIMATES);
   return ft_model_lookup_read(state_fd, submitter->uid, submitter->name, submitter->data, s, &list,
-                              &known->policy, &known->evidence, err);
+                              &known->policy, timed ? &known->time : NULL, &known->evidence, err);
+}
+
+const struct ft_time_lookup *
+ft_known_read_runtimes(int state_fd, const struct ft_submitter *submitter, const ft_submission *s,
+                       struct ft_submission_knowledge *known, struct ft_error *err)
+{
+  int status = ft_time_lookup_read(state_fd, submitter->uid, submitter->name, submitter->data, s,
+                                   &known->time, err);
+
+  return status == 0 || errno == ENOENT ? &known->time : NULL;
 }
 
 int ft_known_read_time(int state_fd, const struct ft_submitter *submitter, const ft_submission *s,
                        const char *array, const ft_job_array *tasks,
-                       const struct ft_submission_knowledge *known, struct ft_job_time *out,
+                       struct ft_submission_knowledge *known, struct ft_job_time *out,
                        struct ft_error *err)
 {
-  ft_performance *performance = malloc(sizeof *performance);
   struct ft_task_list list = { .array = tasks };
-  int status = 0;
+  bool read = ft_known_read_runtimes(state_fd, submitter, s, known, err) != NULL;
 
-  if (!performance)
-    return ft_error_set(err, "out of memory");
   if (array)
     list.count = ft_array_select_tasks(array, tasks, list.index, FT_ARRAY_ESTIMATES);
-  if (ft_job_time_read(state_fd, submitter->uid, submitter->name, submitter->data, s, performance,
-                       &out->imported, err) < 0 &&
-      errno != ENOENT)
-    status = -1;
-  ft_job_time_estimate(performance, known->has_partition ? &known->partition : NULL, s, &list, out);
-  free(performance);
-  return status;
+  out->imported = known->time.imported;
+  ft_job_time_estimate(&known->time.performance, known->has_partition ? &known->partition : NULL, s,
+                       &list, out);
+  return read ? 0 : -1;
 }
 
 /* Returns the column NAME of MODEL; NULL: none. */

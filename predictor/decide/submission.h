@@ -19,7 +19,11 @@ struct ft_submission_knowledge {
   bool has_partition;
   struct ft_merged_partitions merged;
   struct ft_model_lookup evidence; /* without evidence: estimate and facts NULL */
+  struct ft_time_lookup time;      /* run times that were read with the evidence */
 };
+
+/* Fills KNOWN without evidence. */
+void ft_known_clear(struct ft_submission_knowledge *known);
 
 /* The submitting user. NAME(DATA) returns the user's name; it is called only if the site has
  * policies for users, or for imported runs. */
@@ -41,20 +45,29 @@ void ft_known_read_partition(int state_fd, const ft_site *site, const ft_request
 /*
  * Reads the evidence for SUBMISSION from the state directory STATE_FD into KNOWN, whose policy is
  * set. ARRAY: value of --array; NULL: no array. Of an array, up to FT_ARRAY_ESTIMATES tasks are
- * estimated, with what differs between them in TASKS. Returns 0, also without evidence; -1 and
- * fills ERR if a model cannot be read.
+ * estimated, with what differs between them in TASKS. TIMED: the run times will be wanted, too, and
+ * are read from the same files. Returns 0, also without evidence; -1 and fills ERR if a model
+ * cannot be read.
  */
 int ft_known_read_evidence(int state_fd, const struct ft_submitter *submitter,
                            const ft_submission *submission, const char *array,
-                           const ft_job_array *tasks, struct ft_submission_knowledge *known,
-                           struct ft_error *err);
+                           const ft_job_array *tasks, bool timed,
+                           struct ft_submission_knowledge *known, struct ft_error *err);
 
-/* Fills OUT with the run time of SUBMISSION on the partition in KNOWN, from the state directory
- * STATE_FD; ARRAY and TASKS as above. Returns 0, also without a recorded run; -1 and fills ERR if
- * the run times cannot be read. */
+/* Completes known->time from the state directory STATE_FD. Returns it, with runs 0 if no run is
+ * recorded; NULL and fills ERR if it cannot be read. */
+const struct ft_time_lookup *ft_known_read_runtimes(int state_fd,
+                                                    const struct ft_submitter *submitter,
+                                                    const ft_submission *submission,
+                                                    struct ft_submission_knowledge *known,
+                                                    struct ft_error *err);
+
+/* Fills OUT with the run time of SUBMISSION on the partition in KNOWN by ft_known_read_runtimes;
+ * ARRAY and TASKS as above. Returns 0, also without a recorded run; -1 and fills ERR if the run
+ * times cannot be read. */
 int ft_known_read_time(int state_fd, const struct ft_submitter *submitter,
                        const ft_submission *submission, const char *array,
-                       const ft_job_array *tasks, const struct ft_submission_knowledge *known,
+                       const ft_job_array *tasks, struct ft_submission_knowledge *known,
                        struct ft_job_time *out, struct ft_error *err);
 
 /* Size in bytes of the line of ft_params_find_unknown, with its NUL. */

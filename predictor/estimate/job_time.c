@@ -16,41 +16,62 @@
 
 /* ---- reading ---- */
 
-/* Reads the run times of APP into OUT. Returns whether there are any; sets *STATUS to -1 and fills
- * ERR if they cannot be read. */
-static bool read_app(int state_fd, uint32_t uid, const char *app, ft_performance *out, int *status,
-                     struct ft_error *err)
+static void clear_performance(ft_performance *p)
 {
-  if (ft_state_read_performance(state_fd, uid, app, out, err) == 0)
-    return out->runs > 0;
-  if (errno != ENOENT)
-    *status = -1;
-  return false;
+  p->runs = 0;
+  p->platforms_count = 0;
 }
 
-int ft_job_time_read(int state_fd, uint32_t uid, const char *(*user)(void *), void *data,
-                     const ft_submission *s, ft_performance *out, bool *imported,
-                     struct ft_error *err)
+void ft_time_lookup_clear(struct ft_time_lookup *out)
 {
-  bool found;
-  char app[sizeof s->app];
-  int status = 0;
+  clear_performance(&out->performance);
+  out->imported = false;
+  out->sources = 0;
+}
 
-  *imported = false;
-  found = read_app(state_fd, uid, s->app, out, &status, err);
-  for (size_t i = 0; !found && !status && i < s->former_apps_count; i++)
-    found = read_app(state_fd, uid, s->former_apps[i], out, &status, err);
-  if (!found && !status && user && ft_is_imported_by_name(s)) {
-    ft_state_imported_app(user(data), uid, s->job_name, app);
-    *imported = found = read_app(state_fd, uid, app, out, &status, err);
+int ft_time_lookup_source(int state_fd, uint32_t uid, enum ft_time_source source, const char *app,
+                          ft_model *model, struct ft_time_lookup *time, struct ft_error *err)
+{
+  bool timed = time && !time->performance.runs && !(time->sources >> source & 1);
+  struct ft_model_parts parts = { .model = model,
+                                  .performance = timed ? &time->performance : NULL };
+  int status = ft_state_read_parts(state_fd, uid, app, &parts, err);
+
+  if (timed && !(status == 0 && parts.has_performance))
+    clear_performance(&time->performance);
+  if (timed && (status == 0 || errno == ENOENT)) {
+    time->sources |= 1U << source;
+    time->imported = source == FT_TIME_IMPORTED && time->performance.runs;
   }
-  if (found)
+  if (status < 0 || !model || parts.has_model)
+    return status;
+  errno = ENOENT;
+  return ft_error_set(err, "%s: no run with a measured peak", app);
+}
+
+int ft_time_lookup_read(int state_fd, uint32_t uid, const char *(*user)(void *), void *data,
+                        const ft_submission *s, struct ft_time_lookup *time, struct ft_error *err)
+{
+  enum ft_time_source last = FT_TIME_FORMER + s->former_apps_count;
+  char imported[sizeof s->app];
+
+  for (enum ft_time_source k = FT_TIME_APP; k <= FT_TIME_IMPORTED; k++) {
+    const char *app = k == FT_TIME_APP ? s->app : imported;
+
+    if (time->performance.runs || time->sources >> k & 1 || (k >= last && k < FT_TIME_IMPORTED) ||
+        (k == FT_TIME_IMPORTED && !ft_is_imported_by_name(s)))
+      continue;
+    if (k == FT_TIME_IMPORTED)
+      ft_state_imported_app(user(data), uid, s->job_name, imported);
+    else if (k >= FT_TIME_FORMER)
+      app = s->former_apps[k - FT_TIME_FORMER];
+    if (ft_time_lookup_source(state_fd, uid, k, app, NULL, time, err) < 0 && errno != ENOENT)
+      return -1;
+  }
+  if (time->performance.runs)
     return 0;
-  out->runs = 0;
-  out->platforms_count = 0;
-  if (!status)
-    errno = ENOENT;
-  return -1;
+  errno = ENOENT;
+  return ft_error_set(err, "%s: no recorded run time", s->app);
 }
 
 /* ---- the platform ---- */

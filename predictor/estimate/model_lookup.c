@@ -93,14 +93,16 @@ struct question {
   const ft_submission *submission;
   const struct ft_task_list *tasks;
   const ft_policy *policy;
+  struct ft_time_lookup *time; /* NULL: not wanted */
 };
 
-/* Reads the model of APP, of the user or else the pooled one, into C and evaluates it. Returns 0,
- * also without a model or estimate; -1 and fills ERR if the model cannot be read. */
-static int read_candidate(const struct question *q, const char *app, struct ft_candidate *c,
-                          struct ft_error *err)
+/* Reads the model of APP, of the user or else the pooled one, into C and evaluates it, and the run
+ * times of SOURCE. Returns 0, also without a model or estimate; -1 and fills ERR if the model
+ * cannot be read. */
+static int read_candidate(const struct question *q, enum ft_time_source source, const char *app,
+                          struct ft_candidate *c, struct ft_error *err)
 {
-  if (ft_state_read_evaluator(q->state_fd, q->uid, app, &c->model, err) < 0)
+  if (ft_time_lookup_source(q->state_fd, q->uid, source, app, &c->model, q->time, err) < 0)
     return errno == ENOENT ? 0 : -1;
   (void)ft_candidate_evaluate(c, q->submission, q->tasks, q->policy);
   return 0;
@@ -113,11 +115,11 @@ static int read_own(const struct question *q, struct ft_candidate *c, bool *pool
                     struct ft_error *err)
 {
   const ft_submission *s = q->submission;
-  int status = read_candidate(q, s->app, c, err);
+  int status = read_candidate(q, FT_TIME_APP, s->app, c, err);
 
   *pooled = !c->has_model || is_pooled(c);
   for (size_t i = 0; !status && !c->has_estimate && !c->facts.runs && i < s->former_apps_count; i++)
-    status = read_candidate(q, s->former_apps[i], c, err);
+    status = read_candidate(q, FT_TIME_FORMER + i, s->former_apps[i], c, err);
   return status;
 }
 
@@ -136,7 +138,7 @@ static void read_shared(const struct question *q, const char *(*user)(void *), v
       (void)ft_candidate_evaluate(c, s, q->tasks, q->policy);
   } else if (ft_is_imported_by_name(s)) {
     ft_state_imported_app(user(data), q->uid, s->job_name, app);
-    (void)read_candidate(q, app, c, &why);
+    (void)read_candidate(q, FT_TIME_IMPORTED, app, c, &why);
   }
 }
 
@@ -169,9 +171,10 @@ static bool shared_replaces(const struct ft_candidate *shared, const struct ft_e
 
 int ft_model_lookup_read(int state_fd, uint32_t uid, const char *(*user)(void *data), void *data,
                          const ft_submission *s, const struct ft_task_list *tasks,
-                         const ft_policy *policy, struct ft_model_lookup *out, struct ft_error *err)
+                         const ft_policy *policy, struct ft_time_lookup *time,
+                         struct ft_model_lookup *out, struct ft_error *err)
 {
-  const struct question q = { state_fd, uid, s, tasks, policy };
+  const struct question q = { state_fd, uid, s, tasks, policy, time };
   const struct ft_estimate *own;
   bool pooled;
 

@@ -7,6 +7,7 @@
 #include "predictor/core/error.h"
 #include "predictor/estimate/array_estimates.h"
 #include "predictor/estimate/facts.h"
+#include "predictor/estimate/runtime.h"
 #include "predictor/record/record.h"
 
 /* A model and what it says of a submission. */
@@ -62,7 +63,8 @@ const ft_model *ft_model_lookup_of_app(const struct ft_model_lookup *lookup);
  * Slurm's accounting for the job's name. Such a model must have min_runs runs and a 95 % quantile
  * not below the largest peak of the app's own runs. Without one, and if policy->borrow, similar
  * apps of the user (estimate/similar_apps.h) or the site-wide prior apply. Each model file is read
- * at most once.
+ * at most once, also by ft_time_lookup_read afterwards: TIME (NULL: not wanted), which is cleared,
+ * gets the run times of the files that are read.
  *
  * OUT contains pointers into itself and must not be copied. Returns 0, with out->estimate NULL if
  * there is no estimate; -1 and fills ERR, with OUT cleared, if the app's model exists and cannot be
@@ -70,8 +72,8 @@ const ft_model *ft_model_lookup_of_app(const struct ft_model_lookup *lookup);
  */
 int ft_model_lookup_read(int state_fd, uint32_t uid, const char *(*user)(void *data), void *data,
                          const ft_submission *submission, const struct ft_task_list *tasks,
-                         const ft_policy *policy, struct ft_model_lookup *out,
-                         struct ft_error *err);
+                         const ft_policy *policy, struct ft_time_lookup *time,
+                         struct ft_model_lookup *out, struct ft_error *err);
 
 /* Returns whether runs imported for SUBMISSION's job name are of its app: the app has no name of
  * its own, and the job has one that identifies it. */

@@ -54,15 +54,37 @@ struct ft_job_time {
   struct ft_facts facts;           /* in seconds */
 };
 
+/* Where runs of a submission's app may be recorded: under its name, its former names, and imported
+ * for the job's name. */
+enum ft_time_source { FT_TIME_APP, FT_TIME_FORMER, FT_TIME_IMPORTED = FT_TIME_FORMER + 2 };
+
+/* The run times of a submission's app, without history. */
+struct ft_time_lookup {
+  ft_performance performance; /* runs 0: none were found */
+  bool imported;              /* they are of runs imported for the job's name */
+  unsigned sources;           /* that have been read, a sum of 1 << enum ft_time_source */
+};
+
+/* Fills OUT without run times. */
+void ft_time_lookup_clear(struct ft_time_lookup *out);
+
 /*
- * Reads the run times of SUBMISSION's app of user UID from the state directory STATE_FD into OUT,
- * without history: those of its name, of its former names or, unless USER is NULL, those imported
- * for the job's name of USER(DATA), which sets *IMPORTED. Returns 0; -1 with OUT->runs 0 if there
- * are none, errno (ENOENT: none) and fills ERR.
+ * Reads the model file of APP, the SOURCE of a submission of user UID, from the state directory
+ * STATE_FD: host memory into MODEL (NULL: not wanted), and run times into TIME (NULL: not wanted)
+ * unless it has some. Returns 0; -1 on error or if MODEL is wanted and missing, sets errno (ENOENT:
+ * it is missing) and fills ERR.
  */
-int ft_job_time_read(int state_fd, uint32_t uid, const char *(*user)(void *), void *data,
-                     const ft_submission *submission, ft_performance *out, bool *imported,
-                     struct ft_error *err);
+int ft_time_lookup_source(int state_fd, uint32_t uid, enum ft_time_source source, const char *app,
+                          ft_model *model, struct ft_time_lookup *time, struct ft_error *err);
+
+/*
+ * Completes TIME from the sources of SUBMISSION that have not been read; USER(DATA) returns the
+ * user's name, for imported runs. Returns 0; -1 with performance.runs 0 if there are no run times,
+ * sets errno (ENOENT: none) and fills ERR.
+ */
+int ft_time_lookup_read(int state_fd, uint32_t uid, const char *(*user)(void *), void *data,
+                        const ft_submission *submission, struct ft_time_lookup *time,
+                        struct ft_error *err);
 
 /*
  * Fills OUT with the run time of SUBMISSION by PERFORMANCE on the slowest platform of PARTITION

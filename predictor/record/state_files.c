@@ -319,12 +319,28 @@ static int read_site_parts(int state_fd, const char *app, struct ft_model_parts 
   return read_parts_of_app(state_fd, FT_STATE_POOLED, FT_STATE_SHARED, app, parts, err);
 }
 
-static int read_own_or_site_parts(int state_fd, uint32_t uid, const char *app,
-                                  struct ft_model_parts *parts, struct ft_error *err)
+int ft_state_read_parts(int state_fd, uint32_t uid, const char *app, struct ft_model_parts *parts,
+                        struct ft_error *err)
 {
-  if (read_own_parts(state_fd, uid, app, parts, err) == 0)
+  struct ft_model_parts left = *parts;
+
+  if (read_own_parts(state_fd, uid, app, parts, err) < 0) {
+    parts->has_model = parts->has_performance = false;
+    if (errno != ENOENT)
+      return -1;
+  }
+  if (parts->has_model)
+    left.model = NULL, left.history = NULL;
+  if (parts->has_performance)
+    left.performance = NULL, left.runtimes = NULL;
+  if (!left.model && !left.performance)
     return 0;
-  return errno == ENOENT ? read_site_parts(state_fd, app, parts, err) : -1;
+  if (read_site_parts(state_fd, app, &left, err) == 0) {
+    parts->has_model |= left.has_model;
+    parts->has_performance |= left.has_performance;
+    return 0;
+  }
+  return parts->has_model || parts->has_performance ? 0 : -1;
 }
 
 int ft_state_read_similar_apps(int state_fd, uint32_t uid, const char *similarity_key,
@@ -350,7 +366,7 @@ int ft_state_read_model(int state_fd, uint32_t uid, const char *app, uint32_t qu
 {
   struct ft_model_parts parts = { .model = model, .quantity = quantity, .history = history };
 
-  return read_own_or_site_parts(state_fd, uid, app, &parts, err);
+  return ft_state_read_parts(state_fd, uid, app, &parts, err);
 }
 
 int ft_state_read_own_model(int state_fd, uint32_t uid, const char *app, ft_model *model,
@@ -381,14 +397,6 @@ int ft_state_read_own_performance(int state_fd, uint32_t uid, const char *app,
   struct ft_model_parts parts = { .performance = performance, .runtimes = runtimes };
 
   return read_own_parts(state_fd, uid, app, &parts, err);
-}
-
-int ft_state_read_performance(int state_fd, uint32_t uid, const char *app,
-                              ft_performance *performance, struct ft_error *err)
-{
-  struct ft_model_parts parts = { .performance = performance };
-
-  return read_own_or_site_parts(state_fd, uid, app, &parts, err);
 }
 
 int ft_state_read_runtimes(int dirfd, const char *name, ft_performance *performance,

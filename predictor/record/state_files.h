@@ -94,6 +94,11 @@ int ft_state_read_own_model(int state_fd, uint32_t uid, const char *app, ft_mode
 /* The same for the site's models only, without history. */
 int ft_state_read_shared(int state_fd, const char *app, ft_model *model, struct ft_error *err);
 
+/* Reads PARTS of the model of APP of user UID: each from the user's own file, else from the site's.
+ * Returns 0, also if one of two is missing; otherwise as ft_state_read_model. */
+int ft_state_read_parts(int state_fd, uint32_t uid, const char *app, struct ft_model_parts *parts,
+                        struct ft_error *err);
+
 /* As ft_state_read_model, of host memory and without runs, which estimates do not use. */
 int ft_state_read_evaluator(int state_fd, uint32_t uid, const char *app, ft_model *model,
                             struct ft_error *err);
@@ -124,12 +129,8 @@ int ft_state_read_similar_apps(int state_fd, uint32_t uid, const char *similarit
 /* Writes the name of APP's file of run times in the previous release to OUT. */
 void ft_state_runtimes_before_name(const char *app, char out[FT_STATE_NAME_SIZE]);
 
-/* Reads the run times of APP of user UID, without the runs: the user's own, else the site's.
- * Returns as ft_state_read_model. */
-int ft_state_read_performance(int state_fd, uint32_t uid, const char *app,
-                              ft_performance *performance, struct ft_error *err);
-
-/* The same with the RUNTIMES of its runs, for the user's own only. */
+/* Reads the run times of APP of user UID with the RUNTIMES of its runs, for the user's own models
+ * only. Returns as ft_state_read_model. */
 int ft_state_read_own_performance(int state_fd, uint32_t uid, const char *app,
                                   ft_performance *performance, struct ft_runtimes *runtimes,
                                   struct ft_error *err);

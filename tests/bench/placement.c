@@ -112,6 +112,7 @@ static void measure(int state_fd, const char *list, const char *what)
   static struct ft_placement placement;
   static double took[REPEATS], reading[REPEATS];
   static ft_submission s = { .app = "app" };
+  static struct ft_time_lookup time;
   static ft_site site = { .default_partition = "p0" };
   struct ft_placement_query q = { .submission = &s, .evidence = &evidence, .now = 1e9 };
   struct ft_placement_choice choice;
@@ -121,7 +122,9 @@ static void measure(int state_fd, const char *list, const char *what)
   for (int i = 0; i < REPEATS; i++) {
     double begin = ft_io_monotonic(), read;
 
-    if (ft_placement_read(state_fd, &site, getuid(), &s, list, &evidence, &err) < 0)
+    ft_time_lookup_clear(&time);
+    if (ft_time_lookup_read(state_fd, getuid(), NULL, NULL, &s, &time, &err) < 0 ||
+        ft_placement_read(state_fd, &site, getuid(), &s, list, &time, &evidence, &err) < 0)
       fail(err.text);
     read = ft_io_monotonic();
     ft_placement_evaluate(&q, &placement);

@@ -41,6 +41,23 @@ static void publish(const char *app, unsigned runs, double mib, bool died)
                    0);
 }
 
+/* Adds run times of 7 runs to the model of APP. */
+static void publish_times(const char *app)
+{
+  const ft_model *const models[] = { &model };
+  ft_performance *p = calloc(1, sizeof *p);
+  struct ft_model_sections sections = { models, 1, .performance = p };
+  char name[FT_STATE_NAME_SIZE];
+  struct ft_error err;
+
+  assert_int_equal(ft_state_read_own_model(state_fd, UID, app, &model, NULL, &err), 0);
+  *p = (ft_performance){ .schema = FT_SCHEMA, .uid = UID, .runs = 7 };
+  (void)ft_string_copy(app, p->app, sizeof p->app);
+  ft_state_model_name(app, name);
+  assert_int_equal(ft_model_sections_write(&sections, models_fd, name, 0600, &err), 0);
+  free(p);
+}
+
 static const char *ada(void *data)
 {
   (void)data;
@@ -96,7 +113,8 @@ static void jobs_of_the_same_name_are_used_until_the_app_has_enough_runs(void **
       publish("ada/train", cases[i].imported, 300, false);
     tasks.count = 0;
     assert_int_equal(
-        ft_model_lookup_read(state_fd, UID, ada, NULL, &s, &tasks, &policy, &evidence, &err), 0);
+        ft_model_lookup_read(state_fd, UID, ada, NULL, &s, &tasks, &policy, NULL, &evidence, &err),
+        0);
     mib = evidence.estimate ? ft_estimate_quantile(evidence.estimate, 0.5) / 0x1p20 : 0;
     if (fabs(mib - cases[i].mib) > 0.02 * cases[i].mib || evidence.imported != cases[i].borrowed)
       fail_msg("%s: %g MiB, borrowed %d", cases[i].what, mib, evidence.imported);
@@ -134,7 +152,8 @@ static void the_tasks_of_an_array_outlast_another_model(void **state)
   for (uint32_t i = 0; i < 3; i++)
     tasks.index[i] = i;
   assert_int_equal(
-      ft_model_lookup_read(state_fd, UID, ada, NULL, &s, &tasks, &policy, &evidence, &err), 0);
+      ft_model_lookup_read(state_fd, UID, ada, NULL, &s, &tasks, &policy, NULL, &evidence, &err),
+      0);
   assert_non_null(evidence.estimate);
   assert_false(evidence.imported);
   assert_int_equal(evidence.candidate->tasks.count, 3);
@@ -174,7 +193,8 @@ static void each_model_is_read_once(void **state)
   (void)snprintf(path, sizeof path, "%s/models/1000", folder);
   assert_true(inotify_add_watch(watch, path, IN_OPEN) >= 0);
   assert_int_equal(
-      ft_model_lookup_read(state_fd, UID, ada, NULL, &s, &tasks, &policy, &evidence, &err), 0);
+      ft_model_lookup_read(state_fd, UID, ada, NULL, &s, &tasks, &policy, NULL, &evidence, &err),
+      0);
   assert_true(evidence.candidate == &evidence.own);
   assert_string_equal(evidence.own.model.app, "train-1234");
   assert_string_equal(evidence.shared.model.app, "ada/train");
@@ -182,6 +202,60 @@ static void each_model_is_read_once(void **state)
   close(watch);
   forget("ada/train");
   forget("train-1234");
+}
+
+/* The run times that the placement and the time limit need are in the files that memory is read
+ * from: of the app, of a former name, or imported. */
+static void run_times_are_read_with_memory(void **state)
+{
+  static const struct {
+    const char *app, *timed; /* the app with runs, and the one with run times */
+    unsigned runs;           /* of the app: below MIN_RUNS the imported ones are read, too */
+    int opened;
+  } cases[] = { { "train-1234", "train-1234", 12, 1 },
+                { "train-1234", "train-1234", 2, 2 },
+                { "train-1", "train-1", 12, 1 },
+                { "train-1234", "ada/train", 2, 2 },
+                { "train-1234", "", 12, 2 } };
+  static ft_submission s = { .schema = FT_SCHEMA,
+                             .app = "train-1234",
+                             .job_name = "train",
+                             .default_app = true,
+                             .former_apps_count = 1,
+                             .former_apps = { "train-1" } };
+  static struct ft_time_lookup time;
+  char path[SCRATCH_SIZE + 32];
+  struct ft_error err;
+
+  (void)state;
+  tasks.count = 0;
+  (void)snprintf(path, sizeof path, "%s/models/1000", folder);
+  for (size_t i = 0; i < COUNT_OF(cases); i++) {
+    bool timed = cases[i].timed[0], imported = strcmp(cases[i].timed, "ada/train") == 0;
+    int watch = inotify_init1(IN_NONBLOCK | IN_CLOEXEC), opened;
+
+    publish("ada/train", 4, 300, false);
+    publish(cases[i].app, cases[i].runs, 100, false);
+    if (timed)
+      publish_times(cases[i].timed);
+    assert_true(inotify_add_watch(watch, path, IN_OPEN) >= 0);
+    ft_time_lookup_clear(&time);
+    assert_int_equal(
+        ft_model_lookup_read(state_fd, UID, ada, NULL, &s, &tasks, &policy, &time, &evidence, &err),
+        0);
+    assert_non_null(evidence.estimate);
+    for (int again = 0; again < 2; again++)
+      assert_int_equal(ft_time_lookup_read(state_fd, UID, ada, NULL, &s, &time, &err),
+                       timed ? 0 : -1);
+    assert_int_equal(time.performance.runs, timed ? 7 : 0);
+    assert_int_equal(time.imported, imported);
+    opened = count_opened(watch);
+    if (opened != cases[i].opened)
+      fail_msg("row %zu: %d files were opened", i, opened);
+    close(watch);
+    forget("ada/train");
+    forget(cases[i].app);
+  }
 }
 
 /* A former name of the app is no similar app, and a pooled model without an estimate stays one. */
@@ -219,7 +293,8 @@ static void no_model_is_read_under_two_names(void **state)
   assert_true(inotify_add_watch(watch, path, IN_OPEN) >= 0);
   tasks.count = 0;
   assert_int_equal(
-      ft_model_lookup_read(state_fd, UID, ada, NULL, &s, &tasks, &borrowing, &evidence, &err), 0);
+      ft_model_lookup_read(state_fd, UID, ada, NULL, &s, &tasks, &borrowing, NULL, &evidence, &err),
+      0);
   assert_string_equal(evidence.own.model.app, "train-1234");
   assert_int_equal(evidence.similar, 0);
   /* pooled and former model, and the list of similar apps */
@@ -244,17 +319,20 @@ static void a_broken_own_model_is_an_error_but_not_one_of_a_similar_app(void **s
   assert_int_equal(ftruncate(openat(models_fd, name, O_WRONLY), 40), 0);
   tasks.count = 0;
   assert_int_equal(
-      ft_model_lookup_read(state_fd, UID, ada, NULL, &s, &tasks, &policy, &evidence, &err), 0);
+      ft_model_lookup_read(state_fd, UID, ada, NULL, &s, &tasks, &policy, NULL, &evidence, &err),
+      0);
   assert_null(evidence.estimate);
   publish("a", 3, 100, false);
   assert_int_equal(
-      ft_model_lookup_read(state_fd, UID, ada, NULL, &s, &tasks, &policy, &evidence, &err), 0);
+      ft_model_lookup_read(state_fd, UID, ada, NULL, &s, &tasks, &policy, NULL, &evidence, &err),
+      0);
   assert_non_null(evidence.estimate);
   assert_int_equal(evidence.estimate->runs, 3);
   ft_state_model_name("a", name);
   assert_int_equal(ftruncate(openat(models_fd, name, O_WRONLY), 40), 0);
   assert_int_equal(
-      ft_model_lookup_read(state_fd, UID, ada, NULL, &s, &tasks, &policy, &evidence, &err), -1);
+      ft_model_lookup_read(state_fd, UID, ada, NULL, &s, &tasks, &policy, NULL, &evidence, &err),
+      -1);
 }
 
 static void long_names_stay_distinct(void **state)
@@ -323,6 +401,7 @@ int main(void)
     cmocka_unit_test(jobs_of_the_same_name_are_used_until_the_app_has_enough_runs),
     cmocka_unit_test(the_tasks_of_an_array_outlast_another_model),
     cmocka_unit_test(each_model_is_read_once),
+    cmocka_unit_test(run_times_are_read_with_memory),
     cmocka_unit_test(no_model_is_read_under_two_names),
     cmocka_unit_test(a_broken_own_model_is_an_error_but_not_one_of_a_similar_app),
     cmocka_unit_test(long_names_stay_distinct),

@@ -11,6 +11,7 @@
 enum { MAIN, FAST, NEAR, ODD, SMALL, NONE, MIXED, PARTITIONS };
 
 struct scene {
+  ft_performance performance;
   struct ft_placement_evidence v;
   ft_submission s;
   struct ft_estimate memory;
@@ -32,7 +33,8 @@ static struct scene *make_scene(void)
   struct scene *c = calloc(1, sizeof *c);
 
   assert_non_null(c);
-  c->v.performance = some_performance("sorter");
+  c->performance = some_performance("sorter");
+  c->v.performance = &c->performance;
   c->v.platforms = some_platforms();
   c->v.partition_count = PARTITIONS;
   c->v.partition[MAIN] = some_partition("main", "old", 8000);
@@ -400,17 +402,18 @@ static void a_missing_run_time_is_explained(void **state)
   struct scene *c = make_scene();
 
   (void)state;
-  (void)snprintf(c->v.performance.platforms[0].platform, 64, "renamed");
-  c->v.performance.platforms_count = 1;
+  (void)snprintf(c->performance.platforms[0].platform, 64, "renamed");
+  c->performance.platforms_count = 1;
   assert_has(table(c), "sorter: 30 recorded runs, on renamed, which no listed partition has\n");
   /* before the learner has queried Slurm after the runs */
   for (size_t i = 0; i < c->v.partition_count; i++)
     for (size_t k = 0; k < c->v.partition[i].nodes_count; k++)
       c->v.partition[i].nodes[k].platform[0] = '\0';
-  assert_has(table(c), "sorter: 30 recorded runs, but the platform of no listed partition is known "
-                       "yet; foretell-learnd publishes it when it queries Slurm after a run there\n");
+  assert_has(table(c),
+             "sorter: 30 recorded runs, but the platform of no listed partition is known "
+             "yet; foretell-learnd publishes it when it queries Slurm after a run there\n");
   assert_null(strstr(table(c), "renamed"));
-  c->v.performance.runs = 0;
+  c->v.performance = NULL;
   assert_has(table(c), "sorter: no recorded run time yet\n");
   assert_int_equal(c->e.fastest, FT_PLACEMENT_PARTITIONS);
   c->v.partition_count = c->v.current = 0;

@@ -57,6 +57,14 @@ static ft_model *model_of(uint32_t uid)
   return model;
 }
 
+/* Reads the run times of unet3d, of UID or all users, into P. */
+static int read_times(uint32_t uid, ft_performance *p, struct ft_error *err)
+{
+  struct ft_model_parts parts = { .performance = p };
+
+  return ft_state_read_parts(state_fd, uid, "unet3d", &parts, err);
+}
+
 /* Whether a process of UID can read the model of UID 4711. */
 static bool readable_by(uid_t uid)
 {
@@ -194,7 +202,7 @@ static void run_times_are_published_with_the_model(void **state)
     app->runtimes.run[i] = (ft_timed_run){ .key = ft_pool_key(1, 1000 + i / 2), .seconds = 2 };
   assert_int_equal(ft_publish_app(publisher, app, both, &err), 0);
   /* of two users */
-  assert_int_equal(ft_state_read_performance(state_fd, 1234, "unet3d", p, &err), -1);
+  assert_int_equal(read_times(1234, p, &err), -1);
   assert_int_equal(errno, ENOENT);
   app->runtimes.run[1].key = ft_pool_key(1, 1002);
   assert_int_equal(ft_publish_app(publisher, app, both, &err), 0);
@@ -206,17 +214,17 @@ static void run_times_are_published_with_the_model(void **state)
   /* the file for all users has run times without single runs, and no memory: that is of no user */
   assert_int_equal(ft_state_read_shared(state_fd, "unet3d", &read->model, &err), -1);
   assert_int_equal(errno, ENOENT);
-  assert_int_equal(ft_state_read_performance(state_fd, 1234, "unet3d", p, &err), 0);
+  assert_int_equal(read_times(1234, p, &err), 0);
   assert_string_equal(p->platforms[0].platform, "epyc");
   ft_publish_remove_unshared(publisher, &one);
-  assert_int_equal(ft_state_read_performance(state_fd, 1234, "unet3d", p, &err), 0);
+  assert_int_equal(read_times(1234, p, &err), 0);
   ft_publish_remove_unshared(publisher, &none);
-  assert_int_equal(ft_state_read_performance(state_fd, 1234, "unet3d", p, &err), -1);
+  assert_int_equal(read_times(1234, p, &err), -1);
   app->model.uid = p->uid = 4711;
   assert_int_equal(ft_publish_app(publisher, app, both, &err), 0);
-  assert_int_equal(ft_state_read_performance(state_fd, 4711, "unet3d", p, &err), 0);
+  assert_int_equal(read_times(4711, p, &err), 0);
   ft_publish_remove_model(publisher, 4711, "unet3d");
-  assert_int_equal(ft_state_read_performance(state_fd, 4711, "unet3d", p, &err), -1);
+  assert_int_equal(read_times(4711, p, &err), -1);
   assert_int_equal(errno, ENOENT);
   free(app);
 }

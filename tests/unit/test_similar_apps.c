@@ -98,7 +98,7 @@ static void estimate_app(const char *app, const char *job_name, const char *prog
   (void)ft_feature_number(s.features, &s.features_count, 4, "batch", batch);
   tasks.count = 0;
   assert_int_equal(ft_model_lookup_read(state_fd, getuid(), lookup_user_name, NULL, &s, &tasks,
-                                        &policy, &evidence, &err),
+                                        &policy, NULL, &evidence, &err),
                    0);
 }
 
@@ -239,7 +239,7 @@ static void an_array_is_estimated_by_its_largest_task(void **state)
   values->index_count = values->value_count = COUNT_OF(sizes);
   tasks.count = COUNT_OF(sizes);
   assert_int_equal(ft_model_lookup_read(state_fd, getuid(), lookup_user_name, NULL, &s, &tasks,
-                                        &policy, &evidence, &err),
+                                        &policy, NULL, &evidence, &err),
                    0);
   assert_true(evidence.similar);
   assert_near(quantile(0.5), largest, 0.01);

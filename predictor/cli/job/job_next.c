@@ -63,8 +63,8 @@ int ft_next_find(const char *command, int state_fd, const struct ft_config *conf
     return -1;
   ft_known_resolve_policy(&next->site, &submitter, request, &next->known);
   ft_known_read_partition(state_fd, &next->site, request, &next->known);
-  if (ft_known_read_evidence(state_fd, &submitter, &next->submission, NULL, NULL, &next->known,
-                             err) < 0)
+  if (ft_known_read_evidence(state_fd, &submitter, &next->submission, NULL, NULL, false,
+                             &next->known, err) < 0)
     return -1;
   ft_submission_decide(&question, &next->decided);
   ft_submission_explain(&next->decided, &next->said);

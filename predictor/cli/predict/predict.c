@@ -388,6 +388,8 @@ static int find_placement(struct question *q, struct ft_error *err)
 {
   const ft_request *request = &q->submission.request;
   struct ft_submitter submitter = make_submitter(q);
+  const struct ft_time_lookup *time =
+      ft_known_read_runtimes(q->state_fd, &submitter, &q->submission, &q->known, err);
 
   ft_submission_decide(&(struct ft_submission_query){ .site = &q->site,
                                                       .submission = &q->submission,
@@ -396,8 +398,9 @@ static int find_placement(struct question *q, struct ft_error *err)
                                                       .network = &q->network.said,
                                                       .mode = FT_MODE_CHECK },
                        &q->decided);
-  if (ft_perf_find(&q->asked, q->state_fd, &q->site, q->user.uid,
-                   q->decided.sizing.has_estimate ? q->decided.input.estimate : NULL,
+  if (!time ||
+      ft_perf_find(&q->asked, q->state_fd, &q->site, q->user.uid,
+                   q->decided.sizing.has_estimate ? q->decided.input.estimate : NULL, time,
                    q->network.asked ? &q->network.said : NULL, &q->submission, &q->perf, err) < 0)
     return -1;
   if (q->perf.choice.partitions[0]) {
@@ -450,7 +453,7 @@ static int predict_submission(struct question *q)
   if (q->network.said.action == FT_ACTION_REJECT)
     return print_rejection(q);
   if (ft_known_read_evidence(q->state_fd, &submitter, &q->submission, q->asked.array, &q->array,
-                             &q->known, &err) < 0 ||
+                             true, &q->known, &err) < 0 ||
       find_placement(q, &err) < 0 || predict_time(q, &err) < 0)
     return ft_print_error(q->name, FT_EXIT_SYSTEM, "%s", err.text);
   if (ft_params_find_unknown(&q->known, &q->submission, q->asked.params, q->asked.network, line))

@@ -19,8 +19,9 @@ bool ft_perf_is_choice(const char *text)
 }
 
 int ft_perf_find(const struct ft_asked *asked, int state_fd, const ft_site *site, uint32_t uid,
-                 const struct ft_estimate *memory, const ft_network *network,
-                 ft_submission *submission, struct ft_perf *perf, struct ft_error *err)
+                 const struct ft_estimate *memory, const struct ft_time_lookup *time,
+                 const ft_network *network, ft_submission *submission, struct ft_perf *perf,
+                 struct ft_error *err)
 {
   ft_request *request = &submission->request;
   const char *list = NULL, *look = NULL;
@@ -44,7 +45,7 @@ int ft_perf_find(const struct ft_asked *asked, int state_fd, const ft_site *site
                                                 .memory = memory,
                                                 .now = ft_io_now() };
   ft_placement_apply(network, &perf->question.requested);
-  if (ft_placement_read(state_fd, site, uid, submission, look, &perf->evidence, err) < 0)
+  if (ft_placement_read(state_fd, site, uid, submission, look, time, &perf->evidence, err) < 0)
     return -1;
   ft_placement_evaluate(&perf->question, &perf->placement);
   if (goal == FT_PLACEMENT_GOAL_NONE)

@@ -17,13 +17,15 @@ struct ft_perf {
 };
 
 /*
- * Finds the run times of user UID's SUBMISSION in the state directory STATE_FD. MEMORY (NULL:
- * unknown) is its predicted need, NETWORK (NULL: none) would set its GPUs; both are borrowed. If
+ * Finds the partitions for user UID's SUBMISSION with the run times TIME in the state directory
+ * STATE_FD. MEMORY (NULL:
+ * unknown) is its predicted need, NETWORK (NULL: none) would set its GPUs; all are borrowed. If
  * ASKED requests a choice, it becomes SUBMISSION's partition. Returns 0; -1 and fills ERR.
  */
 int ft_perf_find(const struct ft_asked *asked, int state_fd, const ft_site *site, uint32_t uid,
-                 const struct ft_estimate *memory, const ft_network *network,
-                 ft_submission *submission, struct ft_perf *perf, struct ft_error *err);
+                 const struct ft_estimate *memory, const struct ft_time_lookup *time,
+                 const ft_network *network, ft_submission *submission, struct ft_perf *perf,
+                 struct ft_error *err);
 
 /* Prints the table and the choice, if requested. */
 void ft_perf_print(const struct ft_perf *perf);

@@ -17,7 +17,7 @@ bool ft_predict_time_is_mode(const char *text)
 
 int ft_predict_time_find(const struct ft_asked *asked, int state_fd,
                          const struct ft_submitter *submitter, const ft_submission *submission,
-                         const ft_job_array *array, const struct ft_submission_knowledge *known,
+                         const ft_job_array *array, struct ft_submission_knowledge *known,
                          struct ft_predict_time *out, struct ft_error *err)
 {
   bool by_site = ft_time_mode(FT_MODE_UNSET, &known->policy) != FT_MODE_OFF;

@@ -22,7 +22,7 @@ bool ft_predict_time_is_mode(const char *text);
  * Returns 0; -1 and fills ERR. */
 int ft_predict_time_find(const struct ft_asked *asked, int state_fd,
                          const struct ft_submitter *submitter, const ft_submission *submission,
-                         const ft_job_array *array, const struct ft_submission_knowledge *known,
+                         const ft_job_array *array, struct ft_submission_knowledge *known,
                          struct ft_predict_time *out, struct ft_error *err);
 
 /* Prints the message, unless no run time is known and none was asked for. */
