@@ -10,7 +10,7 @@
 /* Statements that turn a store of the current schema into an older one. */
 #define SQL_DROP_COLUMN(name) "ALTER TABLE observation DROP COLUMN " name ";"
 #define SQL_TO_SCHEMA_11                                                                 \
-  "DROP INDEX observation_unnamed;" SQL_DROP_COLUMN("package_energy_joules")                                               \
+  "DROP INDEX observation_unnamed;" SQL_DROP_COLUMN("code_hash") SQL_DROP_COLUMN("package_energy_joules")                                               \
   SQL_DROP_COLUMN("package_energy_share") "PRAGMA user_version = 11;"
 #define SQL_TO_SCHEMA_10                                                                 \
   SQL_TO_SCHEMA_11 "DROP TRIGGER observation_nodes; DROP INDEX observation_waiting;"     \

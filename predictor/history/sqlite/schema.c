@@ -117,6 +117,7 @@ static const struct migration {
   { 12, "" }, /* columns package_energy_joules, package_energy_share */
   /* index for ft_store_name_platform */
   { 13, "CREATE INDEX observation_unnamed ON observation (node) WHERE " FT_SCHEMA_UNNAMED ";" },
+  { 14, "" }, /* column code_hash */
 };
 
 /* Returns the SQL that adapts the runs of an older store, some hundred (ROWS_OF_STEP) at a time, to
