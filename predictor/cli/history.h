@@ -7,10 +7,17 @@
 #include <stdbool.h>
 
 #include "predictor/history/store.h"
+#include "predictor/record/model_file.h"
 
 /* Prints MODEL as text on standard output, or returns it as JSON. */
 void ft_fit_print(const ft_model *model);
 json_t *ft_fit_json(const ft_model *model);
+
+/* Prints what the runs of MODEL, with HISTORY, are worth under POLICY for a job like the last one
+ * that completed; with JSON returns it instead. Returns json null otherwise, and if no run
+ * completed. */
+json_t *ft_trust_show(const ft_model *model, const struct ft_history *history,
+                      const ft_policy *policy, bool json);
 
 /*
  * Calls VISIT for each app of which UID has a model under the state directory STATE_FD, and for
