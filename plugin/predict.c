@@ -23,6 +23,7 @@
 #include "predictor/decide/submission.h"
 #include "predictor/decide/tasks.h"
 #include "predictor/record/state_files.h"
+#include "predictor/request/code_files.h"
 #include "predictor/request/file_facts.h"
 
 enum {
@@ -170,6 +171,7 @@ static void fill_submission(struct prediction *w)
   ft_declared_app *declared;
   ft_file_facts facts;
   struct ft_error err;
+  bool is_needed; /* an answer of the helper */
 
   prepare_helper(w);
   declared = enter_declared_apps(w);
@@ -180,6 +182,7 @@ static void fill_submission(struct prediction *w)
     note_first_failure(w, &err);
   free(declared);
   ft_file_facts_omit_known(&w->files, &w->submission);
+  is_needed = w->helper.why.text[0] || ft_has_input_query(&w->files);
   if (w->files.count &&
       ft_helper_query_files(&w->helper, &w->files, what->array, &facts, &w->array) == 0)
     ft_file_facts_apply(&w->files, &facts, &w->array, &w->submission);
@@ -187,7 +190,8 @@ static void fill_submission(struct prediction *w)
   if (w->has_network_request)
     (void)ft_helper_query_network(&w->helper, &asked, &w->submission, &w->array, &w->network);
   ft_helper_end(&w->helper);
-  if (w->helper.why.text[0])
+  /* an edit that is not noticed is worth no message */
+  if (w->helper.why.text[0] && (is_needed || w->has_network_request))
     note_first_failure(w, &w->helper.why);
 }
 

@@ -17,6 +17,7 @@
 #include "predictor/cli/history.h"
 #include "predictor/cli/store_access.h"
 #include "predictor/core/units.h"
+#include "predictor/decide/decide.h"
 #include "predictor/estimate/quantity.h"
 #include "predictor/history/json.h"
 #include "predictor/rebuild/rebuild.h"
@@ -240,19 +241,32 @@ static void show_model_runs(struct query *query, const struct ft_history *histor
   }
 }
 
+/* Returns the user whose runs are shown. */
+static uint32_t shown_user(const struct query *query)
+{
+  return has_run_source(query) && query->owners ? query->owner
+         : query->filter.by_uid                 ? query->filter.uid
+                                                : query->viewer.uid;
+}
+
+/* Reads the published model with its runs. Returns 0; -1 with ERR. */
+static int read_published_model(const struct query *query, ft_model *model,
+                                struct ft_history *history, struct ft_error *err)
+{
+  return ft_state_read_model(query->records.state_fd, shown_user(query), query->word,
+                             FT_QUANTITY_MEMORY, model, history, err);
+}
+
 /* Reads the published model with its runs, else builds one from the store as the learner would.
  * Returns 0; -1 with ERR. */
 static int find_model(struct query *query, ft_model *model, struct ft_history *history,
                       struct ft_error *err)
 {
   ft_rule rule = query->records.config.rule;
-  uint32_t uid = has_run_source(query) && query->owners ? query->owner
-                 : query->filter.by_uid                 ? query->filter.uid
-                                                        : query->viewer.uid;
+  uint32_t uid = shown_user(query);
   ft_site *site;
 
-  if (ft_state_read_model(query->records.state_fd, uid, query->word, FT_QUANTITY_MEMORY, model,
-                          history, err) == 0)
+  if (read_published_model(query, model, history, err) == 0)
     return 0;
   if (!query->records.store || !query->owners)
     return -1;
@@ -317,11 +331,29 @@ static int show_job(struct query *query, const char *job)
       query->json ? json_pack("{s:o, s:O}", "job", ft_json_text(job), "runs", query->list) : NULL);
 }
 
+/* Shows what the runs are worth by the published MODEL, if the runs are one user's. Returns it with
+ * --json, else null. */
+static json_t *show_trust(struct query *query, ft_model *model, struct ft_history *history)
+{
+  ft_site *site = query->owners > 1 ? NULL : calloc(1, sizeof *site);
+  ft_policy policy;
+  json_t *trust = NULL;
+
+  if (site && query->shown && read_published_model(query, model, history, NULL) == 0) {
+    bool known = ft_state_read_site(query->records.state_fd, site, NULL) == 0;
+
+    ft_policy_resolve(known ? site : NULL, NULL, NULL, NULL, &policy);
+    trust = ft_trust_show(model, history, &policy, query->json);
+  }
+  free(site);
+  return trust ? trust : json_null();
+}
+
 static int show_app_runs(struct query *query, ft_model *model, struct ft_history *history)
 {
   bool from_store = has_run_source(query), learnt = false;
   struct ft_error err, why = { "" };
-  json_t *fit;
+  json_t *fit, *trust;
 
   if (from_store && query->fit && query->owners > 1)
     return ft_print_error(query->name, FT_EXIT_USAGE,
@@ -343,11 +375,14 @@ static int show_app_runs(struct query *query, ft_model *model, struct ft_history
     ft_print_error(query->name, 0, "%s: %s", query->word, why.text);
   if (query->fit && learnt && !query->json)
     ft_fit_print(model, &history->categories);
-  if (!query->json)
+  trust = show_trust(query, model, history);
+  if (!query->json) {
+    json_decref(trust);
     return finish_output(query, NULL);
+  }
   fit = query->fit && learnt ? ft_fit_json(model, &history->categories) : json_null();
-  return finish_output(query, json_pack("{s:o, s:O, s:o}", "app", ft_json_text(query->word), "runs",
-                                        query->list, "fit", fit));
+  return finish_output(query, json_pack("{s:o, s:O, s:o, s:o}", "app", ft_json_text(query->word),
+                                        "runs", query->list, "fit", fit, "trust", trust));
 }
 
 /* Shows the runs of WORD if it is a job. Returns whether there were any; -1 with ERR. */

@@ -76,6 +76,8 @@ struct ft_decision_input {
   const struct ft_facts *facts; /* of the app's own runs; NULL: no recorded run */
   bool reads_limit;             /* the script sizes its programs by the job's memory limit */
   uint64_t stated_bytes;        /* memory that the script states for a program; 0: none */
+  unsigned changes;             /* since the app's last runs, set of enum ft_changes */
+  const char *code_files;       /* names of the files that the script runs; "": none */
   bool interactive;             /* the job is a shell or notebook */
   bool cannot_reject;           /* Slurm would ignore a rejection */
   bool dry_run;        /* nothing is submitted (foretell predict): report also if nothing changes */
@@ -107,10 +109,10 @@ struct ft_sizing;
  * out->mem_bytes is per out->mem_unit, which is the unit of the user's request if there is one.
  *
  * Evidence is *thin* if it is an estimate from fewer than min_runs runs, from other apps or
- * variants, or extrapolated, or if a difference between runs is not explained by the estimate yet.
- * Thin evidence can raise an amount or warn, but never lowers an amount and never rejects.
- * An estimate whose 95 % quantile is above ten times the largest run, or above every node, does not
- * fit the runs and is not used: only facts decide.
+ * variants, from before the program changed, or extrapolated, or if a difference between runs is
+ * not explained by the estimate yet. Thin evidence can raise an amount or warn, but never lowers an
+ * amount and never rejects. An estimate whose 95 % quantile is above ten times the largest run, or
+ * above every node, does not fit the runs and is not used: only facts decide.
  *
  * No amount is set below the estimate's median, nor at or below the limit that killed the last
  * comparable run. Where a rule allows no more, nothing is set (sizing->withheld), with a warning.

@@ -150,7 +150,7 @@ static void find_effects(struct grounds *g)
     struct ft_effect effect;
     size_t at = out->effect_count;
 
-    if (!term || strcmp(g->model->columns[j].name, FT_VARIANT_FEATURE) == 0)
+    if (!term || ft_is_text_feature(g->model->columns[j].name))
       continue;
     fill_effect(g, j, term, &effect);
     while (at > 0 && log_effect_size(g, &effect) > log_effect_size(g, &out->effect[at - 1]))
@@ -332,7 +332,7 @@ static void explain_missing_features(struct grounds *g)
   for (size_t j = 0; model && j < model->columns_count && j < COLUMNS; j++) {
     const char *name = model->columns[j].name;
 
-    if (strcmp(name, FT_VARIANT_FEATURE) == 0 || submission_has_feature(g->query, name))
+    if (ft_is_text_feature(name) || submission_has_feature(g->query, name))
       continue;
     if (!any)
       start_ground_line(g);

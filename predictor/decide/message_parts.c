@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Parts of messages about a decision: amounts, counts, probabilities, facts. */
+/* Parts of messages about a decision: amounts, counts, probabilities, facts, and lines after them.
+ */
 #include "config.h"
 
 #include <math.h>
@@ -9,6 +10,7 @@
 #include "predictor/core/text.h"
 #include "predictor/core/units.h"
 #include "predictor/decide/messages.h"
+#include "predictor/estimate/variant.h"
 
 /* An extrapolated estimate is not reported if its 95 % quantile exceeds this multiple of its
  * median. Chosen by judgement. */
@@ -111,7 +113,9 @@ bool ft_message_reports_facts(const struct ft_decision_input *q, const struct ft
 
   if (!sizing->has_estimate)
     return !sizing->shows_estimate || (f && (f->comparable_killed || f->partial));
-  return f && ft_message_is_vague(q->estimate);
+  return f && (ft_message_is_vague(q->estimate) ||
+               (!q->network && !f->comparable_completed &&
+                f->lately_killed_bytes > ft_estimate_quantile(q->estimate, 0.5)));
 }
 
 bool ft_message_is_limit_doubtful(const struct ft_decision_input *q, const struct ft_sizing *sizing)
@@ -211,4 +215,60 @@ void ft_message_append(char line[FT_MESSAGE_SIZE], const char *format, va_list a
   size_t used = strlen(line);
 
   (void)vsnprintf(line + used, FT_MESSAGE_SIZE - used, format, ap);
+}
+
+/* ---- lines after the message ---- */
+
+/* Adds a line of formatted text; a full message gets no more. */
+__attribute__((format(printf, 2, 3))) static void add_line(struct ft_explanation *out,
+                                                           const char *format, ...)
+{
+  va_list ap;
+
+  if (out->count == FT_MESSAGE_LINES)
+    return;
+  out->line[out->count][0] = '\0';
+  va_start(ap, format);
+  ft_message_append(out->line[out->count++], format, ap);
+  va_end(ap);
+}
+
+bool ft_message_is_step_limited(const struct ft_decision_input *q)
+{
+  return q->facts && !q->network && q->facts->lately_step_limited;
+}
+
+const char *ft_message_changes(const struct ft_decision_input *q, char *out, size_t size)
+{
+  bool script = q->changes & FT_CHANGED_SCRIPT, code = q->changes & FT_CHANGED_CODE;
+
+  if (q->changes & FT_CHANGED_PROGRAM)
+    (void)snprintf(out, size,
+                   "the last runs of %s ran another program; their memory may say nothing"
+                   " of this job",
+                   q->app);
+  else if (script || code)
+    (void)snprintf(
+        out, size, "%s%s%s changed since the last run; runs from before may not be comparable",
+        script ? "your script" : "", script && code ? " and " : "", code ? q->code_files : "");
+  else
+    out[0] = '\0';
+  return out;
+}
+
+void ft_explain_notes(const struct ft_decision_input *q, struct ft_explanation *out)
+{
+  char text[FT_MESSAGE_SIZE];
+
+  if (!q->facts || q->network)
+    return;
+  if (ft_message_is_step_limited(q))
+    add_line(out,
+             "in %u run%s a step or a container was killed at its own memory limit, which the job's"
+             " --mem does not change; change that of srun or of the container",
+             q->facts->lately_step_limited, ft_plural(q->facts->lately_step_limited));
+  if (q->facts->groups.runs[0])
+    add_line(out, "%s", ft_message_groups(&q->facts->groups, text, sizeof text));
+  if (q->facts->runs && ft_message_changes(q, text, sizeof text)[0])
+    add_line(out, "%s", text);
 }

@@ -150,7 +150,8 @@ static void append_need(struct message *m)
       append_message_text(m, "; the estimate does not fit these runs and is not used");
     return;
   }
-  append_median(m, m->q->similar || m->q->estimate->extrapolated || !m->sizing->has_estimate
+  append_median(m, ft_sizing_is_borrowed(m->q) || m->q->estimate->extrapolated ||
+                           !m->sizing->has_estimate
                        ? "may need"
                        : "needs");
   append_message_text(m, ", 95 %% below %s", show_quantile(m, 0.95, text));
@@ -265,25 +266,6 @@ static void append_rule(struct message *m)
 }
 
 /* ---- the messages ---- */
-
-/* Returns whether a step was killed at its own limit since the last completed comparable run. */
-static bool is_step_limited(const struct message *m)
-{
-  return m->q->facts && !m->q->network && m->q->facts->lately_step_limited;
-}
-
-/* Writes a line about steps that were killed at their own limits. */
-static void explain_step_limit(struct message *m)
-{
-  unsigned runs = m->q->facts->lately_step_limited;
-
-  start_message_line(m);
-  append_message_text(m,
-                      "in %u run%s a step or a container was killed at its own memory limit,"
-                      " which the job's --mem does not change; change that of srun or of the"
-                      " container",
-                      runs, ft_plural(runs));
-}
 
 /* Returns whether the app may leak memory, also if the rule leak does not apply because the user
  * requests more. */
@@ -542,7 +524,7 @@ static void explain_warning(struct message *m)
 {
   const struct ft_sizing *s = m->sizing;
 
-  if (!s->too_low && !s->too_high && !s->no_node_fits && is_step_limited(m))
+  if (!s->too_low && !s->too_high && !s->no_node_fits && ft_message_is_step_limited(m->q))
     explain_no_change(m);
   else if (s->too_high && !s->too_low)
     explain_high(m);
@@ -568,7 +550,6 @@ void ft_explain(const struct ft_decision_input *input, const struct ft_sizing *s
                 const ft_decision *decision, struct ft_explanation *out)
 {
   struct message m = { input, sizing, out };
-  char text[FT_MESSAGE_SIZE];
 
   out->count = 0;
   out->error = false;
@@ -591,10 +572,5 @@ void ft_explain(const struct ft_decision_input *input, const struct ft_sizing *s
     explain_no_change(&m);
     break;
   }
-  if (is_step_limited(&m))
-    explain_step_limit(&m);
-  if (input->facts && !input->network && input->facts->groups.runs[0]) {
-    start_message_line(&m);
-    append_message_text(&m, "%s", ft_message_groups(&input->facts->groups, text, sizeof text));
-  }
+  ft_explain_notes(input, out);
 }

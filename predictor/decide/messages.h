@@ -12,7 +12,7 @@
 
 /* Maximum number of lines of a message, and of bytes of a line with its NUL. The longest line of
  * the tests has 300. */
-enum { FT_MESSAGE_LINES = 3, FT_MESSAGE_SIZE = 512 };
+enum { FT_MESSAGE_LINES = 5, FT_MESSAGE_SIZE = 512 };
 
 struct ft_explanation {
   int count;  /* number of lines; 0: nothing to report */
@@ -65,8 +65,8 @@ const char *ft_message_groups(const struct ft_run_groups *groups, char *out, siz
 bool ft_message_is_vague(const struct ft_estimate *estimate);
 
 /* Returns whether the message about SIZING, made for INPUT, has facts instead of the estimate:
- * there is none, one that decides is vague, or a comparable run was killed and the runs are too few
- * for a decision by the estimate. */
+ * there is none, one that decides is vague or below what killed the only comparable runs, or a
+ * comparable run was killed and the runs are too few for a decision by the estimate. */
 bool ft_message_reports_facts(const struct ft_decision_input *input,
                               const struct ft_sizing *sizing);
 
@@ -93,5 +93,16 @@ const char *ft_message_margin(const struct ft_decision_input *input, const struc
  * at most 149M, less than the likely need"; "" if it is the partition, or nothing is withheld. */
 const char *ft_message_withheld(const struct ft_decision_input *input,
                                 const struct ft_sizing *sizing, char *out, size_t size);
+
+/* Returns whether a step was killed at its own limit since the last completed comparable run. */
+bool ft_message_is_step_limited(const struct ft_decision_input *input);
+
+/* Appends lines to OUT, the message about the job of INPUT: that a step was killed at its own
+ * limit, that there are two kinds of runs, that script or program changed since the last run. */
+void ft_explain_notes(const struct ft_decision_input *input, struct ft_explanation *out);
+
+/* Writes "your script and sim.py changed since the last run; ..." about INPUT's changes into OUT of
+ * SIZE bytes; "" without changes. Returns OUT. */
+const char *ft_message_changes(const struct ft_decision_input *input, char *out, size_t size);
 
 #endif

@@ -10,6 +10,7 @@
 
 #include "predictor/core/units.h"
 #include "predictor/decide/sizing.h"
+#include "predictor/estimate/variant.h"
 
 /* Rule floor: multiple of the largest peak of comparable completed runs. Chosen by
  * tests/bench/weeks. */
@@ -56,7 +57,8 @@ static const struct ft_facts *facts_or_none(const struct ft_decision_input *q)
 
 bool ft_sizing_is_borrowed(const struct ft_decision_input *q)
 {
-  return q->similar || q->imported_from || facts_or_none(q)->borrowed;
+  return q->similar || q->imported_from || facts_or_none(q)->borrowed ||
+         (q->changes & (FT_CHANGED_CODE | FT_CHANGED_PROGRAM));
 }
 
 /*

@@ -161,7 +161,8 @@ void ft_sizing_find_max(const struct ft_decision_input *input, struct ft_sizing 
 void ft_sizing_weigh_evidence(const struct ft_decision_input *input, struct ft_sizing *sizing);
 void ft_sizing_find_amount(const struct ft_decision_input *input, struct ft_sizing *sizing);
 
-/* Returns whether the evidence is from other apps, imported runs or other variants. */
+/* Returns whether the evidence is from other apps, imported runs or other variants, or from before
+ * the program or a file that the script runs changed. */
 bool ft_sizing_is_borrowed(const struct ft_decision_input *input);
 
 /* Returns whether the app sizes itself by its memory limit (ft_decide). */

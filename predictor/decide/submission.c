@@ -115,7 +115,7 @@ static void append_known_features(const ft_model *model, const ft_submission *s,
     for (size_t j = 0; j < model->columns_count; j++) {
       const char *name = model->columns[j].name;
 
-      if (strcmp(name, FT_VARIANT_FEATURE) == 0 ||
+      if (ft_is_text_feature(name) ||
           (ft_feature_find(s->features, s->features_count, name) != NULL) != present ||
           append_feature_name(line, from, name, FT_PARAMS_LINE - sizeof ", ..."))
         continue;
@@ -123,6 +123,15 @@ static void append_known_features(const ft_model *model, const ft_submission *s,
       (void)snprintf(line + length, FT_PARAMS_LINE - length, ", ...");
       return;
     }
+}
+
+/* Returns whether MODEL has a feature other than those of texts. */
+static bool has_named_column(const ft_model *model)
+{
+  for (size_t j = 0; j < model->columns_count; j++)
+    if (!ft_is_text_feature(model->columns[j].name))
+      return true;
+  return false;
 }
 
 /* Returns the model from which a name can be told to be misspelt if it lacks that name: a model of
@@ -134,7 +143,7 @@ static const ft_model *find_params_model(const struct ft_submission_knowledge *k
   const ft_model *model = e->candidate && !e->imported ? &e->candidate->model : NULL;
 
   if (model && (e->pooled || e->estimate->runs >= known->policy.min_runs) &&
-      model->columns_count > (find_model_column(model, FT_VARIANT_FEATURE) ? 1 : 0) &&
+      has_named_column(model) &&
       model->columns_count < sizeof model->columns / sizeof *model->columns)
     return model;
   return NULL;
@@ -224,6 +233,7 @@ static void use_network_estimate(const ft_network *network, struct ft_submission
 void ft_submission_decide(const struct ft_submission_query *q, struct ft_submission_decision *out)
 {
   const struct ft_submission_knowledge *known = q->known;
+  const ft_model *app = ft_model_lookup_of_app(&known->evidence);
 
   out->input =
       (struct ft_decision_input){ .mode = q->mode,
@@ -236,12 +246,15 @@ void ft_submission_decide(const struct ft_submission_query *q, struct ft_submiss
                                   .rule = q->site->rule,
                                   .reads_limit = q->submission->reads_limit,
                                   .stated_bytes = q->submission->stated_bytes,
+                                  .code_files = q->submission->code_files,
                                   .interactive = q->submission->interactive,
                                   .cannot_reject = q->cannot_reject,
                                   .dry_run = q->dry_run };
   out->by_network = false;
   out->outvoted = NULL;
   ft_decision_input_set(&out->input, &known->evidence, q->submission->job_name);
+  if (app)
+    out->input.changes = ft_changes_find(app, q->submission);
   use_network_estimate(q->network, out);
   ft_sizing_make(&out->input, &out->sizing);
   ft_decide(&out->input, &out->sizing, &out->decision);

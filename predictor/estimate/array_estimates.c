@@ -41,8 +41,7 @@ size_t ft_task_features(const ft_model *model, const ft_submission *s, const ft_
   memcpy(features, s->features, count * sizeof *features);
   if (index)
     ft_features_of_task(features, &count, LIMIT, array, index);
-  return count +
-         ft_variant_feature(model, s->script_hash, s->directory_hash, &features[count]);
+  return count + ft_text_features(model, s, &features[count]);
 }
 
 void ft_task_facts(const ft_model *model, const ft_feature *features, size_t count,

@@ -6,6 +6,7 @@
 #include "predictor/core/error.h"
 #include "predictor/estimate/estimate.h"
 #include "predictor/estimate/facts.h"
+#include "predictor/estimate/variant.h"
 #include "predictor/record/record.h"
 
 /* Maximum number of estimated tasks. Chosen for time: 64 take a quarter of a millisecond. */
@@ -40,10 +41,12 @@ int ft_estimate_array(const ft_model *model, const ft_submission *submission,
 bool ft_model_distinguishes_tasks(const ft_model *model, const ft_submission *submission,
                                   const ft_job_array *array);
 
-/* Capacity of ft_task_features: the features of a submission and its variant. */
-enum { FT_TASK_FEATURES = sizeof((ft_submission *)NULL)->features / sizeof(ft_feature) + 1 };
+/* Capacity of ft_task_features: the features of a submission and of its texts. */
+enum {
+  FT_TASK_FEATURES = sizeof((ft_submission *)NULL)->features / sizeof(ft_feature) + FT_TEXT_FEATURES
+};
 
-/* Fills FEATURES with the features of SUBMISSION and its variant in MODEL. INDEX: index of a task;
+/* Fills FEATURES with the features of SUBMISSION and of its texts in MODEL. INDEX: index of a task;
  * its own features, also those from ARRAY, are then included; NULL: no array. Returns the number of
  * features. */
 size_t ft_task_features(const ft_model *model, const ft_submission *submission,

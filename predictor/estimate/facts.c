@@ -116,22 +116,24 @@ static void add_comparable_run(struct ft_facts *f, ft_fact_kind kind, double byt
   }
 }
 
-/* Returns whether the variant is a fact column and no run has the variant in WANTED, the values of
- * a submission in the fact columns. */
-static bool is_of_unseen_variant(const ft_model *model, const float *wanted)
+/* Returns whether a text (estimate/variant.h) is a fact column and no run has that of WANTED, the
+ * values of a submission in the fact columns. */
+static bool is_of_unseen_text(const ft_model *model, const float *wanted)
 {
   const ft_evaluator *e = &model->evaluator;
 
   for (size_t c = 0; c < e->fact_columns_count; c++) {
     const ft_column *column = &model->columns[e->fact_columns[c]];
+    size_t i = 0;
 
-    if (strcmp(column->name, FT_VARIANT_FEATURE) != 0)
+    if (!ft_is_text_feature(column->name))
       continue;
-    for (size_t i = 0; i < e->fact_bytes_count; i++)
-      if (ft_facts_alike(column, (double)wanted[c],
-                         (double)e->fact_x[i * e->fact_columns_count + c]))
-        return false;
-    return e->fact_bytes_count > 0;
+    while (i < e->fact_bytes_count &&
+           !ft_facts_alike(column, (double)wanted[c],
+                           (double)e->fact_x[i * e->fact_columns_count + c]))
+      i++;
+    if (i && i == e->fact_bytes_count)
+      return true;
   }
   return false;
 }
@@ -194,7 +196,7 @@ void ft_facts_collect(const ft_model *model, const float *x, size_t count, struc
   out->less = e->fact_bytes_count > 0;
   for (size_t c = 0; c < e->fact_columns_count; c++)
     wanted[c] = e->fact_columns[c] < count ? x[e->fact_columns[c]] : NAN;
-  out->borrowed = is_of_unseen_variant(model, wanted);
+  out->borrowed = is_of_unseen_text(model, wanted);
   for (size_t c = 0; c < e->facts_explained; c++)
     out->unexplained |= !ft_point_prediction_uses(e, e->fact_columns[c]) &&
                         !(e->per_task && e->fact_columns[c] == tasks);

@@ -44,7 +44,7 @@ struct ft_facts {
   double peak_bytes;  /* largest peak of a completed run; 0: none completed */
   double bound_bytes; /* largest bound of an incomplete run; 0: none */
   unsigned partial;   /* runs that completed, but of which only the largest task was measured */
-  bool borrowed;      /* all runs are of other variants (estimate/variant.h) */
+  bool borrowed;      /* all runs are of other texts (estimate/variant.h) */
   bool unexplained; /* a column explains the memory, and the point prediction does not use it yet */
   ft_limit_effect limit_effect; /* of the memory limit on the peak */
   double completed_limit_bytes; /* memory that the last completed run had; 0: unknown */

@@ -129,7 +129,8 @@ static size_t fill_features(const ft_submission *s, const struct ft_task_list *t
 
   memcpy(features, s->features, count * sizeof *features);
   if (tasks->count)
-    ft_features_of_task(features, &count, FT_TASK_FEATURES - 1, tasks->array, &tasks->index[task]);
+    ft_features_of_task(features, &count, FT_TASK_FEATURES - FT_TEXT_FEATURES, tasks->array,
+                        &tasks->index[task]);
   if (s->script_hash || s->directory_hash)
     features[count++] = (ft_feature){ .name = FT_VARIANT_FEATURE, .category = "1" };
   return count;

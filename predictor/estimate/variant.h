@@ -3,27 +3,56 @@
  * Variants of an app: submissions of the same program whose script texts and directories differ. A
  * submission belongs to the variant with the same script text, otherwise to the one with the same
  * directory. The variant is a categorical feature, FT_VARIANT_FEATURE. If this feature explains the
- * app's memory, runs of other variants are not comparable (estimate/facts.h).
+ * app's memory, runs of other variants are not comparable (estimate/facts.h). So it is with the
+ * text of the user's files that the script runs, FT_CODE_FEATURE.
  */
 #ifndef FT_ESTIMATE_VARIANT_H
 #define FT_ESTIMATE_VARIANT_H
 
 #include <stdbool.h>
+#include <stdint.h>
 
 #include "predictor/record/record.h"
 
 /* Name of the feature that holds the variant. */
 #define FT_VARIANT_FEATURE "variant"
+/* Name of the feature that holds the hash of the files that the script runs. No other feature's
+ * name has a blank. */
+#define FT_CODE_FEATURE "file text"
 
 /* Returns the number of the variant in MODEL with SCRIPT_HASH, otherwise of the one with
  * DIRECTORY_HASH; 0: not found. A hash of 0 is unknown. */
 unsigned ft_variant_lookup(const ft_model *model, uint32_t script_hash, uint32_t directory_hash);
 
+/* Largest number of features that ft_text_features fills. */
+enum { FT_TEXT_FEATURES = 2 };
+
 /*
- * Fills OUT with the variant feature of a submission with these hashes; the category is "new" if
- * MODEL has no such variant. Returns false, with OUT unchanged, if both hashes are unknown (0).
+ * Fills OUT with the features of submission S that tell which text runs: its variant, "new" if
+ * MODEL has no such variant, and the hash of the files that its script runs. Returns their number:
+ * what is unknown is left out.
  */
-bool ft_variant_feature(const ft_model *model, uint32_t script_hash, uint32_t directory_hash,
-                        ft_feature *out);
+size_t ft_text_features(const ft_model *model, const ft_submission *s,
+                        ft_feature out[FT_TEXT_FEATURES]);
+
+/* Returns whether NAME is one of these features, which only one user's runs have. */
+bool ft_is_text_feature(const char *name);
+
+/* What changed since an app's last runs, bits of a set. */
+enum ft_changes {
+  FT_CHANGED_SCRIPT = 1,  /* the text of the script */
+  FT_CHANGED_CODE = 2,    /* the user's files that the script runs */
+  FT_CHANGED_PROGRAM = 4, /* the app has a name of its own, and its runs ran another program */
+};
+
+/* Returns a hash of the name PROGRAM; 0: "". */
+uint32_t ft_program_hash(const char *program);
+
+/*
+ * Returns the set of what changed between the last runs of MODEL, the app's own, and submission S.
+ * A text that another variant of the app had is no change, nor is one of an app whose texts differ
+ * from run to run, as generated ones do.
+ */
+unsigned ft_changes_find(const ft_model *model, const ft_submission *s);
 
 #endif

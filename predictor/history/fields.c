@@ -141,6 +141,7 @@ const struct ft_field ft_fields[] = {
   { "gpu_transfer_bytes", FT_FIELD_U64, FT_GROUP_MEASURED, HAS(gpu_transfer_bytes), NULL, 4 },
   SUBMITTED(script_hash, FT_FIELD_U32, 5),
   SUBMITTED(directory_hash, FT_FIELD_U32, 5),
+  SUBMITTED(code_hash, FT_FIELD_U32, 14),
   { "decision_rule", FT_FIELD_ENUM, FT_GROUP_DECISION, AT(submission.decision.rule),
     &ft_decision_rule_names, 8 },
   { "decision_overrode", FT_FIELD_BOOL, FT_GROUP_DECISION, AT(submission.decision.overrode), NULL,

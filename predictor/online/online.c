@@ -40,9 +40,9 @@ void ft_online_init(ft_model *model, struct ft_history *history, const char *app
   (void)ft_string_copy(PACKAGE_VERSION, model->version, sizeof model->version);
 }
 
-/* The features of a run: those of its submission, and its variant. */
+/* The features of a run: those of its submission, and of its texts. */
 struct run_features {
-  ft_feature features[COUNT(((ft_submission *)NULL)->features) + 1];
+  ft_feature features[COUNT(((ft_submission *)NULL)->features) + FT_TEXT_FEATURES];
   size_t count;
 };
 
@@ -87,6 +87,26 @@ static void add_variant_hash(ft_model *model, uint32_t hash, unsigned variant)
   model->variant_ids.size = (pb_size_t)count;
 }
 
+/* Appends HASH (0: unknown) to the COUNT hashes of the last runs; a full list loses its oldest. */
+static void add_last_hash(uint32_t *last, pb_size_t *count, uint32_t hash)
+{
+  enum { LAST = COUNT(((ft_model *)NULL)->last_scripts) };
+
+  if (!hash)
+    return;
+  if (*count == LAST)
+    memmove(last, last + 1, --*count * sizeof *last);
+  last[(*count)++] = hash;
+}
+
+/* Stores what the run of S ran, with which ft_changes_find compares the next submission. */
+static void learn_last_hashes(ft_model *model, const ft_submission *s)
+{
+  add_last_hash(model->last_scripts, &model->last_scripts_count, s->script_hash);
+  add_last_hash(model->last_code, &model->last_code_count, s->code_hash);
+  add_last_hash(model->last_programs, &model->last_programs_count, ft_program_hash(s->program));
+}
+
 static void learn_variant(ft_model *model, const ft_submission *s)
 {
   unsigned variant = ft_variant_lookup(model, s->script_hash, s->directory_hash);
@@ -97,7 +117,7 @@ static void learn_variant(ft_model *model, const ft_submission *s)
   add_variant_hash(model, s->script_hash, variant);
 }
 
-/* Collects the features of O and its variant. */
+/* Collects the features of O and of its texts. */
 static void collect_features(const ft_model *model, const ft_observation *o,
                              struct run_features *out)
 {
@@ -105,8 +125,7 @@ static void collect_features(const ft_model *model, const ft_observation *o,
 
   out->count = s->features_count;
   memcpy(out->features, s->features, out->count * sizeof *out->features);
-  out->count +=
-      ft_variant_feature(model, s->script_hash, s->directory_hash, &out->features[out->count]);
+  out->count += ft_text_features(model, s, &out->features[out->count]);
 }
 
 /* ---- columns ---- */
@@ -335,8 +354,10 @@ int ft_online_update(ft_model *model, struct ft_history *history, const ft_obser
     ft_refit_remove_run(history, i);
     break;
   }
-  if (!known)
+  if (!known) {
     update_ensemble(model, &features, &run);
+    learn_last_hashes(model, &observation->submission);
+  }
   if (!known && !run.censored)
     ft_interval_calibration_count_cohort(model, observation);
   learn_variant(model, &observation->submission);

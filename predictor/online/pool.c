@@ -282,6 +282,7 @@ static void copy_public_runs(const ft_model *pooled, const struct ft_history *hi
   all->model = *pooled;
   all->model.variant_hashes_count = 0;
   all->model.variant_ids.size = 0;
+  all->model.last_scripts_count = all->model.last_code_count = all->model.last_programs_count = 0;
   all->history.count = 0;
   all->history.categories = history->categories;
   for (size_t i = 0; i < history->count; i++) {
@@ -292,7 +293,7 @@ static void copy_public_runs(const ft_model *pooled, const struct ft_history *hi
     *run = history->run[i];
     run->predicted_log = run->equation_log = run->residual = 0;
     for (size_t j = 0; j < pooled->columns_count && j < run->x_count; j++)
-      if (strcmp(pooled->columns[j].name, FT_VARIANT_FEATURE) == 0)
+      if (ft_is_text_feature(pooled->columns[j].name))
         run->x[j] = NAN;
     all->history.count++;
   }

@@ -102,7 +102,7 @@ static bool are_task_values(const ft_task_values *e)
 static int check_submission(const ft_submission *s, struct ft_error *err)
 {
   if (!printable(s->app) || !printable(s->job_name) || !printable(s->version) ||
-      !printable(s->program))
+      !printable(s->program) || !printable(s->code_files))
     return bad(err, "app");
   for (size_t i = 0; i < s->former_apps_count; i++)
     if (!s->former_apps[i][0] || !printable(s->former_apps[i]))

@@ -9,6 +9,7 @@
 #include "predictor/core/hash.h"
 #include "predictor/request/array.h"
 #include "predictor/request/describe.h"
+#include "predictor/request/code_files.h"
 #include "predictor/request/script_hash.h"
 #include "predictor/request/script_reading.h"
 
@@ -354,8 +355,10 @@ static int describe_script(const struct ft_description *what, const ft_request *
     (void)ft_string_copy(r.image, out->request.container, sizeof out->request.container);
   make_printable(&out->request);
   found = r.matched < what->app_count ? &r.declared : &r.found;
-  if (files && found == &r.declared)
+  if (files && found == &r.declared) {
+    ft_code_files_copy(files, &declared_files);
     *files = declared_files;
+  }
   if (what->params && *what->params && parse_params(what->params, &r.hidden.rules, out, err) < 0)
     status = -1;
   ft_hide_features(&r.hidden, out->features, &out->features_count);

@@ -52,7 +52,8 @@ enum {
 struct ft_file_query {
   /* FT_SHELL_INDEX stands for the index of an array task, or for a look-up by it (lookup.h) */
   char path[FT_FILE_PATH];
-  char counts[64];  /* "bytes", "lines" or "key:NAME"; "value": PATH itself is a number */
+  char counts[64];  /* "bytes", "lines", "key:NAME" or "text", a hash of it; "value": PATH itself is
+                       a  number */
   char feature[48]; /* values of several files are added to one feature */
   bool pattern;     /* path has "*", "?" or "[...]" as a shell expands them */
 };

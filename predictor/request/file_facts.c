@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "predictor/request/array.h"
+#include "predictor/request/code_files.h"
 #include "predictor/request/file_facts.h"
 
 size_t ft_file_facts_first(const struct ft_file_queries *files, size_t i)
@@ -61,7 +62,9 @@ void ft_file_facts_apply(const struct ft_file_queries *files, const ft_file_fact
 
     if (ft_file_facts_first(files, i) != i)
       continue;
-    if (has_task_values(tasks, feature))
+    if (ft_is_code_query(&files->query[i]) && !isnan(facts->values[i]))
+      ft_code_files_set(files, facts->values[i], out);
+    else if (has_task_values(tasks, feature))
       remove_index_feature(out);
     else if (!isnan(facts->values[i]))
       (void)ft_feature_number(out->features, &out->features_count, LIMIT, feature,

@@ -13,6 +13,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "predictor/core/hash.h"
 #include "predictor/core/io.h"
 #include "predictor/core/text.h"
 #include "predictor/request/array.h"
@@ -146,6 +147,26 @@ static int open_regular(int directory, const char *path)
   return -1;
 }
 
+/* Adds a hash of 32 bits of the file FD of SIZE bytes to *SUM: of its size, beginning and end.
+ * Returns 1; 0 if it cannot be read. */
+static int add_file_hash(int fd, uint64_t size, char *chunk, double *sum)
+{
+  off_t end = size > CHUNK ? (off_t)(size - CHUNK) : 0;
+  ssize_t first = pread(fd, chunk, CHUNK, 0), last = 0;
+  uint32_t sums[2] = { first > 0 ? ft_checksum(chunk, (size_t)first) : 0, 0 };
+  uint64_t hash;
+
+  if (first >= 0 && end)
+    last = pread(fd, chunk, CHUNK, end);
+  if (first < 0 || last < 0)
+    return 0;
+  if (end)
+    sums[1] = ft_checksum(chunk, (size_t)last);
+  hash = ft_hash64(ft_hash64(FT_HASH_SEED, &size, sizeof size), sums, sizeof sums);
+  *sum += (double)(uint32_t)(hash ^ hash >> 32);
+  return 1;
+}
+
 /*
  * Adds the value of QUERY's file to *SUM. Returns 1; 0 if the file or the value is missing; -1 if
  * it is unknown, for example after DEADLINE.
@@ -181,12 +202,18 @@ static int examine_file(const struct ft_file_query *query, int directory, double
     scan.key_length = strlen(scan.key);
     if (!scan.key_length)
       return 0;
-  } else if (strcmp(query->counts, "lines") != 0) {
+  } else if (strcmp(query->counts, "lines") != 0 && strcmp(query->counts, "text") != 0) {
     return 0;
   }
   fd = open_regular(directory, query->path);
   if (fd < 0)
     return 0;
+  if (strcmp(query->counts, "text") == 0) {
+    int status = add_file_hash(fd, (uint64_t)st.st_size, chunk, sum);
+
+    close(fd);
+    return status;
+  }
   done = (scan.key ? scan_file_for_key : count_file_lines)(fd, &scan, deadline, chunk);
   close(fd);
   if (!done)

@@ -7,6 +7,7 @@
 
 #include "predictor/core/hash.h"
 #include "predictor/request/array.h"
+#include "predictor/request/code_files.h"
 #include "predictor/request/hide_line.h"
 #include "predictor/request/language.h"
 #include "predictor/request/properties.h"
@@ -455,6 +456,8 @@ static bool read_one_command(struct ft_script_reading *r)
   if (!runs)
     return true;
   keep_launch(r, &parts);
+  if (!r->task.manager)
+    ft_code_files_add(&r->found, &r->command, &parts, &r->written);
   match_apps(r, &parts);
   if (!parts.again)
     read_arguments(r, &parts);

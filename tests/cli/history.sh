@@ -91,6 +91,26 @@ fi
 run history nonsense >/dev/null
 is $? 1 "an unknown app gives exit status 1"
 
+# what the runs are worth
+printf 'app,uid,user,peak_mb,runtime\n' >"$scratch/kinds.csv"
+awk 'BEGIN { print "app,uid,user,peak_mb,runtime,end"
+  for (i = 0; i < 36; i++) print "steady,1,zoe," 100 + i % 3 ",60," 1795224000 + 9000 * i }' >"$scratch/steady.csv"
+run import "$scratch/steady.csv" >/dev/null
+for i in 1 2 3 4 5 6; do printf 'kinds,1,zoe,4%d,60\nkinds,1,zoe,16%d,60\n' $i $i; done >>"$scratch/kinds.csv"
+run import "$scratch/kinds.csv" >/dev/null
+run rebuild >/dev/null
+like "$(run history --limit=1 net | tr '\n' ' ')" \
+  "comparable: [0-9]+ of 40 runs, [0-9]+ of them completed, with a similar batch.*mode trim lowers no request yet" \
+  "history tells which runs are comparable and what they allow"
+like "$(run history --limit=1 steady)" "mode trim lowers a larger request, to [0-9]+[MG]" \
+  "a steady app's requests are lowered"
+like "$(run history --limit=1 kinds)" "two kinds of runs: about [0-9.]+ MiB \(6\) and about [0-9.]+ MiB \(6\)" \
+  "history tells the kinds of runs"
+is "$(run history --json kinds | python3 -c 'import json, sys
+t = json.load(sys.stdin)["trust"]
+print(t["comparable"], [k["runs"] for k in t["kinds"]], t["lowered"]["done"], t["misfits"])')" \
+  "12 [6, 6] False []" "the JSON has it, too"
+
 # parts of names, and jobs
 cat >"$scratch/found.csv" <<'CSV'
 app,uid,user,job_id,array_job_id,array_task_id,submit,end,peak_mb,state

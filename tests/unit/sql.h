@@ -11,17 +11,18 @@
 #define SQL_DROP_COLUMN(name) "ALTER TABLE observation DROP COLUMN " name ";"
 #define SQL_TO_SCHEMA_13                                                                           \
   SQL_DROP_COLUMN("decision_time_mode")                                                            \
-  SQL_DROP_COLUMN("decision_time_action") SQL_DROP_COLUMN("decision_time_seconds")                 \
-      SQL_DROP_COLUMN("decision_p05_seconds") SQL_DROP_COLUMN("decision_p50_seconds")              \
-          SQL_DROP_COLUMN("decision_p95_seconds") SQL_DROP_COLUMN("decision_p_timeout")            \
-              SQL_DROP_COLUMN("node_energy_joules") "PRAGMA user_version = 13;"
+  SQL_DROP_COLUMN("decision_time_action")                                                          \
+  SQL_DROP_COLUMN("decision_time_seconds") SQL_DROP_COLUMN("decision_p05_seconds")                 \
+      SQL_DROP_COLUMN("decision_p50_seconds") SQL_DROP_COLUMN("decision_p95_seconds")              \
+          SQL_DROP_COLUMN("decision_p_timeout") SQL_DROP_COLUMN("node_energy_joules")              \
+              SQL_DROP_COLUMN("code_hash") "PRAGMA user_version = 13;"
 #define SQL_TO_SCHEMA_11                                                                           \
   SQL_TO_SCHEMA_13 "DROP TABLE waiting; DROP INDEX observation_unnamed;" SQL_DROP_COLUMN(          \
       "package_energy_joules") SQL_DROP_COLUMN("package_energy_share") "PRAGMA user_version = 11;"
 #define SQL_TO_SCHEMA_10                                                                           \
   SQL_TO_SCHEMA_11                                                                                 \
-      "DROP TRIGGER observation_nodes; DROP INDEX observation_waiting;" SQL_DROP_COLUMN("records") \
-          SQL_DROP_COLUMN("allocated_nodes") "PRAGMA user_version = 10;"
+  "DROP TRIGGER observation_nodes; DROP INDEX observation_waiting;" SQL_DROP_COLUMN("records")     \
+      SQL_DROP_COLUMN("allocated_nodes") "PRAGMA user_version = 10;"
 #define SQL_TO_SCHEMA_6                                                                            \
   SQL_TO_SCHEMA_10 SQL_DROP_COLUMN("command_ran")                                                  \
       SQL_DROP_COLUMN("decision_overrode") "DROP TABLE rejection; DROP INDEX "                     \
@@ -32,8 +33,8 @@
                                                                 "PRAGMA user_version = 6;"
 #define SQL_TO_SCHEMA_5                                                                            \
   SQL_TO_SCHEMA_6                                                                                  \
-      "DROP TRIGGER observation_app_last; DROP INDEX observation_age;"                             \
-      "DROP TABLE app; DROP TABLE gone;" SQL_DROP_COLUMN("put_time") "PRAGMA user_version = 5;"
+  "DROP TRIGGER observation_app_last; DROP INDEX observation_age;"                                 \
+  "DROP TABLE app; DROP TABLE gone;" SQL_DROP_COLUMN("put_time") "PRAGMA user_version = 5;"
 #define SQL_TO_SCHEMA_1                                                                            \
   SQL_TO_SCHEMA_5 SQL_DROP_COLUMN("script_hash") SQL_DROP_COLUMN("directory_hash")                 \
       SQL_DROP_COLUMN("system_seconds") SQL_DROP_COLUMN("gpu_transfer_bytes")                      \

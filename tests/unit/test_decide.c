@@ -7,6 +7,7 @@
 #include "predictor/core/units.h"
 #include "predictor/decide/submission.h"
 #include "predictor/decide/sizing.h"
+#include "predictor/estimate/variant.h"
 #include "predictor/learn/distribution.h"
 
 #define MB FT_MIB
@@ -1771,6 +1772,66 @@ static void a_message_gives_the_reason_of_a_margin(void **state)
       "vary by a factor of 3");
 }
 
+/* What changed since the last run is told in a line of its own. The figures of another text of the
+ * program lower nothing and reject nothing; those of an edited script do. */
+static void changes_are_told_and_weighed(void **state)
+{
+  static const struct {
+    unsigned changes;
+    ft_mode mode;
+    double mem_gib;
+    ft_action action;
+    const char *line;
+  } cases[] = {
+    { 0, FT_MODE_TRIM, 64, FT_ACTION_TRIM, NULL },
+    { FT_CHANGED_SCRIPT, FT_MODE_TRIM, 64, FT_ACTION_TRIM,
+      "your script changed since the last run; runs from before may not be comparable" },
+    { FT_CHANGED_CODE, FT_MODE_TRIM, 64, FT_ACTION_LEAVE,
+      "sim.py changed since the last run; runs from before may not be comparable" },
+    { FT_CHANGED_SCRIPT | FT_CHANGED_CODE, FT_MODE_TRIM, 64, FT_ACTION_LEAVE,
+      "your script and sim.py changed since the last run; runs from before may not be comparable" },
+    { FT_CHANGED_PROGRAM, FT_MODE_TRIM, 64, FT_ACTION_LEAVE,
+      "the last runs of unet3d ran another program; their memory may say nothing of this job" },
+    { 0, FT_MODE_CHECK, 4, FT_ACTION_REJECT, NULL },
+    { FT_CHANGED_SCRIPT, FT_MODE_CHECK, 4, FT_ACTION_REJECT,
+      "your script changed since the last run; runs from before may not be comparable" },
+    { FT_CHANGED_CODE, FT_MODE_CHECK, 4, FT_ACTION_WARN,
+      "sim.py changed since the last run; runs from before may not be comparable" },
+  };
+  struct ft_estimate e = estimate_of(11.2 * GB, 42);
+  struct ft_facts facts = facts_of(42, 11.2 * GB, 0);
+  ft_policy policy;
+
+  (void)state;
+  ft_policy_resolve(NULL, NULL, NULL, NULL, &policy);
+  policy.reject_probability = 0.5;
+  for (size_t i = 0; i < COUNT_OF(cases); i++) {
+    ft_request request = { .mem_unit = FT_MEM_NODE,
+                           .mem_bytes = (uint64_t)(cases[i].mem_gib * (double)GB) };
+    struct ft_decision_input q = { .mode = cases[i].mode,
+                                   .app = "unet3d",
+                                   .request = &request,
+                                   .estimate = &e,
+                                   .facts = &facts,
+                                   .changes = cases[i].changes,
+                                   .code_files = "sim.py",
+                                   .policy = &policy,
+                                   .partition = &per_node,
+                                   .memory_is_consumable = true,
+                                   .rule = FT_RULE_CGROUP };
+    struct ft_explanation said;
+    ft_decision d;
+
+    decide(&q, &d, &said);
+    if (d.action != cases[i].action)
+      fail_msg("case %zu: %s", i, ft_action_name(d.action));
+    if (cases[i].line)
+      assert_string_equal(said.line[said.count - 1], cases[i].line);
+    else
+      assert_null(strstr(said.line[said.count - 1], "changed"));
+  }
+}
+
 static void long_names_are_truncated(void **state)
 {
   char app[128];
@@ -1873,6 +1934,7 @@ int main(void)
     cmocka_unit_test(the_invariants_hold_for_every_combination),
     cmocka_unit_test(alike_runs_kills_and_arrays_are_weighed),
     cmocka_unit_test(a_message_gives_the_reason_of_a_margin),
+    cmocka_unit_test(changes_are_told_and_weighed),
     cmocka_unit_test(long_names_are_truncated),
     cmocka_unit_test(runs_that_outvote_a_model_file_are_named),
     cmocka_unit_test(exceedance_and_quantile_are_inverse),

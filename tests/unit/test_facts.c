@@ -4,9 +4,11 @@
 
 #include "tests/unit/unit.h"
 
+#include "predictor/core/text.h"
 #include "predictor/core/units.h"
 #include "predictor/decide/messages.h"
 #include "predictor/estimate/array_estimates.h"
+#include "predictor/estimate/variant.h"
 #include "predictor/online/online.h"
 
 static struct ft_history history;
@@ -305,6 +307,82 @@ static void other_variants_count_until_one_run_agrees(void **state)
   assert_mib(facts.comparable_peak_bytes, 400);
 }
 
+/* An edited script and an edited program are told from the runs before; figures of the old program
+ * are no facts about the new one until a run shows that they agree. */
+static void what_changed_since_the_last_runs_is_told(void **state)
+{
+  (void)state;
+  submit(1, "");
+  asked.script_hash = 11;
+  asked.directory_hash = 21;
+  asked.code_hash = 31;
+  assert_int_equal(ft_changes_find(&model, &asked), 0);
+  for (int i = 0; i < 5; i++)
+    complete(100 + i);
+  assert_int_equal(ft_changes_find(&model, &asked), 0);
+  asked.script_hash = 12;
+  assert_int_equal(ft_changes_find(&model, &asked), FT_CHANGED_SCRIPT);
+  asked.code_hash = 32;
+  assert_int_equal(ft_changes_find(&model, &asked), FT_CHANGED_SCRIPT | FT_CHANGED_CODE);
+  collect_facts();
+  assert_true(facts.borrowed && !facts.comparable_runs);
+  asked.directory_hash = 22; /* a copy that was edited is no edit */
+  assert_int_equal(ft_changes_find(&model, &asked), FT_CHANGED_CODE);
+  asked.directory_hash = 21;
+  complete(300);
+  assert_int_equal(ft_changes_find(&model, &asked), 0);
+  collect_facts();
+  assert_int_equal(facts.comparable_completed, 1);
+  assert_mib(facts.comparable_peak_bytes, 300);
+  /* back to the text before */
+  asked.script_hash = 11;
+  asked.code_hash = 31;
+  assert_int_equal(ft_changes_find(&model, &asked), 0);
+  collect_facts();
+  assert_int_equal(facts.comparable_completed, 5);
+  assert_mib(facts.comparable_peak_bytes, 104);
+  /* an app with a name of its own that runs another program */
+  (void)ft_string_copy("sort", asked.program, sizeof asked.program);
+  complete(100);
+  (void)ft_string_copy("python3", asked.program, sizeof asked.program);
+  assert_int_equal(ft_changes_find(&model, &asked), FT_CHANGED_PROGRAM);
+  asked.default_app = true;
+  assert_int_equal(ft_changes_find(&model, &asked), 0);
+}
+
+/* An edit without effect on the memory: the first run with it makes all comparable again. */
+static void an_edit_without_effect_costs_one_run(void **state)
+{
+  (void)state;
+  submit(1, "");
+  asked.code_hash = 31;
+  for (int i = 0; i < 5; i++)
+    complete(100 + i);
+  asked.code_hash = 32;
+  collect_facts();
+  assert_true(facts.borrowed);
+  complete(102);
+  collect_facts();
+  assert_false(facts.borrowed);
+  assert_int_equal(facts.comparable_completed, 6);
+}
+
+/* A program that is generated for each job says nothing by its text. */
+static void generated_texts_are_no_changes(void **state)
+{
+  (void)state;
+  submit(1, "");
+  for (unsigned i = 0; i < 5; i++) {
+    asked.code_hash = 31 + i;
+    complete(100 + i);
+  }
+  asked.code_hash = 99;
+  assert_int_equal(ft_changes_find(&model, &asked), 0);
+  collect_facts();
+  assert_false(facts.borrowed);
+  assert_int_equal(facts.comparable_completed, 5);
+}
+
 static void kills_are_lower_bounds_until_runs_complete_below(void **state)
 {
   (void)state;
@@ -498,6 +576,9 @@ int main(void)
     cmocka_unit_test_setup(kills_separate_sizes, start),
     cmocka_unit_test_setup(a_missing_feature_is_not_smaller, start),
     cmocka_unit_test_setup(other_variants_count_until_one_run_agrees, start),
+    cmocka_unit_test_setup(what_changed_since_the_last_runs_is_told, start),
+    cmocka_unit_test_setup(an_edit_without_effect_costs_one_run, start),
+    cmocka_unit_test_setup(generated_texts_are_no_changes, start),
     cmocka_unit_test_setup(kills_are_lower_bounds_until_runs_complete_below, start),
     cmocka_unit_test_setup(kills_of_jobs_submitted_together_do_not_grow, start),
     cmocka_unit_test_setup(a_step_limit_is_not_the_job_limit, start),

@@ -10,6 +10,7 @@
 #include "predictor/core/io.h"
 #include "predictor/request/describe.h"
 #include "predictor/request/names.h"
+#include "predictor/request/code_files.h"
 #include "predictor/request/script_hash.h"
 #include "predictor/request/shell/shell.h"
 
@@ -58,13 +59,13 @@ static void describe(const char *script)
   describe_as(script, (struct ft_description){ .job_name = "job.sh" });
 }
 
-/* Whether the encoded submission or the path of a file to examine has TEXT. */
+/* Whether the encoded submission or the path of an input to examine has TEXT. */
 static bool is_kept(const char *text)
 {
   bool found = is_in_record(&out, text);
 
   for (size_t i = 0; i < files.count; i++)
-    found |= strstr(files.query[i].path, text) != NULL;
+    found |= !ft_is_code_query(&files.query[i]) && strstr(files.query[i].path, text) != NULL;
   return found;
 }
 

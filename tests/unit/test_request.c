@@ -8,6 +8,7 @@
 #include <time.h>
 
 #include "predictor/core/io.h"
+#include "predictor/request/code_files.h"
 #include "predictor/request/describe.h"
 #include "predictor/request/file_facts.h"
 #include "predictor/request/helper_protocol.h"
@@ -34,16 +35,23 @@ static int describe(const char *script, const char *argument)
   return ft_describe(&what, &no_request, &out, &files, &err);
 }
 
-static const char *asked_files(void)
+/* The files to examine: the code that the script runs (CODE), or its inputs. */
+static const char *list_files(bool code)
 {
   static char text[4096];
   size_t used = 0;
 
   text[0] = '\0';
   for (size_t i = 0; i < files.count; i++)
-    used += (size_t)snprintf(text + used, sizeof text - used, "%s%s", i ? " " : "",
-                             files.query[i].path);
+    if (ft_is_code_query(&files.query[i]) == code)
+      used += (size_t)snprintf(text + used, sizeof text - used, "%s%s", used ? " " : "",
+                               files.query[i].path);
   return text;
+}
+
+static const char *asked_files(void)
+{
+  return list_files(false);
 }
 
 static void arguments_become_features(void **state)
@@ -762,6 +770,82 @@ static void former_names_are_recorded(void **state)
   assert_int_equal(out.former_apps_count, 0);
 }
 
+/* Of the user's files that a script runs the text is hashed. */
+static void code_is_what_the_script_runs(void **state)
+{
+  static const struct {
+    const char *script, *code;
+  } cases[] = { { "python sim.py 3 in.dat\n", "sim.py" },
+                { "srun -n 4 python3 -u src/sim.py\n", "src/sim.py" },
+                { "cd run\n../bin/solve x.msh\n", "run/../bin/solve" },
+                { "bash prep.sh && Rscript fit.R\n", "prep.sh fit.R" },
+                { "python sim.py\npython sim.py 2\n", "sim.py" },
+                { "/home/ada/solve 5\n", "/home/ada/solve" },
+                /* neither a file nor the user's */
+                { "sort words.txt\n/usr/bin/python3 -c 'print(1)'\n", "" },
+                { "/usr/bin/sort x\n", "" },
+                { "python -m package.sim\n", "" },
+                { "python $SCRIPT\n", "" },
+                { "python run_$SLURM_ARRAY_TASK_ID.py\n", "" },
+                /* its text is the script's */
+                { "cat > sim.py <<END\nprint(1)\nEND\npython sim.py\n", "" },
+                { "#!/usr/bin/env python3\nprint(1)\n", "" } };
+
+  (void)state;
+  for (size_t i = 0; i < COUNT_OF(cases); i++) {
+    assert_int_equal(describe(cases[i].script, NULL), 0);
+    if (strcmp(list_files(true), cases[i].code) != 0)
+      fail_msg("%s: %s", cases[i].script, list_files(true));
+  }
+}
+
+static void put(int fd, const char *name, const char *text)
+{
+  assert_int_equal(ft_io_write_file(fd, name, text, strlen(text), 0600, &err), 0);
+}
+
+/* Describes SCRIPT with the files in FOLDER, and returns the hash of its code. */
+static uint32_t hash_code(const char *script, const char *folder)
+{
+  ft_job_array tasks = { 0 };
+
+  assert_int_equal(describe(script, NULL), 0);
+  ft_describe_files(&files, folder, NULL, ft_io_monotonic() + 10, &out, &tasks);
+  return out.code_hash;
+}
+
+static void an_edit_changes_the_hash_of_the_code(void **state)
+{
+  enum { LARGE = 200000 };
+  char folder[SCRATCH_SIZE];
+  int fd = scratch_open(folder);
+  char *text = calloc(1, LARGE + 1);
+  uint32_t first, large;
+
+  (void)state;
+  assert_non_null(text);
+  assert_int_equal(hash_code("python sim.py 3\n", folder), 0); /* there is no file */
+  assert_string_equal(out.code_files, "");
+  put(fd, "sim.py", "n = 10\n");
+  first = hash_code("python sim.py 3\n", folder);
+  assert_int_not_equal(first, 0);
+  assert_string_equal(out.code_files, "sim.py");
+  assert_int_equal(out.features_count, 1); /* arg1 */
+  assert_int_equal(hash_code("python sim.py 4 # again\n", folder), first);
+  put(fd, "sim.py", "n = 20\n");
+  assert_int_not_equal(hash_code("python sim.py 3\n", folder), first);
+  /* of a large file beginning, end and size are read */
+  memset(text, 'x', LARGE);
+  put(fd, "src-solve", text);
+  large = hash_code("bash sim.py\n./src-solve\n", folder);
+  assert_string_equal(out.code_files, "sim.py, src-solve");
+  text[LARGE - 1] = 'y';
+  put(fd, "src-solve", text);
+  assert_int_not_equal(hash_code("bash sim.py\n./src-solve\n", folder), large);
+  free(text);
+  scratch_close(folder, fd);
+}
+
 static void hashes_distinguish_variants(void **state)
 {
   struct ft_description what = { .directory = "/a/b", .script = "./x 3\n", .script_length = 6 };
@@ -986,11 +1070,6 @@ static void declared_apps_choose_their_features(void **state)
     assert_string_equal(features_of(&out), cases[i].features);
     assert_string_equal(asked_files(), cases[i].files);
   }
-}
-
-static void put(int fd, const char *name, const char *text)
-{
-  assert_int_equal(ft_io_write_file(fd, name, text, strlen(text), 0600, &err), 0);
 }
 
 /* A line is read in parts of 64 KiB; wherever the key lies, it and its number are read whole. */
@@ -1359,6 +1438,8 @@ int main(void)
     cmocka_unit_test(statements_of_interpreters_are_the_program),
     cmocka_unit_test(programs_of_launchers_are_found),
     cmocka_unit_test(former_names_are_recorded),
+    cmocka_unit_test(code_is_what_the_script_runs),
+    cmocka_unit_test(an_edit_changes_the_hash_of_the_code),
     cmocka_unit_test(hashes_distinguish_variants),
     cmocka_unit_test(sessions_are_interactive),
     cmocka_unit_test(explicit_app_wins_and_stays_short),

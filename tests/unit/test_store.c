@@ -572,7 +572,7 @@ static void foreign_files_are_rejected_in_one_line(void **state)
   static const struct {
     const char *sql, *expected;
   } cases[] = {
-    { "PRAGMA user_version = 99", "schema 99; this version of foretell supports 1 to 15" },
+    { "PRAGMA user_version = 99", "schema 99; this version of foretell supports 1 to 16" },
     { "PRAGMA user_version = -1", "schema -1" },
     { "PRAGMA application_id = 1", "not a store of foretell" },
   };

@@ -6,6 +6,7 @@
 #include "tests/unit/unit.h"
 
 #include "predictor/core/io.h"
+#include "predictor/request/code_files.h"
 #include "predictor/request/file_facts.h"
 
 enum { JOBS = 6, TEXT = 64 << 10, WORDS = 16 };
@@ -306,8 +307,9 @@ static const char *asked_files(void)
 
   text[0] = '\0';
   for (size_t i = 0; i < files.count; i++)
-    used += (size_t)snprintf(text + used, sizeof text - used, "%s%s", i ? " " : "",
-                             files.query[i].path);
+    if (!ft_is_code_query(&files.query[i]))
+      used += (size_t)snprintf(text + used, sizeof text - used, "%s%s", used ? " " : "",
+                               files.query[i].path);
   return text;
 }
 

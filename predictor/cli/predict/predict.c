@@ -212,6 +212,21 @@ static json_t *kinds_json(const struct ft_facts *f)
   return json_pack("{s:b, s:o}", "changed", (int)f->groups.changed, "kinds", kinds);
 }
 
+/* Returns the names of what changed since the app's last runs; NULL: nothing did. */
+static json_t *changes_json(const struct ft_decision_input *input)
+{
+  static const char *const names[] = { "script", "files", "program" };
+  json_t *list = json_array();
+
+  for (unsigned i = 0; i < sizeof names / sizeof *names; i++)
+    if (input->changes >> i & 1)
+      json_array_append_new(list, json_string(names[i]));
+  if (json_array_size(list))
+    return list;
+  json_decref(list);
+  return NULL;
+}
+
 static json_t *effect_json(const struct ft_effect *e)
 {
   return json_pack("{s:o, s:o, s:o, s:o, s:o, s:b}", "feature", ft_json_text(e->name), "value",
@@ -291,7 +306,7 @@ static int print_submission_json(struct question *q, const ft_decision *decision
 
   collect_forecast(q, decision, &q->told);
   rest = json_pack(
-      "{s:o, s:o, s:o, s:o, s:I, s:o*, s:o*, s:o*, s:o*, s:o*, s:o*, s:o*, s:o*}", "mig",
+      "{s:o, s:o, s:o, s:o, s:I, s:o*, s:o*, s:o*, s:o*, s:o*, s:o*, s:o*, s:o*, s:o*}", "mig",
       ft_predict_network_slice(&q->network), "relative", ft_perf_relative(&q->perf), "decision",
       decision_json(ft_forecast_decision(&q->told)), "runtime_platform",
       ft_predict_time_platform(&q->time), "runtime_runs", (json_int_t)q->time.time.runs,
@@ -301,7 +316,7 @@ static int print_submission_json(struct question *q, const ft_decision *decision
       d->input.similar ? json_integer(d->input.similar) : NULL, "array",
       q->asked.array ? array_json(q, decision) : NULL, "explanation",
       q->asked.explain ? explanation_json(&q->grounds) : NULL, "groups",
-      kinds_json(d->by_network ? NULL : d->input.facts));
+      kinds_json(d->by_network ? NULL : d->input.facts), "changed", changes_json(&d->input));
 
   add_quantities(answer, &q->told);
   if (json_object_update(answer, rest) < 0) {

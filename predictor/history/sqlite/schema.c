@@ -123,6 +123,7 @@ static const struct migration {
         " UNIQUE (job_id, node, start_time));"
         "CREATE INDEX waiting_since ON waiting (job_id, since);" },
   { 15, "" }, /* columns of the decision about the time limit, node_energy_joules */
+  { 16, "" }, /* column code_hash */
 };
 
 /* Returns the SQL that adapts the runs of an older store, some hundred (ROWS_OF_STEP) at a time, to
