@@ -52,8 +52,8 @@ typedef struct ft_predictor ft_predictor;
 typedef struct ft_prediction ft_prediction;
 
 /*
- * Open the state folder DIRECTORY (NULL: the one that was configured when the
- * library was built). Returns NULL and fills ERR when it cannot be opened.
+ * Open the state folder DIRECTORY (NULL: that of foretell.conf, or of the file that
+ * FORETELL_CONFIG names). Returns NULL and fills ERR when it cannot be opened.
  * The caller releases the handle with ft_predictor_close.
  */
 ft_predictor *ft_predictor_open(const char *directory, struct ft_error *err);
@@ -67,8 +67,7 @@ void ft_predictor_close(ft_predictor *predictor);
  * or its model cannot be read. The caller releases it with ft_prediction_free.
  */
 ft_prediction *ft_predict_memory(ft_predictor *predictor, uint32_t uid, const char *app,
-                                 const struct ft_value *values, size_t count,
-                                 struct ft_error *err);
+                                 const struct ft_value *values, size_t count, struct ft_error *err);
 
 /* Release PREDICTION, made by ft_predict_memory; NULL is allowed. */
 void ft_prediction_free(ft_prediction *prediction);
@@ -86,27 +85,45 @@ void ft_job_request_free(ft_job_request *job);
  * Set an option of JOB to VALUE, copied; the last value counts. Returns 0; -1 and fills ERR when
  * there is no such option, or VALUE is none of it. The options, and their forms of sbatch:
  *
- *   app              name of the app, as foretell history lists it; without it nothing is predicted
+ *   app              name of the app, as foretell history lists it; needless with a script
  *   params           its features, "batch=32,arch=resnet50"; those not given widen the estimates
  *   mem              requested memory per node: MiB without a suffix, else K, M, G or T
- *   predict-mem      mode: off, check, set, raise, trim, force; without it the site's
- *   partition, account, qos, constraint
+ *   mem-per-cpu, mem-per-gpu
+ *   predict-mem      mode: off, check, set, raise, trim, force; without it the site's; "": the
+ *                    site's, or set where that is off
+ *   partition, account, qos, constraint, container, job-name, chdir, export
  *   nodes, ntasks, ntasks-per-node, cpus-per-task
+ *   array            "0-9:2,20%4"
  *   time             "min", "h:min:sec", "d-h:min:sec"
  *   user             name of the user, for the site's rules about users
  */
-int ft_job_request_set(ft_job_request *job, const char *option, const char *value, struct ft_error *err);
+int ft_job_request_set(ft_job_request *job, const char *option, const char *value,
+                       struct ft_error *err);
+
+/*
+ * Describe JOB by the batch script PATH with COUNT ARGUMENTS, all copied, as sbatch would: without
+ * the option app, the script tells the app, and its features are found in it, in the arguments, and
+ * in the files that they name. Its #SBATCH lines set options of JOB; what ft_job_request_set sets
+ * afterwards counts more. A network that they name by --predict-model is not read. Returns 0; -1
+ * and fills ERR when the script cannot be read or sbatch would reject it.
+ */
+int ft_job_request_set_script(ft_job_request *job, const char *path, const char *const *arguments,
+                              size_t count, struct ft_error *err);
 
 /*
  * Predict all quantities of JOB and decide about its memory, as sbatch would: by the state
  * directory's models, partitions and policies. What is not known has no prediction. Returns NULL
- * and fills ERR when JOB has no app, or when a file of the state directory cannot be read. The
- * caller releases it with ft_forecast_free.
+ * and fills ERR when JOB has neither app nor script, or when a file of the state directory cannot
+ * be read. The caller releases it with ft_forecast_free.
  */
-ft_forecast *ft_forecast_make(ft_predictor *predictor, const ft_job_request *job, struct ft_error *err);
+ft_forecast *ft_forecast_make(ft_predictor *predictor, const ft_job_request *job,
+                              struct ft_error *err);
 
 /* Release FORECAST and its predictions; NULL is allowed. */
 void ft_forecast_free(ft_forecast *forecast);
+
+/* The app of the job, given or told by its script. Owned by FORECAST. */
+const char *ft_forecast_app(const ft_forecast *forecast);
 
 /* The name of quantity I, from 0: "peak_memory_bytes", "gpu_memory_bytes", "runtime_seconds",
  * "energy_joules"; NULL past the last. */

@@ -41,9 +41,9 @@ struct trust {
   unsigned misfits;
 };
 
-/* Fills FEATURES with those of RUN. Returns their number. */
-static size_t features_of_run(const ft_model *model, const ft_run *run,
-                              ft_feature features[FT_TASK_FEATURES])
+/* Fills FEATURES with those of RUN, one of HISTORY. Returns their number. */
+static size_t features_of_run(const ft_model *model, const struct ft_history *history,
+                              const ft_run *run, ft_feature features[FT_TASK_FEATURES])
 {
   pb_size_t count = 0;
 
@@ -57,7 +57,7 @@ static size_t features_of_run(const ft_model *model, const ft_run *run,
       (void)ft_feature_number(features, &count, FT_TASK_FEATURES, c->name, x);
     else if (x >= 0 && x < c->categories_count)
       (void)ft_feature_category(features, &count, FT_TASK_FEATURES, c->name,
-                                c->categories[(size_t)x]);
+                                ft_category_name(&history->categories, j, (size_t)x));
   }
   return count;
 }
@@ -130,8 +130,8 @@ static void find_misfits(struct trust *t, const struct ft_history *history)
     struct ft_estimate e;
 
     if (run->censored || !(run->bytes > 0) ||
-        ft_estimate_memory(t->model, features, features_of_run(t->model, run, features), &e, NULL) <
-            0)
+        ft_estimate_memory(t->model, features, features_of_run(t->model, history, run, features),
+                           &e, NULL) < 0)
       continue;
     if (run->bytes > ft_estimate_quantile(&e, MISFIT_QUANTILE) ||
         run->bytes < ft_estimate_quantile(&e, 1 - MISFIT_QUANTILE))
@@ -152,7 +152,7 @@ static bool collect_trust(const ft_model *model, const struct ft_history *histor
       t->last = &history->run[i];
   if (!t->last)
     return false;
-  count = features_of_run(model, t->last, features);
+  count = features_of_run(model, history, t->last, features);
   ft_task_facts(model, features, count, &t->facts);
   if (ft_allocate_memory(model, features, count, 0, policy->failure_price, &t->estimate,
                          &t->estimate.allocation_bytes, NULL) < 0)

@@ -16,6 +16,7 @@
 #include "predictor/core/io.h"
 #include "predictor/history/json.h"
 #include "predictor/request/array.h"
+#include "predictor/request/batch_script.h"
 #include "predictor/request/file_facts.h"
 #include "predictor/request/script_reading.h"
 
@@ -234,7 +235,7 @@ static int read_one_script(struct survey *s, const char *path, const struct ft_b
 
   if (!words)
     return -1;
-  apply_array_and_name(&what, words, ft_asked_directives(text->data, words));
+  apply_array_and_name(&what, words, ft_batch_script_directives(text->data, words));
   (void)ft_string_copy(path, folder, sizeof folder);
   folder[slash ? slash - path : 0] = '\0';
   what.directory = *folder ? folder : ".";

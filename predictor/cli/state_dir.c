@@ -6,16 +6,12 @@
 #include <fcntl.h>
 #include <pwd.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <unistd.h>
 
 #include "predictor/cli/cli.h"
 #include "predictor/cli/state_dir.h"
 #include "predictor/core/text.h"
 #include "predictor/record/state_files.h"
-
-/* Environment variable: path of a foretell.conf that replaces the installed one. */
-#define CONFIG_VARIABLE "FORETELL_CONFIG"
 
 int ft_find_user(const char *name, struct ft_user *user, struct ft_error *err)
 {
@@ -40,37 +36,16 @@ int ft_find_user(const char *name, struct ft_user *user, struct ft_error *err)
   return 0;
 }
 
-int ft_open_state(const char *name, struct ft_config *config, struct ft_error *err)
-{
-  int fd;
-
-  ft_config_defaults(config);
-  /* an invalid file leaves the defaults in force, as in the daemons; foretell doctor reports it */
-  (void)ft_config_read(getenv(CONFIG_VARIABLE), config, NULL);
-  if (name && !ft_string_copy(name, config->state_directory, sizeof config->state_directory))
-    return ft_error_set(err, "state directory: path too long");
-  fd = open(config->state_directory, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-  /* a user without read permission can still name the directory to the daemons */
-  if (fd < 0 && errno == EACCES)
-    fd = open(config->state_directory, O_PATH | O_DIRECTORY | O_CLOEXEC);
-  if (fd < 0)
-    return ft_error_errno(err, "state directory %s", config->state_directory);
-  return fd;
-}
-
 int ft_read_site(const char *command, int state_fd, const struct ft_config *config, ft_site *site,
                  ft_apps *apps, struct ft_error *err)
 {
-  if (ft_state_read_site(state_fd, site, err) == 0)
-    return ft_state_read_apps(state_fd, site, apps, err);
-  if (errno != ENOENT)
-    return -1;
-  ft_print_error(command, 0,
-                 "no site file in %s; using the defaults; check that foretell-learnd is running",
-                 config->state_directory);
-  *site = (ft_site){ 0 };
-  ft_config_to_site(config, site, apps);
-  return 0;
+  int status = ft_site_read(state_fd, config, site, apps, err);
+
+  if (status == 1)
+    ft_print_error(command, 0,
+                   "no site file in %s; using the defaults; check that foretell-learnd is running",
+                   config->state_directory);
+  return status < 0 ? -1 : 0;
 }
 
 bool ft_learner_works(int state_fd)

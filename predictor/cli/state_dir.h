@@ -8,7 +8,7 @@
 #include <sys/types.h>
 
 #include "predictor/core/error.h"
-#include "predictor/site/conf.h"
+#include "predictor/site/site_state.h"
 
 struct ft_user {
   uid_t uid;
@@ -18,13 +18,6 @@ struct ft_user {
 
 /* Finds the user with the name or number NAME (NULL: the caller). Returns 0; -1 and fills ERR. */
 int ft_find_user(const char *name, struct ft_user *user, struct ft_error *err);
-
-/*
- * Opens the state directory NAME; NULL: that of foretell.conf (or the file in FORETELL_CONFIG), or
- * the built-in one if no such file is readable. Fills CONFIG, with defaults if necessary, and sets
- * its state_directory. Returns a descriptor; -1 and fills ERR.
- */
-int ft_open_state(const char *name, struct ft_config *config, struct ft_error *err);
 
 /*
  * Reads SITE and its declared APPS from the state directory STATE_FD of CONFIG. Without a site
@@ -38,9 +31,9 @@ int ft_read_site(const char *command, int state_fd, const struct ft_config *conf
 bool ft_learner_works(int state_fd);
 
 /*
- * Whether learners of other hosts have the runs of this one: it has no store, and its agent delivers
- * to them. Fills ERR with their names. NAME and CONFIG: as of ft_open_state, which returned
- * STATE_FD; a directory that is named is never elsewhere.
+ * Whether learners of other hosts have the runs of this one: it has no store, and its agent
+ * delivers to them. Fills ERR with their names. NAME and CONFIG: as of ft_open_state, which
+ * returned STATE_FD; a directory that is named is never elsewhere.
  */
 bool ft_store_is_elsewhere(const char *name, int state_fd, const struct ft_config *config,
                            struct ft_error *err);

@@ -57,6 +57,11 @@ void ft_forecast_free(ft_forecast *forecast)
   free(forecast);
 }
 
+const char *ft_forecast_app(const ft_forecast *forecast)
+{
+  return forecast->app;
+}
+
 const char *ft_quantity_name(size_t i)
 {
   return i < FT_QUANTITIES ? ft_quantities[i].name : NULL;

@@ -13,6 +13,7 @@ struct ft_prediction {
 };
 
 struct ft_forecast {
+  char app[sizeof((ft_submission *)NULL)->app];
   struct ft_prediction prediction[FT_QUANTITIES];
   struct ft_decided decided;
   char reason[sizeof((ft_decision *)NULL)->reason];

@@ -7,6 +7,8 @@
 #ifndef FT_REQUEST_FILE_FACTS_H
 #define FT_REQUEST_FILE_FACTS_H
 
+#include <sys/types.h>
+
 #include "predictor/core/buf.h"
 #include "predictor/request/describe.h"
 
@@ -52,5 +54,15 @@ struct ft_local_files {
 
 void ft_local_files_init(struct ft_local_files *local, const char *directory, double deadline);
 void ft_local_files_free(struct ft_local_files *local);
+
+/*
+ * Describes WHAT and REQUEST as ft_describe does, reading the user's files in this process, for
+ * commands: WHAT without reader, secrets and user, and its directory as --chdir has it (NULL: the
+ * current one). Adds the facts of files to OUT, and those that differ between the tasks of its
+ * array to TASKS. SITE limits the time. Returns 0; -1 and fills ERR.
+ */
+int ft_describe_local(const struct ft_description *what, uid_t uid, const ft_site *site,
+                      const ft_request *request, ft_submission *out, ft_job_array *tasks,
+                      struct ft_error *err);
 
 #endif

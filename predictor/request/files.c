@@ -5,6 +5,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
+#include <limits.h>
 #include <math.h>
 #include <stdbool.h>
 #include <stdio.h>
@@ -523,4 +524,32 @@ void ft_local_files_init(struct ft_local_files *local, const char *directory, do
 void ft_local_files_free(struct ft_local_files *local)
 {
   ft_buf_free(&local->text);
+}
+
+int ft_describe_local(const struct ft_description *what, uid_t uid, const ft_site *site,
+                      const ft_request *request, ft_submission *out, ft_job_array *tasks,
+                      struct ft_error *err)
+{
+  double deadline = ft_io_monotonic() + 1e-3 * site->helper_milliseconds;
+  struct ft_file_queries *files = calloc(1, sizeof *files);
+  struct ft_description all = *what;
+  struct ft_local_files local;
+  char number[12], directory[PATH_MAX];
+  int status;
+
+  if (!files)
+    return ft_error_errno(err, "ft_describe_local");
+  (void)snprintf(number, sizeof number, "%u", (unsigned)uid);
+  ft_io_job_directory(what->directory, directory, sizeof directory);
+  ft_local_files_init(&local, directory[0] ? directory : NULL, deadline);
+  all.user = number;
+  all.directory = local.directory;
+  all.reader = &local.reader;
+  all.secrets = (struct ft_secret_rules){ site->keep_arguments, site->drop_arguments };
+  status = ft_describe(&all, request, out, files, err);
+  if (status == 0)
+    ft_describe_files(files, local.directory, all.array, deadline, out, tasks);
+  ft_local_files_free(&local);
+  free(files);
+  return status;
 }

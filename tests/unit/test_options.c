@@ -10,6 +10,7 @@
 #include "predictor/cli/cli.h"
 #include "predictor/cli/predict/submission.h"
 #include "predictor/core/units.h"
+#include "predictor/request/batch_script.h"
 
 enum { WORDS = 8 };
 
@@ -169,7 +170,7 @@ static void directives_are_split_as_sbatch_does(void **state)
     assert_non_null(words);
     while (cases[i].words[expected])
       expected++;
-    count = ft_asked_directives(cases[i].script, words);
+    count = ft_batch_script_directives(cases[i].script, words);
     assert_int_equal(count, expected);
     for (size_t w = 0; w < count; w++, at += strlen(at) + 1)
       assert_string_equal(at, cases[i].words[w]);

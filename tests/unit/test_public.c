@@ -141,6 +141,86 @@ static void a_forecast_has_the_quantities_and_a_decision(void **state)
   ft_predictor_close(predictor);
 }
 
+/* A script of FOLDER with LINES after the interpreter's. Returns its path. */
+static const char *write_script(const char *lines, char path[96])
+{
+  FILE *file;
+
+  (void)snprintf(path, 96, "%s/train.sh", folder);
+  file = fopen(path, "w");
+  assert_non_null(file);
+  assert_true(fprintf(file, "%s", lines) > 0);
+  assert_int_equal(fclose(file), 0);
+  return path;
+}
+
+static void a_script_sets_what_its_directives_request(void **state)
+{
+  static const struct {
+    const char *lines, *option, *value, *action;
+  } cases[] = { { "#SBATCH --mem=1G\n", NULL, NULL, "reject" },
+                { "#SBATCH --mem 1G -N 1-2\n", NULL, NULL, "reject" },
+                { "#SBATCH --comment=--mem=1G\n#SBATCH --predict-mem -p main\n", NULL, NULL,
+                  "set" },
+                { "#SBATCH --mem=1G\n#SBATCH --predict-mem=raise\n", "mem", "12G", "leave" },
+                { "true\n#SBATCH --mem=1G\n", "predict-mem", "", "set" } };
+  static const char *const arguments[] = { "--arch", "resnet50" };
+  struct ft_error err = { "" };
+  char published[64], path[96], lines[256];
+  ft_predictor *predictor;
+
+  (void)state;
+  (void)snprintf(published, sizeof published, "%s/state", folder);
+  predictor = ft_predictor_open(published, &err);
+  assert_non_null(predictor);
+  for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+    ft_job_request *job = ft_job_request_new(1000, &err);
+    ft_forecast *forecast;
+
+    (void)snprintf(lines, sizeof lines,
+                   "#!/bin/sh\n#SBATCH --predict-app=unet3d --predict-params=batch=32\n%s"
+                   "train \"$@\"\n",
+                   cases[i].lines);
+    assert_int_equal(ft_job_request_set_script(job, write_script(lines, path), arguments, 2, &err),
+                     0);
+    if (cases[i].option)
+      assert_int_equal(ft_job_request_set(job, cases[i].option, cases[i].value, &err), 0);
+    forecast = ft_forecast_make(predictor, job, &err);
+    ft_job_request_free(job);
+    assert_non_null(forecast);
+    assert_string_equal(ft_forecast_app(forecast), "unet3d");
+    assert_near(ft_prediction_quantile(ft_forecast_quantity(forecast, "peak_memory_bytes"), 0.5),
+                0x1p31 * exp(1.15), 0.1);
+    assert_string_equal(ft_forecast_decision(forecast)->action, cases[i].action);
+    ft_forecast_free(forecast);
+  }
+  ft_predictor_close(predictor);
+}
+
+static void a_script_that_sbatch_rejects_is_an_error(void **state)
+{
+  static const struct {
+    const char *lines, *error;
+  } cases[] = { { "\n", "train.sh: the script has only blanks" },
+                { "echo\n", "train.sh: not a script" },
+                { "#!/bin/sh\n#SBATCH --time=soon\n", "train.sh: time: expected minutes" },
+                { "#!/bin/sh\n#SBATCH -a 0-x\n", "train.sh: array: expected a list" },
+                { "#!/bin/sh\n#SBATCH --ntasks=-1\n", "train.sh: ntasks: expected a number" } };
+  ft_job_request *job = ft_job_request_new(1000, NULL);
+  struct ft_error err;
+  char path[96];
+
+  (void)state;
+  for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+    assert_int_equal(
+        ft_job_request_set_script(job, write_script(cases[i].lines, path), NULL, 0, &err), -1);
+    assert_non_null(strstr(err.text, cases[i].error));
+  }
+  assert_int_equal(ft_job_request_set_script(job, "/nonexistent/job.sh", NULL, 0, &err), -1);
+  assert_non_null(strstr(err.text, "/nonexistent/job.sh: No such file"));
+  ft_job_request_free(job);
+}
+
 static void each_quantity_has_a_name_that_ends_in_its_unit(void **state)
 {
   static const char *const names[] = { "peak_memory_bytes", "gpu_memory_bytes", "runtime_seconds",
@@ -208,6 +288,8 @@ int main(void)
     cmocka_unit_test(a_value_that_is_not_finite_is_rejected),
     cmocka_unit_test(the_library_gives_the_estimate_of_the_command),
     cmocka_unit_test(a_forecast_has_the_quantities_and_a_decision),
+    cmocka_unit_test(a_script_sets_what_its_directives_request),
+    cmocka_unit_test(a_script_that_sbatch_rejects_is_an_error),
     cmocka_unit_test(each_quantity_has_a_name_that_ends_in_its_unit),
     cmocka_unit_test(a_job_names_its_wrong_option)
   };

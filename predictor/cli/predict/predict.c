@@ -30,7 +30,7 @@
 #include "predictor/record/state_files.h"
 #include "predictor/request/file_facts.h"
 
-/* Upper limit of declared apps, the user's and the site's; the user's fill at most half of it. */
+/* Upper limit of declared apps, the user's and the site's. */
 enum { APPS = 64 };
 
 /* State of one prediction; allocated because of its size. */
@@ -39,7 +39,6 @@ struct question {
   const char *name; /* command name, for error messages */
   int state_fd;
   struct ft_user user;
-  char directory[PATH_MAX];
   struct ft_config config;
   ft_site site;
   ft_apps site_apps;
@@ -47,7 +46,6 @@ struct question {
   size_t app_count;
   ft_submission submission;
   ft_job_array array;
-  struct ft_file_queries files;
   struct ft_predict_network network;
   struct ft_perf perf;
   ft_performance performance;
@@ -73,18 +71,11 @@ static int open_site(struct question *q, struct ft_error *err)
  * ignored. Without --user, HOME locates the file, as in the plugin. */
 static void collect_declared_apps(struct question *q)
 {
-  const char *home = q->asked.user ? q->user.home : getenv("HOME");
-  char path[PATH_MAX + 32];
   struct ft_error err;
 
-  (void)snprintf(path, sizeof path, "%.*s/.config/foretell/apps.conf", PATH_MAX, home ? home : "");
-  if (q->site.user_apps && home && *home && access(path, R_OK) == 0 &&
-      ft_config_read_apps(path, q->apps, APPS / 2, &q->app_count, &err) < 0) {
+  if (ft_site_collect_apps(&q->site, &q->site_apps, q->asked.user ? q->user.home : getenv("HOME"),
+                           q->apps, APPS, &q->app_count, &err) < 0)
     ft_print_error(q->name, 0, "%s", err.text);
-    q->app_count = 0;
-  }
-  for (pb_size_t i = 0; i < q->site_apps.apps_count && q->app_count < APPS; i++)
-    q->apps[q->app_count++] = q->site_apps.apps[i];
 }
 
 /* Returns --job-name or sbatch's default, the script name or "wrap"; NULL if there is none. */
@@ -106,37 +97,22 @@ static const char *job_name(const struct ft_asked *asked)
 
 static int describe_submission(struct question *q, const ft_request *request, struct ft_error *err)
 {
-  char number[12];
-  struct ft_local_files local;
-  double deadline = ft_io_monotonic() + 1e-3 * q->site.helper_milliseconds;
-  struct ft_description what = { .app = q->asked.app,
-                                 .params = q->asked.params,
-                                 .user = number,
-                                 .job_name = job_name(&q->asked),
-                                 .script = q->asked.script.data,
-                                 .script_length = q->asked.script.length,
-                                 .script_name = q->asked.script_name,
-                                 .arguments = q->asked.arguments,
-                                 .argument_count = q->asked.argument_count,
-                                 .array = q->asked.array,
-                                 .exported = { q->asked.exported, (const char *const *)environ },
-                                 .secrets = { q->site.keep_arguments, q->site.drop_arguments },
-                                 .reader = &local.reader,
-                                 .apps = q->apps,
-                                 .app_count = q->app_count };
-  int status;
+  const struct ft_description what = { .app = q->asked.app,
+                                       .params = q->asked.params,
+                                       .job_name = job_name(&q->asked),
+                                       .directory = q->asked.directory,
+                                       .script = q->asked.script.data,
+                                       .script_length = q->asked.script.length,
+                                       .script_name = q->asked.script_name,
+                                       .arguments = q->asked.arguments,
+                                       .argument_count = q->asked.argument_count,
+                                       .array = q->asked.array,
+                                       .exported = { q->asked.exported,
+                                                     (const char *const *)environ },
+                                       .apps = q->apps,
+                                       .app_count = q->app_count };
 
-  (void)snprintf(number, sizeof number, "%u", (unsigned)q->user.uid);
-  ft_io_job_directory(q->asked.directory, q->directory, sizeof q->directory);
-  if (q->directory[0])
-    what.directory = q->directory;
-  ft_local_files_init(&local, what.directory, deadline);
-  status = ft_describe(&what, request, &q->submission, &q->files, err);
-  ft_local_files_free(&local);
-  if (status < 0)
-    return -1;
-  ft_describe_files(&q->files, what.directory, what.array, deadline, &q->submission, &q->array);
-  return 0;
+  return ft_describe_local(&what, q->user.uid, &q->site, request, &q->submission, &q->array, err);
 }
 
 static const char *user_name_callback(void *question)

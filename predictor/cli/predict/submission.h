@@ -51,11 +51,4 @@ int ft_asked_request(const struct ft_asked *asked, ft_request *request, struct f
 /* Returns whether ASKED requests no time limit, as Slurm writes that. */
 bool ft_asked_is_unlimited(const struct ft_asked *asked);
 
-/*
- * Splits the #SBATCH lines at the head of a script like sbatch (quotes, backslashes, a comment
- * after a blank and '#') into NUL-separated WORDS, which holds TEXT's length + 1 bytes. Returns
- * the number of words.
- */
-size_t ft_asked_directives(const char *text, char *words);
-
 #endif

@@ -1,21 +1,23 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Implements the library interface foretell.h: predictions and decisions from a state directory. */
+/* Predictions and decisions from a state directory, as foretell.h declares them. */
 #include "config.h"
 
-#include <errno.h>
-#include <fcntl.h>
 #include <stdlib.h>
+#include <string.h>
 #include <unistd.h>
 
+#include "predictor/api/job_request.h"
+#include "predictor/core/text.h"
 #include "predictor/decide/forecast.h"
-#include "predictor/decide/job_request.h"
 #include "predictor/decide/submission.h"
 #include "predictor/estimate/memory.h"
 #include "predictor/record/state_files.h"
-#include "predictor/request/describe.h"
+#include "predictor/request/file_facts.h"
+#include "predictor/site/site_state.h"
 
 struct ft_predictor {
   int state_fd;
+  struct ft_config config; /* for a state directory without a site file */
 };
 
 ft_predictor *ft_predictor_open(const char *directory, struct ft_error *err)
@@ -26,11 +28,8 @@ ft_predictor *ft_predictor_open(const char *directory, struct ft_error *err)
     ft_error_errno(err, "ft_predictor_open");
     return NULL;
   }
-  if (!directory)
-    directory = FT_STATE_DIRECTORY;
-  predictor->state_fd = open(directory, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+  predictor->state_fd = ft_open_state(directory, &predictor->config, err);
   if (predictor->state_fd < 0) {
-    ft_error_errno(err, "%s", directory);
     free(predictor);
     return NULL;
   }
@@ -87,10 +86,16 @@ void ft_prediction_free(ft_prediction *prediction)
 
 /* ---- all quantities and the decision ---- */
 
+/* Upper limit of declared apps, the user's and the site's. */
+enum { DECLARED_APPS = 64 };
+
 /* What a forecast is made of; allocated because of its size. */
 struct forecast_work {
   ft_site site;
+  ft_apps site_apps;
+  ft_declared_app apps[DECLARED_APPS];
   ft_submission submission;
+  ft_job_array tasks;
   struct ft_submission_knowledge known;
   struct ft_submission_decision decided;
   struct ft_candidate gpu;
@@ -104,39 +109,74 @@ static const char *job_user(void *job)
   return ((const ft_job_request *)job)->user;
 }
 
-/* Reads the settings of the site, if the learner has published any, and describes JOB. Returns 0;
- * -1 and fills ERR. */
-static int describe_job(int state_fd, const ft_job_request *job, struct forecast_work *w,
-                        struct ft_error *err)
+static const char *array_of(const ft_job_request *job)
 {
-  const struct ft_description what = { .app = job->app, .params = job->params, .user = job->user };
+  return job->array[0] ? job->array : NULL;
+}
 
-  if (!job->app[0])
-    return ft_error_set(err, "the job has no app");
-  if (ft_state_read_site(state_fd, &w->site, err) < 0 && errno != ENOENT)
+/* Returns the name of JOB, by default its script's; NULL: none. */
+static const char *name_of(const ft_job_request *job)
+{
+  const char *slash = job->script_name ? strrchr(job->script_name, '/') : NULL;
+
+  if (job->job_name[0])
+    return job->job_name;
+  return slash ? slash + 1 : job->script_name;
+}
+
+/* Reads the settings of the site, and describes JOB. Returns 0; -1 and fills ERR. */
+static int describe_job(const ft_predictor *predictor, const ft_job_request *job,
+                        struct forecast_work *w, struct ft_error *err)
+{
+  struct ft_description what = { .app = job->app[0] ? job->app : NULL,
+                                 .params = job->params,
+                                 .job_name = name_of(job),
+                                 .directory = job->directory[0] ? job->directory : NULL,
+                                 .script = job->script.data,
+                                 .script_length = job->script.length,
+                                 .script_name = job->script_name,
+                                 .arguments = (const char *const *)job->arguments,
+                                 .argument_count = job->argument_count,
+                                 .array = array_of(job),
+                                 .exported = { job->exported[0] ? job->exported : NULL,
+                                               (const char *const *)environ },
+                                 .apps = w->apps };
+
+  if (!what.app && !job->script_name)
+    return ft_error_set(err, "the job has no app and no script");
+  if (ft_site_read(predictor->state_fd, &predictor->config, &w->site, &w->site_apps, err) < 0 ||
+      ft_site_collect_apps(&w->site, &w->site_apps, getenv("HOME"), w->apps, DECLARED_APPS,
+                           &what.app_count, err) < 0)
     return -1;
-  return ft_describe(&what, &job->request, &w->submission, NULL, err);
+  return ft_describe_local(&what, job->uid, &w->site, &job->request, &w->submission, &w->tasks,
+                           err);
+}
+
+/* Returns the mode of JOB; FT_MODE_UNSET: the site's. */
+static ft_mode mode_of_job(const ft_job_request *job, const ft_policy *policy)
+{
+  bool off = policy->mode == FT_MODE_UNSET || policy->mode == FT_MODE_OFF;
+
+  if (job->mode[0])
+    return (ft_mode)ft_mode_from_name(job->mode);
+  return job->plain && off ? FT_MODE_SET : FT_MODE_UNSET;
 }
 
 static int forecast_memory(int state_fd, const ft_job_request *job, struct forecast_work *w,
                            ft_forecast *out, struct ft_error *err)
 {
   const struct ft_submitter submitter = { job->uid, job_user, (void *)(uintptr_t)job };
-  const struct ft_submission_query query = { .site = &w->site,
-                                             .submission = &w->submission,
-                                             .known = &w->known,
-                                             .mode = job->mode[0]
-                                                         ? (ft_mode)ft_mode_from_name(job->mode)
-                                                         : FT_MODE_UNSET,
-                                             .dry_run = true };
+  struct ft_submission_query query = { .site = &w->site,
+                                       .submission = &w->submission,
+                                       .array = &w->tasks,
+                                       .known = &w->known,
+                                       .dry_run = true };
 
-  if (w->site.schema)
-    ft_known_resolve_policy(&w->site, &submitter, &job->request, &w->known);
-  else
-    ft_policy_resolve(NULL, NULL, NULL, NULL, &w->known.policy);
+  ft_known_resolve_policy(&w->site, &submitter, &job->request, &w->known);
+  query.mode = mode_of_job(job, &w->known.policy);
   ft_known_read_partition(state_fd, &w->site, &job->request, &w->known);
-  if (ft_known_read_evidence(state_fd, &submitter, &w->submission, NULL, NULL, true, &w->known,
-                             err) < 0)
+  if (ft_known_read_evidence(state_fd, &submitter, &w->submission, array_of(job), &w->tasks, true,
+                             &w->known, err) < 0)
     return -1;
   ft_submission_decide(&query, &w->decided);
   ft_forecast_set(out, FT_QUANTITY_MEMORY,
@@ -163,8 +203,8 @@ static int forecast_runtime(int state_fd, const ft_job_request *job, struct fore
 {
   const struct ft_submitter submitter = { job->uid, job_user, (void *)(uintptr_t)job };
 
-  if (ft_known_read_time(state_fd, &submitter, &w->submission, NULL, NULL, &w->known, &w->time,
-                         err) < 0)
+  if (ft_known_read_time(state_fd, &submitter, &w->submission, array_of(job), &w->tasks, &w->known,
+                         &w->time, err) < 0)
     return -1;
   ft_forecast_set(out, FT_QUANTITY_RUNTIME, ft_job_time_longest(&w->time));
   return 0;
@@ -180,9 +220,10 @@ ft_forecast *ft_forecast_make(ft_predictor *predictor, const ft_job_request *job
 
   if (!w || !forecast) {
     ft_error_errno(err, "ft_forecast_make");
-  } else if (describe_job(fd, job, w, err) == 0 &&
+  } else if (describe_job(predictor, job, w, err) == 0 &&
              forecast_memory(fd, job, w, forecast, err) == 0 &&
              forecast_runtime(fd, job, w, forecast, err) == 0) {
+    (void)ft_string_copy(w->submission.app, forecast->app, sizeof forecast->app);
     forecast_gpu_memory(fd, job, w, forecast);
     if (ft_state_read_own_performance(fd, job->uid, w->submission.app, &w->performance,
                                       &w->measured, NULL) == 0)
