@@ -18,7 +18,7 @@
 #define TIME_MODES "check, set, raise, trim or off"
 #define RECORD_NAME "FORETELL"
 
-#define GOALS "fastest, cheapest, or either with :LIST of partitions"
+#define GOALS "fastest, cheapest or greenest, or one of them with :LIST of partitions"
 
 enum {
   OPTION_MEM,
@@ -89,8 +89,8 @@ static struct spank_option table[] = {
     (char *)"[foretell] print the job's run time and price in each partition, and where it fits",
     no_argument, OPTION_PERF, parse_option },
   { (char *)"predict-partition", (char *)"WHICH",
-    (char *)"[foretell] choose the fastest or the cheapest of the partitions in --partition, or in "
-            "WHICH=fastest:LIST or cheapest:LIST",
+    (char *)"[foretell] choose the fastest, cheapest or greenest of the partitions in --partition, "
+            "or in WHICH=fastest:LIST, cheapest:LIST or greenest:LIST",
     required_argument, OPTION_PARTITION, parse_option }
 };
 
@@ -145,7 +145,7 @@ static bool is_placement_goal(const char *text)
 {
   const char *list;
 
-  return ft_placement_goal_of(text, &list) != FT_PLACEMENT_GOAL_NONE;
+  return ft_placement_goal_of(text, &list) != FT_PLACEMENT_GOALS;
 }
 
 /* Callback of Slurm: stores ARGUMENT (NULL: none) of option WHICH. REMOTE: on a node, where options

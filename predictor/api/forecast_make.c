@@ -100,8 +100,6 @@ struct forecast_work {
   struct ft_submission_decision decided;
   struct ft_candidate gpu;
   struct ft_job_time time;
-  ft_performance performance;
-  struct ft_runtimes measured;
 };
 
 static const char *job_user(void *job)
@@ -210,6 +208,14 @@ static int forecast_runtime(int state_fd, const ft_job_request *job, struct fore
   return 0;
 }
 
+/* From the power that the app's runs had on the platform of the run time, if any was measured. */
+static void forecast_energy(const struct forecast_work *w, ft_forecast *out)
+{
+  struct ft_power power = ft_power_measured(&w->known.time.performance, w->time.platform);
+
+  ft_forecast_set_energy(out, &power);
+}
+
 ft_forecast *ft_forecast_make(ft_predictor *predictor, const ft_job_request *job,
                               struct ft_error *err)
 {
@@ -225,10 +231,7 @@ ft_forecast *ft_forecast_make(ft_predictor *predictor, const ft_job_request *job
              forecast_runtime(fd, job, w, forecast, err) == 0) {
     (void)ft_string_copy(w->submission.app, forecast->app, sizeof forecast->app);
     forecast_gpu_memory(fd, job, w, forecast);
-    if (ft_state_read_own_performance(fd, job->uid, w->submission.app, &w->performance,
-                                      &w->measured, NULL) == 0)
-      for (size_t i = FT_QUANTITY_RUNTIME + 1; i < FT_QUANTITIES; i++)
-        ft_forecast_set_measured(forecast, i, &w->measured);
+    forecast_energy(w, forecast);
     done = true;
   }
   free(w);

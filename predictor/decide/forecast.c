@@ -6,10 +6,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "predictor/core/sort.h"
 #include "predictor/core/text.h"
 #include "predictor/decide/forecast.h"
-#include "predictor/learn/residual_quantiles.h"
 
 void ft_forecast_set(struct ft_forecast *forecast, size_t quantity,
                      const struct ft_estimate *estimate)
@@ -21,23 +19,15 @@ void ft_forecast_set(struct ft_forecast *forecast, size_t quantity,
     p->estimate = *estimate;
 }
 
-void ft_forecast_set_measured(struct ft_forecast *forecast, size_t quantity,
-                              const struct ft_runtimes *runs)
+void ft_forecast_set_energy(struct ft_forecast *forecast, const struct ft_power *power)
 {
-  double value[FT_RUNTIME_RUNS];
-  struct ft_estimate estimate = { .method = "measured" };
+  const struct ft_prediction *time = &forecast->prediction[FT_QUANTITY_RUNTIME];
+  bool known = time->quantity && power->watts > 0;
+  struct ft_estimate energy;
 
-  for (size_t i = 0; i < runs->count; i++) {
-    const ft_timed_run *run = &runs->run[i];
-
-    if (quantity < run->values_count && run->values[quantity] > 0)
-      value[estimate.runs++] = (double)run->values[quantity];
-  }
-  if (estimate.runs)
-    ft_sort_doubles(value, estimate.runs);
-  for (size_t i = 0; estimate.runs && i < FT_ESTIMATE_LEVELS; i++)
-    estimate.quantile[i] = ft_residual_interpolate(value, estimate.runs, ft_interval_levels[i]);
-  ft_forecast_set(forecast, quantity, estimate.runs ? &estimate : NULL);
+  if (known)
+    ft_energy_estimate(&time->estimate, power, &energy);
+  ft_forecast_set(forecast, FT_QUANTITY_ENERGY, known ? &energy : NULL);
 }
 
 void ft_forecast_set_decision(struct ft_forecast *forecast, const ft_decision *decision)

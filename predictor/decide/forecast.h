@@ -4,8 +4,8 @@
 #define FT_DECIDE_FORECAST_H
 
 #include "predictor/decide/decide.h"
+#include "predictor/estimate/runtime.h"
 #include "predictor/estimate/quantity.h"
-#include "predictor/record/run_columns.h"
 
 struct ft_prediction {
   const struct ft_quantity *quantity; /* NULL: not known */
@@ -23,10 +23,9 @@ struct ft_forecast {
 void ft_forecast_set(struct ft_forecast *forecast, size_t quantity,
                      const struct ft_estimate *estimate);
 
-/* Sets the prediction of QUANTITY to the distribution of what RUNS had of it; to not known if none
- * had. */
-void ft_forecast_set_measured(struct ft_forecast *forecast, size_t quantity,
-                              const struct ft_runtimes *runs);
+/* Sets the energy to the run time, which is set before, with POWER; to not known if one of them is
+ * not. */
+void ft_forecast_set_energy(struct ft_forecast *forecast, const struct ft_power *power);
 
 void ft_forecast_set_decision(struct ft_forecast *forecast, const ft_decision *decision);
 

@@ -84,21 +84,51 @@ static void fill_time(const struct ft_placement_query *q, const ft_partition *p,
     row->time = fit_of_limit(&row->runtime->seconds, limit);
 }
 
+/* Returns the site's record of the platform NAME; NULL: none. */
+static const ft_platform *find_site_platform(const ft_platforms *all, const char *name)
+{
+  for (size_t i = 0; i < all->platforms_count; i++)
+    if (strcmp(all->platforms[i].name, name) == 0)
+      return &all->platforms[i];
+  return NULL;
+}
+
+/* Sets the power and the energy: as measured of runs on the platform, else the part of its nodes'
+ * power that the job has: of their CPUs or, if larger, of their GPUs. */
+static void fill_energy(const struct ft_placement_query *q, const ft_partition *p,
+                        const struct ft_row_nodes *n, struct ft_placement_row *row)
+{
+  const ft_request *r = &q->submission->request;
+  const ft_platform *site = find_site_platform(&q->evidence->platforms, row->platform);
+  double nodes = ft_placement_node_count(r, n->max_cpus), part = 1;
+
+  row->joules = -1;
+  row->power = (struct ft_power){ 0, 0, 0 };
+  if (q->evidence->performance)
+    row->power = ft_power_measured(q->evidence->performance, row->platform);
+  if (!(row->power.watts > 0) && site && site->watts > 0 && n->max_cpus) {
+    if (!r->exclusive && !p->exclusive)
+      part = fmin(fmax(ft_placement_cpu_count(r, p) / (nodes * n->max_cpus),
+                       n->max_gpus ? (double)r->gpus_per_node / n->max_gpus : 0),
+                  1);
+    row->power = ft_power_of_nodes(site->watts, nodes, part);
+  }
+  if (row->runtime && row->power.watts > 0)
+    row->joules = row->power.watts * ft_estimate_quantile(&row->runtime->seconds, 0.5);
+}
+
 /* Sets the prices, if the platform of ROW has a price. */
 static void fill_price(const struct ft_placement_query *q, const ft_partition *p,
                        const struct ft_row_nodes *n, struct ft_placement_row *row)
 {
   const ft_request *r = &q->submission->request;
-  const ft_platforms *all = &q->evidence->platforms;
+  const ft_platform *site = find_site_platform(&q->evidence->platforms, row->platform);
   double nodes = ft_placement_node_count(r, n->max_cpus), units = 0;
-  size_t i = 0;
 
   row->price_each = row->price = -1;
-  while (i < all->platforms_count && strcmp(all->platforms[i].name, row->platform) != 0)
-    i++;
-  if (i == all->platforms_count)
+  if (!site)
     return;
-  switch (all->platforms[i].price_unit) {
+  switch (site->price_unit) {
   case FT_PRICE_CPU:
     units = r->exclusive || p->exclusive ? nodes * n->max_cpus : ft_placement_cpu_count(r, p);
     break;
@@ -111,7 +141,7 @@ static void fill_price(const struct ft_placement_query *q, const ft_partition *p
   case FT_PRICE_NONE:
     return;
   }
-  row->price_each = all->platforms[i].price;
+  row->price_each = site->price;
   /* a job without GPUs has no price per GPU */
   if (row->runtime && units > 0)
     row->price = row->price_each * units * ft_estimate_quantile(&row->runtime->seconds, 0.5) /
@@ -147,6 +177,7 @@ static void add_platform_row(const struct ft_placement_query *q, size_t partitio
   fill_free(q, p, &n, row);
   fill_time(q, p, row);
   fill_price(q, p, &n, row);
+  fill_energy(q, p, &n, row);
   row->blocking_reason =
       q->evidence->access[partition].may == FT_MAY_NOT && !q->requested.reservation
           ? q->evidence->access[partition].why
@@ -198,6 +229,13 @@ static double placement_speed_deviation(const struct ft_platform_runtime *runtim
   return log(runtime->speed_p95 / runtime->speed_p05) / (2 * SCORE95);
 }
 
+/* Returns the standard deviation of the logarithm of POWER, of all runs: a median of several is
+ * less uncertain than one of them. */
+static double power_deviation(const struct ft_power *power)
+{
+  return power->runs ? power->deviation / sqrt(power->runs) : power->deviation;
+}
+
 double ft_placement_deviation(const struct ft_placement_row *a, const struct ft_placement_row *b)
 {
   return a->runtime == b->runtime
@@ -205,8 +243,31 @@ double ft_placement_deviation(const struct ft_placement_row *a, const struct ft_
              : hypot(placement_speed_deviation(a->runtime), placement_speed_deviation(b->runtime));
 }
 
+double ft_placement_cost_deviation(const struct ft_placement_row *a,
+                                   const struct ft_placement_row *b, enum ft_placement_goal goal)
+{
+  double deviation = ft_placement_deviation(a, b);
+
+  /* power measured of the same runs is the same */
+  return goal == FT_PLACEMENT_GREENEST && strcmp(a->platform, b->platform) != 0
+             ? hypot(deviation, hypot(power_deviation(&a->power), power_deviation(&b->power)))
+             : deviation;
+}
+
+double ft_placement_cost(const struct ft_placement_row *row, enum ft_placement_goal goal)
+{
+  switch (goal) {
+  case FT_PLACEMENT_CHEAPEST:
+    return row->price;
+  case FT_PLACEMENT_GREENEST:
+    return row->joules;
+  default:
+    return row->runtime ? row_median_seconds(row) : -1;
+  }
+}
+
 const struct ft_placement_row *ft_placement_worst(const struct ft_placement *e, size_t partition,
-                                                  bool by_price)
+                                                  enum ft_placement_goal goal)
 {
   const struct ft_placement_row *worst = NULL;
 
@@ -215,10 +276,9 @@ const struct ft_placement_row *ft_placement_worst(const struct ft_placement *e, 
 
     if (row->partition != partition || !row->fits)
       continue;
-    if (!row->runtime || (by_price && row->price < 0))
+    if (!row->runtime || ft_placement_cost(row, goal) < 0)
       return NULL;
-    if (!worst || (by_price ? row->price > worst->price
-                            : row_median_seconds(row) > row_median_seconds(worst)))
+    if (!worst || ft_placement_cost(row, goal) > ft_placement_cost(worst, goal))
       worst = row;
   }
   return worst;
@@ -249,17 +309,16 @@ void ft_placement_compare(struct ft_placement_row *row, const struct ft_placemen
   row->speed_p95 = row->speed * spread;
 }
 
-/* Returns the index of the fastest or, with BY_PRICE, cheapest partition; FT_PLACEMENT_PARTITIONS:
- * unknown. */
+/* Returns the index of the best partition by GOAL; FT_PLACEMENT_PARTITIONS: unknown. */
 static size_t find_best_partition(const struct ft_placement_query *q, const struct ft_placement *e,
-                                  bool by_price)
+                                  enum ft_placement_goal goal)
 {
   size_t found = FT_PLACEMENT_PARTITIONS;
   double minimum = 0;
 
   for (size_t i = 0; i < q->evidence->partition_count; i++) {
-    const struct ft_placement_row *row = ft_placement_worst(e, i, by_price);
-    double value = !row ? 0 : by_price ? row->price : row_median_seconds(row);
+    const struct ft_placement_row *row = ft_placement_worst(e, i, goal);
+    double value = row ? ft_placement_cost(row, goal) : 0;
 
     if (row && (found == FT_PLACEMENT_PARTITIONS || value < minimum)) {
       found = i;
@@ -284,6 +343,6 @@ void ft_placement_evaluate(const struct ft_placement_query *q, struct ft_placeme
   for (size_t i = 0; i < out->count && current; i++)
     if (out->row[i].runtime)
       ft_placement_compare(&out->row[i], current);
-  out->fastest = find_best_partition(q, out, false);
-  out->cheapest = find_best_partition(q, out, true);
+  for (int goal = 0; goal < FT_PLACEMENT_GOALS; goal++)
+    out->best[goal] = find_best_partition(q, out, (enum ft_placement_goal)goal);
 }

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /*
  * Placement: compares partitions for a job by run time, speed relative to the current partition,
- * price, and whether the job fits, and chooses among them. The current partition is the first that
- * the submission names, otherwise the site's default. Pure, except for ft_placement_read. Unknown
- * quantities are marked as unknown; no default replaces them.
+ * price, energy, and whether the job fits, and chooses among them. The current partition is the
+ * first that the submission names, otherwise the site's default. Pure, except for
+ * ft_placement_read. Unknown quantities are marked as unknown; no default replaces them.
  */
 #ifndef FT_DECIDE_PLACEMENT_H
 #define FT_DECIDE_PLACEMENT_H
@@ -22,6 +22,23 @@
 /* Maximum number of rows, one per platform of a partition; further rows are omitted. Two platforms
  * per partition. */
 #define FT_PLACEMENT_ROWS 128
+
+/* The goals of --predict-partition. */
+enum ft_placement_goal {
+  FT_PLACEMENT_FASTEST,
+  FT_PLACEMENT_CHEAPEST,
+  FT_PLACEMENT_GREENEST,
+  FT_PLACEMENT_GOALS
+};
+
+/* Texts of a goal. */
+struct ft_placement_goal_text {
+  const char *name;    /* as in --predict-partition */
+  const char *better;  /* comparative */
+  const char *missing; /* what is unknown */
+};
+
+extern const struct ft_placement_goal_text ft_placement_goal_texts[FT_PLACEMENT_GOALS];
 
 /* The records of the state directory that placement uses; 600 KiB. */
 struct ft_placement_evidence {
@@ -86,8 +103,10 @@ struct ft_placement_row {
   bool compared;                             /* the speeds are set */
   /* run time in the current partition divided by run time here: median, 5 and 95 % quantile */
   double speed, speed_p05, speed_p95;
-  double price_each; /* of a CPU, node or GPU (ft_price_unit) per hour; negative: unknown */
-  double price;      /* of a run of median length; negative: unknown */
+  double price_each;     /* of a CPU, node or GPU (ft_price_unit) per hour; negative: unknown */
+  double price;          /* of a run of median length; negative: unknown */
+  struct ft_power power; /* of the job there; watts 0: unknown */
+  double joules;         /* of a run of median length; negative: unknown */
   /* memory that a job may have on the largest node, within the partition's maximum; 0: unknown */
   uint64_t memory_bytes;
   enum ft_placement_fit memory, time;
@@ -103,9 +122,9 @@ struct ft_placement {
   struct ft_platform_runtime runtimes[FT_RUNTIME_PLATFORMS];
   size_t runtime_count, count; /* numbers of elements of `runtimes` and of `row` */
   struct ft_placement_row row[FT_PLACEMENT_ROWS];
-  /* indices of the fastest and cheapest partition where the job fits; FT_PLACEMENT_PARTITIONS:
-   * unknown */
-  size_t fastest, cheapest;
+  /* indices of the best partition by each goal where the job fits; FT_PLACEMENT_PARTITIONS: unknown
+   */
+  size_t best[FT_PLACEMENT_GOALS];
 };
 
 /* Fills OUT with all rows for QUERY, whose evidence must outlive it. */
@@ -119,14 +138,22 @@ void ft_placement_compare(struct ft_placement_row *row, const struct ft_placemen
 const struct ft_placement_row *ft_placement_current(const struct ft_placement *placement,
                                                     size_t current);
 
-/* Returns the worst row of PARTITION, an index: of the platforms on which the job fits, the slowest
- * or, with BY_PRICE, the most expensive. NULL if the job fits on no platform, or if the run time or
- * price on one is unknown. */
+/* Returns what ROW costs by GOAL, the less the better: seconds, price or joules of a run of median
+ * length; negative: unknown. */
+double ft_placement_cost(const struct ft_placement_row *row, enum ft_placement_goal goal);
+
+/* Returns the worst row of PARTITION, an index, by GOAL: of the platforms on which the job fits,
+ * the slowest, for example. NULL if the job fits on no platform, or if the cost on one is unknown.
+ */
 const struct ft_placement_row *ft_placement_worst(const struct ft_placement *placement,
-                                                  size_t partition, bool by_price);
+                                                  size_t partition, enum ft_placement_goal goal);
 
 /* Returns the standard deviation of log(run time of A / run time of B); both must be known. */
 double ft_placement_deviation(const struct ft_placement_row *a, const struct ft_placement_row *b);
+
+/* Returns the same of the costs by GOAL. */
+double ft_placement_cost_deviation(const struct ft_placement_row *a,
+                                   const struct ft_placement_row *b, enum ft_placement_goal goal);
 
 /* Calls PRINT(LINE, DATA) for each line of the table of PLACEMENT, or of a message if PLACEMENT has
  * no rows. LINE has no newline and is valid during the call. */
@@ -134,17 +161,10 @@ void ft_placement_table(const struct ft_placement_query *query,
                         const struct ft_placement *placement,
                         void (*print)(const char *line, void *data), void *data);
 
-/* The goal in --predict-partition. */
-enum ft_placement_goal {
-  FT_PLACEMENT_GOAL_NONE,
-  FT_PLACEMENT_GOAL_FASTEST,
-  FT_PLACEMENT_GOAL_CHEAPEST
-};
-
 /*
- * Parses TEXT, the value of --predict-partition: "fastest" or "cheapest", optionally with ":LIST".
- * Sets *LIST to the list inside TEXT; NULL: no list. Returns the goal; FT_PLACEMENT_GOAL_NONE if
- * TEXT is invalid, also because the list is empty or contains blanks or control characters.
+ * Parses TEXT, the value of --predict-partition: a goal's name, optionally with ":LIST". Sets *LIST
+ * to the list inside TEXT; NULL: no list. Returns the goal; FT_PLACEMENT_GOALS if TEXT is invalid,
+ * also because the list is empty or contains blanks or control characters.
  */
 enum ft_placement_goal ft_placement_goal_of(const char *text, const char **list);
 
@@ -154,7 +174,7 @@ struct ft_placement_choice {
 };
 
 /*
- * Fills OUT with the choice for GOAL, not FT_PLACEMENT_GOAL_NONE, among the partitions of LIST
+ * Fills OUT with the choice for GOAL among the partitions of LIST
  * (comma-separated; NULL: among those of --partition). MAY_CHANGE: a single partition that the user
  * gave may be replaced by one of LIST; otherwise it is unchanged.
  *

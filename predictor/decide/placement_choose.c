@@ -31,7 +31,7 @@ struct candidate {
 struct choice {
   const struct ft_placement_query *q;
   const struct ft_placement *e;
-  bool by_price;
+  enum ft_placement_goal goal;
   struct candidate now[MAX_NAMES]; /* the current partitions */
   size_t now_count;
   struct candidate best; /* best partition in which the job certainly may run */
@@ -40,23 +40,29 @@ struct choice {
   struct ft_placement_choice *out;
 };
 
+const struct ft_placement_goal_text ft_placement_goal_texts[FT_PLACEMENT_GOALS] = {
+  [FT_PLACEMENT_FASTEST] = { "fastest", "faster", "run time" },
+  [FT_PLACEMENT_CHEAPEST] = { "cheapest", "cheaper", "price" },
+  [FT_PLACEMENT_GREENEST] = { "greenest", "greener", "energy" }
+};
+
 enum ft_placement_goal ft_placement_goal_of(const char *text, const char **list)
 {
   struct ft_text rest = ft_text_from(text);
-  enum ft_placement_goal goal = ft_text_skip(&rest, "fastest")    ? FT_PLACEMENT_GOAL_FASTEST
-                                : ft_text_skip(&rest, "cheapest") ? FT_PLACEMENT_GOAL_CHEAPEST
-                                                                  : FT_PLACEMENT_GOAL_NONE;
+  int goal = 0;
 
   *list = NULL;
-  if (goal == FT_PLACEMENT_GOAL_NONE || !ft_text_left(&rest))
-    return goal;
+  while (goal < FT_PLACEMENT_GOALS && !ft_text_skip(&rest, ft_placement_goal_texts[goal].name))
+    goal++;
+  if (goal == FT_PLACEMENT_GOALS || !ft_text_left(&rest))
+    return (enum ft_placement_goal)goal;
   if (!ft_text_skip(&rest, ":") || !ft_text_left(&rest) || rest.at[0] == ',')
-    return FT_PLACEMENT_GOAL_NONE;
+    return FT_PLACEMENT_GOALS;
   for (const char *p = rest.at; *p; p++)
     if ((unsigned char)*p <= ' ' || *p == 0x7f)
-      return FT_PLACEMENT_GOAL_NONE;
+      return FT_PLACEMENT_GOALS;
   *list = rest.at;
-  return goal;
+  return (enum ft_placement_goal)goal;
 }
 
 __attribute__((format(printf, 2, 3))) static void append_choice(struct choice *c,
@@ -81,7 +87,7 @@ static struct candidate look_up_candidate(const struct choice *c, struct ft_text
     n.at++;
   if (n.at == v->partition_count)
     return n;
-  n.row = ft_placement_worst(c->e, n.at, c->by_price);
+  n.row = ft_placement_worst(c->e, n.at, c->goal);
   for (size_t i = 0; i < c->e->count; i++)
     if (c->e->row[i].partition == n.at) {
       rows = true;
@@ -91,10 +97,10 @@ static struct candidate look_up_candidate(const struct choice *c, struct ft_text
   return n;
 }
 
-/* Returns the price, or the median run time in seconds, of N, whose row is known. */
+/* Returns the cost of N, whose row is known. */
 static double value_of_candidate(const struct choice *c, const struct candidate *n)
 {
-  return c->by_price ? n->row->price : ft_estimate_quantile(&n->row->runtime->seconds, 0.5);
+  return ft_placement_cost(n->row, c->goal);
 }
 
 /* Returns whether the job does not fit N, or N is worse than BEST by MIN_GAIN and with a
@@ -109,7 +115,7 @@ static bool is_clearly_worse(const struct choice *c, const struct candidate *n,
   if (!(value_of_candidate(c, best) > 0))
     return value_of_candidate(c, n) > 0;
   log_ratio = log(value_of_candidate(c, n) / value_of_candidate(c, best));
-  deviation = ft_placement_deviation(n->row, best->row);
+  deviation = ft_placement_cost_deviation(n->row, best->row, c->goal);
   return log_ratio > log(MIN_GAIN) && log_ratio > SCORE90 * deviation;
 }
 
@@ -145,7 +151,7 @@ static void collect_current(struct choice *c, const char *list)
 
 static const char *goal_name(const struct choice *c)
 {
-  return c->by_price ? "cheapest" : "fastest";
+  return ft_placement_goal_texts[c->goal].name;
 }
 
 /* Returns the precision for printing TEXT with "%.*s". */
@@ -154,14 +160,24 @@ static int table_text_width(struct ft_text text)
   return (int)ft_text_left(&text);
 }
 
-/* Appends the run time of N, "2.1 min, 90 % from 1.9 min to 2.4 min", or its price. */
+/* Appends the run time of N, "2.1 min, 90 % from 1.9 min to 2.4 min", its price, or its energy,
+ * "12.3 Wh by the power of 12 runs". */
 static void append_choice_value(struct choice *c, const struct candidate *n)
 {
   const struct ft_estimate *e = &n->row->runtime->seconds;
   char text[3][40];
 
-  if (c->by_price) {
+  if (c->goal == FT_PLACEMENT_CHEAPEST) {
     append_choice(c, "%s", ft_placement_show_price(c->q, n->row->price, text[0], sizeof *text));
+    return;
+  }
+  if (c->goal == FT_PLACEMENT_GREENEST) {
+    append_choice(c, "%s", ft_units_show_joules(n->row->joules, text[0], sizeof *text));
+    if (n->row->power.runs)
+      append_choice(c, " by the power of %u run%s", n->row->power.runs,
+                    ft_plural(n->row->power.runs));
+    else
+      append_choice(c, " by the power of the node, not measured");
     return;
   }
   append_choice(c, "%s, 90 %% from %s to %s",
@@ -181,9 +197,9 @@ static void append_disadvantage(struct choice *c, const struct candidate *n)
     return;
   else if (!isfinite(ratio))
     append_choice(c, "; %.*s is not free", table_text_width(n->name), n->name.at);
-  else if (c->by_price)
-    append_choice(c, "; %.2f times the price of %.*s", 1 / ratio, table_text_width(n->name),
-                  n->name.at);
+  else if (c->goal != FT_PLACEMENT_FASTEST)
+    append_choice(c, "; %.2f times the %s of %.*s", 1 / ratio,
+                  ft_placement_goal_texts[c->goal].missing, table_text_width(n->name), n->name.at);
   else
     append_choice(c, "; %.*g times as fast as %.*s", ratio < 9.95 ? 2 : 3, ratio,
                   table_text_width(n->name), n->name.at);
@@ -204,8 +220,9 @@ static void append_missing_data(struct choice *c, const struct candidate *n)
 
   if (n->at == v->partition_count)
     append_choice(c, "partition %.*s is unknown", table_text_width(n->name), n->name.at);
-  else if (c->by_price && ft_placement_worst(c->e, n->at, false))
-    append_choice(c, "the price of %.*s is unknown", table_text_width(n->name), n->name.at);
+  else if (c->goal != FT_PLACEMENT_FASTEST && ft_placement_worst(c->e, n->at, FT_PLACEMENT_FASTEST))
+    append_choice(c, "the %s of %.*s is unknown", ft_placement_goal_texts[c->goal].missing,
+                  table_text_width(n->name), n->name.at);
   else
     append_choice(c, "the run time on %.*s is unknown", table_text_width(n->name), n->name.at);
 }
@@ -225,7 +242,7 @@ static void explain_unchanged(struct choice *c)
   else
     append_choice(
         c, "%.*s: not clearly %s (difference uncertain or below 5 %%); --partition unchanged (",
-        table_text_width(c->best.name), c->best.name.at, c->by_price ? "cheaper" : "faster");
+        table_text_width(c->best.name), c->best.name.at, ft_placement_goal_texts[c->goal].better);
   append_choice_value(c, &c->best);
   append_choice(c, ")");
 }
@@ -303,9 +320,7 @@ void ft_placement_choose(const struct ft_placement_query *query,
 {
   const char *typed = query->submission->request.partition;
   bool single = typed[0] && !strchr(typed, ',');
-  struct choice c = {
-    .q = query, .e = placement, .by_price = goal == FT_PLACEMENT_GOAL_CHEAPEST, .out = out
-  };
+  struct choice c = { .q = query, .e = placement, .goal = goal, .out = out };
   const struct ft_placement_evidence *v = query->evidence;
 
   out->partitions[0] = out->line[0] = '\0';

@@ -145,7 +145,11 @@ static void add_node_type(const ft_partition *p, const ft_node_type *kind, uint3
                           struct ft_row_nodes *n)
 {
   uint32_t cpus = usable_node_cpus(p, kind);
+  uint64_t gpus = 0;
 
+  (void)ft_gpu_request_count(FT_GPU_OPTION_GRES, kind->gres, &gpus);
+  if (gpus > n->max_gpus)
+    n->max_gpus = gpus;
   if (cpus > n->max_cpus)
     n->max_cpus = cpus;
   if (kind->mem_bytes > n->memory_bytes && (cpus >= needed || !kind->cpus))

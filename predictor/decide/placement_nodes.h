@@ -15,6 +15,7 @@ struct ft_row_nodes {
   uint32_t max_cpus;     /* largest number of CPUs of one node that a job may use; 0: unknown */
   uint32_t idle_nodes, idle_cpus; /* in total; valid if idle_known */
   uint32_t max_idle_cpus;         /* largest number of idle CPUs on one node; UINT32_MAX: unknown */
+  uint64_t max_gpus;              /* GPUs or MIG slices of one node; 0: none, or unknown */
   bool gpus;                      /* a node that satisfies --constraint has GPUs */
   bool has_gres;                  /* the nodes have the requested generic resources */
   bool up;                        /* not all nodes are known to be down or drained */

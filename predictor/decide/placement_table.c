@@ -290,11 +290,12 @@ static const char *unknown_condition_suffix(const struct ft_placement_query *q, 
   return out;
 }
 
-/* Prints the fastest and the cheapest partition. */
+/* Prints the best partition by each goal. */
 static void print_best_partitions(const struct ft_placement_query *q, const struct ft_placement *e,
                                   void (*print)(const char *, void *), void *data)
 {
   char text[384] = "", price[64], limits[64];
+  size_t green = e->best[FT_PLACEMENT_GREENEST];
   size_t used = 0;
   bool compared = false;
 
@@ -307,19 +308,29 @@ static void print_best_partitions(const struct ft_placement_query *q, const stru
   if (compared)
     used = (size_t)snprintf(text, sizeof text, "speed is relative to %s",
                             partition_name(q, q->evidence->current));
-  if (e->fastest < FT_PLACEMENT_PARTITIONS)
-    used += (size_t)snprintf(text + used, sizeof text - used, "%sfastest: %s%s", used ? "; " : "",
-                             partition_name(q, e->fastest),
-                             unknown_condition_suffix(q, e->fastest, limits, sizeof limits));
+  if (e->best[FT_PLACEMENT_FASTEST] < FT_PLACEMENT_PARTITIONS)
+    used += (size_t)snprintf(
+        text + used, sizeof text - used, "%sfastest: %s%s", used ? "; " : "",
+        partition_name(q, e->best[FT_PLACEMENT_FASTEST]),
+        unknown_condition_suffix(q, e->best[FT_PLACEMENT_FASTEST], limits, sizeof limits));
   else
     used += (size_t)snprintf(text + used, sizeof text - used,
                              "%sno partition with a known run time fits", used ? "; " : "");
-  if (e->cheapest < FT_PLACEMENT_PARTITIONS)
-    (void)snprintf(text + used, sizeof text - used, "; cheapest: %s%s (%s%s)",
-                   partition_name(q, e->cheapest),
-                   unknown_condition_suffix(q, e->cheapest, limits, sizeof limits),
-                   ft_placement_show_price(q, ft_placement_worst(e, e->cheapest, true)->price,
-                                           price, sizeof price),
+  if (e->best[FT_PLACEMENT_CHEAPEST] < FT_PLACEMENT_PARTITIONS)
+    used += (size_t)snprintf(
+        text + used, sizeof text - used, "; cheapest: %s%s (%s%s)",
+        partition_name(q, e->best[FT_PLACEMENT_CHEAPEST]),
+        unknown_condition_suffix(q, e->best[FT_PLACEMENT_CHEAPEST], limits, sizeof limits),
+        ft_placement_show_price(
+            q, ft_placement_worst(e, e->best[FT_PLACEMENT_CHEAPEST], FT_PLACEMENT_CHEAPEST)->price,
+            price, sizeof price),
+        q->submission->request.array_tasks > 1 ? " per task" : "");
+  if (green < FT_PLACEMENT_PARTITIONS)
+    (void)snprintf(text + used, sizeof text - used, "; greenest: %s%s (%s%s)",
+                   partition_name(q, green),
+                   unknown_condition_suffix(q, green, limits, sizeof limits),
+                   ft_units_show_joules(ft_placement_worst(e, green, FT_PLACEMENT_GREENEST)->joules,
+                                        price, sizeof price),
                    q->submission->request.array_tasks > 1 ? " per task" : "");
   print_text_line(print, data, "%s", text);
 }

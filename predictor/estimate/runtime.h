@@ -102,4 +102,24 @@ const struct ft_estimate *ft_job_time_longest(const struct ft_job_time *time);
  * platform. */
 void ft_job_time_model(const ft_performance *performance, ft_model *model);
 
+/* ---- energy.c: the energy of a job is its power times its run time ---- */
+
+/* The power of a job. */
+struct ft_power {
+  double watts;     /* 0: unknown */
+  double deviation; /* standard deviation of its logarithm */
+  unsigned runs;    /* whose energy was measured; 0: from the power of the node */
+};
+
+/* Returns the power of the app's runs on PLATFORM, as measured; watts 0: of none. */
+struct ft_power ft_power_measured(const ft_performance *performance, const char *platform);
+
+/* Returns the power of a job that uses the fraction PART of the nodes of a platform with NODE_WATTS
+ * each, NODES of them. Watts 0: NODE_WATTS is 0. */
+struct ft_power ft_power_of_nodes(double node_watts, double nodes, double part);
+
+/* Fills OUT with the energy in joules of a run of SECONDS with POWER, whose watts are above 0. */
+void ft_energy_estimate(const struct ft_estimate *seconds, const struct ft_power *power,
+                        struct ft_estimate *out);
+
 #endif

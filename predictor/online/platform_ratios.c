@@ -7,6 +7,7 @@
 #include "predictor/core/sort.h"
 #include "predictor/core/text.h"
 #include "predictor/estimate/point_prediction.h"
+#include "predictor/estimate/quantity.h"
 #include "predictor/estimate/runtime.h"
 #include "predictor/online/performance.h"
 #include "predictor/online/platform_ratios.h"
@@ -183,12 +184,36 @@ static double median_with_error(struct platform_residuals *r, double *deviation)
   return median;
 }
 
+/* Sets the power of PLATFORM, the index AT: the median of its runs with a measured energy. */
+static void measure_power(const struct ft_runtimes *h, uint32_t at, ft_platform_runs *platform)
+{
+  struct platform_residuals r = { .count = 0 };
+  double deviation;
+
+  for (size_t i = 0; i < h->count; i++) {
+    const ft_timed_run *run = &h->run[i];
+
+    if (run->platform == at && !ft_runtime_stopped(run) && run->values_count > FT_QUANTITY_ENERGY &&
+        run->values[FT_QUANTITY_ENERGY] > 0)
+      r.value[r.count++] = log((double)run->values[FT_QUANTITY_ENERGY] / run->seconds);
+  }
+  platform->energy_runs = (uint32_t)r.count;
+  platform->watts = platform->watts_deviation = 0;
+  if (!r.count)
+    return;
+  platform->watts = exp(median_with_error(&r, &deviation));
+  /* of one run, not of the median */
+  platform->watts_deviation = deviation * sqrt((double)r.count);
+}
+
 void ft_platforms_measure(ft_performance *p, const struct ft_runtimes *h)
 {
   struct ft_point_model model;
   struct platform_residuals r;
   double first, first_deviation;
 
+  for (uint32_t i = 0; i < p->platforms_count; i++)
+    measure_power(h, i, &p->platforms[i]);
   ft_point_model_read(&p->runtime_model, &model);
   collect_residuals(h, &model, 0, &r);
   if (!r.count)

@@ -304,7 +304,9 @@ static int check_platform_runs(const ft_platform_runs *p, struct ft_error *err)
 {
   if (!p->platform[0] || !printable(p->platform) || !isfinite(p->last) || !isfinite(p->log_ratio) ||
       !(p->deviation >= 0 && isfinite(p->deviation)) || !isfinite(p->transferred_log_ratio) ||
-      !(p->transferred_deviation >= 0 && isfinite(p->transferred_deviation)))
+      !(p->transferred_deviation >= 0 && isfinite(p->transferred_deviation)) ||
+      !(p->watts >= 0 && isfinite(p->watts)) ||
+      !(p->watts_deviation >= 0 && isfinite(p->watts_deviation)))
     return bad(err, "platforms");
   return 0;
 }
@@ -330,7 +332,7 @@ static int check_platforms(const ft_platforms *all, struct ft_error *err)
     const ft_platform *p = &all->platforms[i];
 
     if (!p->name[0] || !printable(p->name) || !(p->price >= 0 && isfinite(p->price)) ||
-        (unsigned)p->price_unit > _ft_price_unit_MAX)
+        !(p->watts >= 0 && isfinite(p->watts)) || (unsigned)p->price_unit > _ft_price_unit_MAX)
       return bad(err, "platforms");
   }
   return 0;

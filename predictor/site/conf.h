@@ -18,6 +18,7 @@ struct ft_config_platform {
   char name[64];
   double price; /* per hour and price_unit; FT_PRICE_NONE: unknown */
   ft_price_unit price_unit;
+  double watts;     /* of a node whose CPUs and GPUs all work; 0: unknown */
   char nodes[512];  /* a host list of Slurm or comma-separated patterns (fnmatch(3)); empty: none */
   char feature[64]; /* node feature of slurm.conf; empty: none */
 };

@@ -11,11 +11,15 @@
 /* Largest price per hour; larger values are typing errors. A node of eight of the most expensive
  * GPUs costs some 100 dollars per hour. */
 #define MAX_PRICE 1e6
+/* Largest power of a node; larger values are typing errors. A rack of GPUs sold as one machine has
+ * 140 kW. */
+#define MAX_WATTS 1e6
 
-cfg_opt_t ft_conf_platform_options[] = { CFG_FLOAT("price", 0, CFGF_NODEFAULT),
-                                         CFG_STR("price_per", NULL, CFGF_NODEFAULT),
-                                         CFG_STR("nodes", NULL, CFGF_NODEFAULT),
-                                         CFG_STR("feature", NULL, CFGF_NODEFAULT), CFG_END() };
+cfg_opt_t ft_conf_platform_options[] = {
+  CFG_FLOAT("price", 0, CFGF_NODEFAULT),    CFG_STR("price_per", NULL, CFGF_NODEFAULT),
+  CFG_FLOAT("watts", 0, CFGF_NODEFAULT),    CFG_STR("nodes", NULL, CFGF_NODEFAULT),
+  CFG_STR("feature", NULL, CFGF_NODEFAULT), CFG_END()
+};
 
 static const struct {
   const char *name;
@@ -36,6 +40,16 @@ static int check_price(cfg_t *cfg, cfg_opt_t *opt)
   if (price >= 0 && price <= MAX_PRICE)
     return 0;
   cfg_error(cfg, "price: expected a number from 0 to %g, not %g", MAX_PRICE, price);
+  return -1;
+}
+
+static int check_watts(cfg_t *cfg, cfg_opt_t *opt)
+{
+  double watts = cfg_opt_getnfloat(opt, 0);
+
+  if (watts > 0 && watts <= MAX_WATTS)
+    return 0;
+  cfg_error(cfg, "watts: expected a number above 0, at most %g, not %g", MAX_WATTS, watts);
   return -1;
 }
 
@@ -93,6 +107,7 @@ void ft_conf_platforms_watch(cfg_t *cfg)
   cfg_set_validate_func(cfg, "platform", check_section);
   cfg_set_validate_func(cfg, "platform|price", check_price);
   cfg_set_validate_func(cfg, "platform|price_per", check_unit);
+  cfg_set_validate_func(cfg, "platform|watts", check_watts);
   cfg_set_validate_func(cfg, "platform|nodes", check_nodes);
   cfg_set_validate_func(cfg, "platform|feature", check_feature);
 }
@@ -113,6 +128,8 @@ int ft_conf_platforms_read(cfg_t *cfg, const char *path, struct ft_config *confi
       p->price = cfg_getfloat(section, "price");
       p->price_unit = parse_price_unit(cfg_getstr(section, "price_per"));
     }
+    if (cfg_size(section, "watts"))
+      p->watts = cfg_getfloat(section, "watts");
     if (cfg_size(section, "nodes"))
       (void)ft_string_copy(cfg_getstr(section, "nodes"), p->nodes, sizeof p->nodes);
     if (cfg_size(section, "feature"))
@@ -129,7 +146,8 @@ void ft_config_to_platforms(const struct ft_config *config, ft_platforms *out)
   for (size_t i = 0; i < config->platform_count; i++) {
     const struct ft_config_platform *p = &config->platforms[i];
 
-    out->platforms[i] = (ft_platform){ .price = p->price, .price_unit = p->price_unit };
+    out->platforms[i] =
+        (ft_platform){ .price = p->price, .price_unit = p->price_unit, .watts = p->watts };
     (void)ft_string_copy(p->name, out->platforms[i].name, sizeof out->platforms[i].name);
   }
 }

@@ -62,12 +62,9 @@ int main(int argc, char **argv)
   p.platforms[0].runs = 40;
   for (int i = 0; i < 40; i++)
     p.runtime_model.residuals[i] = 0.002 * (i - 20);
-  for (; runs.count < 5; runs.count++) {
-    ft_timed_run *run = &runs.run[runs.count];
-
-    *run = (ft_timed_run){ .key = runs.count, .seconds = 100, .values_count = FT_QUANTITIES };
-    run->values[FT_QUANTITY_ENERGY] = 1000.0F * (float)(runs.count + 1);
-  }
+  p.platforms[0].watts = 30;
+  p.platforms[0].energy_runs = 5;
+  p.platforms[0].watts_deviation = 0.1;
   (void)snprintf(path, sizeof path, "%s/" FT_STATE_MODELS "/%lu", argv[1], (unsigned long)uid);
   (void)mkdir(path, 0755);
   fd = open(path, O_RDONLY | O_DIRECTORY);

@@ -43,7 +43,7 @@ is "$status" 2 "graph --operators with a file is wrong usage"
 
 app="--state=$state --app=unet3d --params=batch=32,arch=vgg"
 run predict $app --json
-is "$(json .)" 'app runs method peak_memory_bytes gpu_memory_bytes runtime_seconds energy_joules mig relative decision runtime_platform runtime_runs' \
+is "$(json .)" 'app runs method peak_memory_bytes gpu_memory_bytes runtime_seconds energy_joules mig relative decision runtime_platform runtime_runs energy_method' \
   "predict --json has the keys that scripts rely on"
 is "$(json peak_memory_bytes)" "p05 p50 p95" "peak_memory_bytes holds quantiles"
 is "$(json decision)" "action mem_bytes p_oom reason rule" "decision has its keys"

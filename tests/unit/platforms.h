@@ -45,10 +45,10 @@ static inline ft_platforms some_platforms(void)
   return (ft_platforms){ .schema = FT_SCHEMA,
                          .currency = "EUR",
                          .platforms_count = 4,
-                         .platforms = { { "old", 0.036, FT_PRICE_CPU },
-                                        { "new", 0.36, FT_PRICE_NODE },
-                                        { "near", 0.036, FT_PRICE_CPU },
-                                        { "gpus", 3.6, FT_PRICE_GPU } } };
+                         .platforms = { { "old", 0.036, FT_PRICE_CPU, 0 },
+                                        { "new", 0.36, FT_PRICE_NODE, 0 },
+                                        { "near", 0.036, FT_PRICE_CPU, 0 },
+                                        { "gpus", 3.6, FT_PRICE_GPU, 0 } } };
 }
 
 /* Returns a partition of nodes with 8 CPUs and MIB of memory, on PLATFORM. */

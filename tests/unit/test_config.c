@@ -347,6 +347,9 @@ static void errors_name_their_line(void **state)
                 { "platform \"two words\" { }\n", { "line 1", "platform" } },
                 { "platform milan { colour = red }\n", { "line 1", "colour" } },
                 { "platform a { }\nplatform a { }\n", { "line 2", "" } },
+                { "co2_grams_per_kwh = -1\n", { "line 1", "co2_grams_per_kwh" } },
+                { "platform a { watts = 0 }\n", { "line 1", "watts: expected" } },
+                { "platform a { watts = nan }\n", { "line 1", "watts: expected" } },
                 { "currency = \"more than sixteen\"\n", { "line 1", "currency" } } };
   struct ft_config before, c;
   struct ft_error err;
@@ -422,7 +425,7 @@ static void platforms_are_described(void **state)
       "currency = \"EUR\"\n"
       "platform \"milan\" { price = 0.04  price_per = cpu  nodes = \"c[001-064],d1\" }\n"
       "platform rome { feature = rome nodes = \"r*\" }\n"
-      "platform h100 { price = 2.5 price_per = gpu }\nplatform old { price = 0 price_per = node "
+      "platform h100 { price = 2.5 price_per = gpu watts = 10200 }\nplatform old { price = 0 price_per = node "
       "}\n");
   if (ft_config_read(path, &c, &err) < 0)
     fail_msg("%s", err.text);
@@ -440,6 +443,7 @@ static void platforms_are_described(void **state)
   assert_int_equal(published.platforms[0].price_unit, FT_PRICE_CPU);
   assert_int_equal(published.platforms[1].price_unit, FT_PRICE_NONE);
   assert_int_equal(published.platforms[2].price_unit, FT_PRICE_GPU);
+  assert_true(published.platforms[1].watts == 0 && published.platforms[2].watts == 10200);
   /* 0 is no price */
   assert_int_equal(published.platforms[3].price_unit, FT_PRICE_NODE);
 }

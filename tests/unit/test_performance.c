@@ -115,6 +115,35 @@ static void runs_without_counters_lose_no_feature(void **state)
   free(few);
 }
 
+/* A run that failed, had no energy, or one that a counter set back made negative, changes nothing. */
+static void the_power_of_a_platform_is_that_of_its_measured_runs(void **state)
+{
+  struct app_times *p = malloc(sizeof *p);
+
+  (void)state;
+  assert_non_null(p);
+  ft_performance_init(&p->performance, &p->runs, "a", 0);
+  for (unsigned i = 0; i < 12; i++) {
+    ft_observation o = make_run(i, i % 2 ? "fast" : "slow", 1, 10 + i);
+
+    o.has_package_energy_joules = o.has_package_energy_share = i < 6;
+    o.package_energy_joules = (i % 2 ? 400 : 100) * o.runtime_seconds;
+    o.package_energy_share = 0.5;
+    o.has_gpu_energy_joules = i > 8;
+    o.gpu_energy_joules = -50;
+    if (i == 5)
+      o.outcome = FT_OUTCOME_FAILED;
+    (void)ft_performance_update(&p->performance, &p->runs, &o, NULL);
+  }
+  assert_string_equal(p->performance.platforms[0].platform, "slow");
+  assert_int_equal(p->performance.platforms[0].energy_runs, 3);
+  assert_near(p->performance.platforms[0].watts, 50, 1e-4);
+  assert_int_equal(p->performance.platforms[1].energy_runs, 2);
+  assert_near(p->performance.platforms[1].watts, 200, 1e-3);
+  assert_true(p->performance.platforms[0].watts_deviation > 0);
+  free(p);
+}
+
 static void run_time_and_ratio_are_found(void **state)
 {
   struct app_times *p = learnt(60, 3);
@@ -407,6 +436,7 @@ int main(void)
     cmocka_unit_test(only_runs_with_a_run_time_count),
     cmocka_unit_test(a_run_that_stopped_is_a_lower_bound),
     cmocka_unit_test(runs_without_a_platform_count),
+    cmocka_unit_test(the_power_of_a_platform_is_that_of_its_measured_runs),
     cmocka_unit_test(a_later_record_of_a_run_replaces_it),
     cmocka_unit_test(runs_stay_in_order_of_time),
     cmocka_unit_test(an_absurd_time_has_little_influence),

@@ -114,12 +114,12 @@ static void unknown_values_are_reported_as_unknown(void **state)
     assert_null(row->runtime);
     assert_false(row->compared);
     assert_true(row->price < 0);
-    assert_null(ft_placement_worst(&c->e, dark[i], false));
+    assert_null(ft_placement_worst(&c->e, dark[i], FT_PLACEMENT_FASTEST));
   }
   /* one of its platforms is known, the other is not */
   (void)snprintf(c->v.partition[MIXED].nodes[1].platform, 64, "odd");
   (void)evaluate_partition(c, MIXED);
-  assert_null(ft_placement_worst(&c->e, MIXED, false));
+  assert_null(ft_placement_worst(&c->e, MIXED, FT_PLACEMENT_FASTEST));
   /* no comparison with an unknown value */
   c->v.current = ODD;
   assert_false(evaluate_partition(c, MAIN)->compared);
@@ -137,11 +137,11 @@ static void a_partition_of_two_platforms_counts_as_the_slower(void **state)
 
   (void)state;
   (void)evaluate_partition(c, MIXED);
-  assert_string_equal(ft_placement_worst(&c->e, MIXED, false)->platform, "old");
+  assert_string_equal(ft_placement_worst(&c->e, MIXED, FT_PLACEMENT_FASTEST)->platform, "old");
   /* the slow nodes are too small; the job fits the fast ones only */
   c->v.partition[MIXED].nodes[0].mem_bytes = 100 << 20;
   (void)evaluate_partition(c, MIXED);
-  assert_string_equal(ft_placement_worst(&c->e, MIXED, false)->platform, "new");
+  assert_string_equal(ft_placement_worst(&c->e, MIXED, FT_PLACEMENT_FASTEST)->platform, "new");
   free(c);
 }
 
@@ -181,7 +181,7 @@ static void a_price_is_per_requested_unit(void **state)
   assert_true(evaluate_partition(c, MAIN)->price < 0);
   c->v.platforms.platforms_count = 0;
   assert_true(evaluate_partition(c, MAIN)->price < 0);
-  assert_int_equal(c->e.cheapest, FT_PLACEMENT_PARTITIONS);
+  assert_int_equal(c->e.best[FT_PLACEMENT_CHEAPEST], FT_PLACEMENT_PARTITIONS);
   free(c);
 }
 
@@ -238,11 +238,11 @@ static void a_constraint_selects_the_nodes_that_have_it(void **state)
   (void)snprintf(c->s.request.constraint, sizeof c->s.request.constraint, "quick");
   /* in the mixed partition only the fast nodes satisfy it */
   assert_string_equal(evaluate_partition(c, MIXED)->platform, "new");
-  assert_string_equal(ft_placement_worst(&c->e, MIXED, false)->platform, "new");
+  assert_string_equal(ft_placement_worst(&c->e, MIXED, FT_PLACEMENT_FASTEST)->platform, "new");
   assert_string_equal(evaluate_partition(c, MAIN)->blocking_reason,
                       "no node satisfies --constraint");
   assert_false(evaluate_partition(c, MAIN)->fits);
-  assert_int_equal(c->e.fastest, MIXED);
+  assert_int_equal(c->e.best[FT_PLACEMENT_FASTEST], MIXED);
   /* nothing is excluded if features are unknown */
   assert_string_equal(evaluate_partition(c, ODD)->platform, "odd");
   assert_null(evaluate_partition(c, ODD)->blocking_reason);
@@ -265,14 +265,14 @@ static void a_partition_where_the_job_cannot_start_is_not_recommended(void **sta
   (void)state;
   c->v.partition_count = MIXED;
   assert_null(evaluate_partition(c, FAST)->blocking_reason);
-  assert_int_equal(c->e.fastest, FAST);
+  assert_int_equal(c->e.best[FT_PLACEMENT_FASTEST], FAST);
   fast->nodes[0].has_down_nodes = true;
   fast->nodes[0].down_nodes = 1;
   assert_null(evaluate_partition(c, FAST)->blocking_reason);
   fast->nodes[0].down_nodes = 2;
   assert_string_equal(evaluate_partition(c, FAST)->blocking_reason,
                       "all its nodes are down or drained");
-  assert_int_not_equal(c->e.fastest, FAST);
+  assert_int_not_equal(c->e.best[FT_PLACEMENT_FASTEST], FAST);
   assert_has(table(c), "; all its nodes are down or drained\n");
   /* of two node types of one platform, the one that is up counts */
   c->v.partition_count = PARTITIONS;
@@ -293,7 +293,7 @@ static void a_partition_where_the_job_cannot_start_is_not_recommended(void **sta
                       "no node has the resources of --gres");
   (void)snprintf(fast->nodes[0].gres, sizeof fast->nodes[0].gres, "gpu:a100_1g.5gb:7");
   assert_null(evaluate_partition(c, FAST)->blocking_reason);
-  assert_int_equal(c->e.fastest, FAST);
+  assert_int_equal(c->e.best[FT_PLACEMENT_FASTEST], FAST);
   c->v.access[FAST] = (struct ft_partition_access){ FT_MAY_UNKNOWN, "not open to all" };
   assert_has(table(c), "yes, 40 s ago; not open to all\n");
   assert_has(c->text, "fastest: fast, not open to all");
@@ -415,7 +415,7 @@ static void a_missing_run_time_is_explained(void **state)
   assert_null(strstr(table(c), "renamed"));
   c->v.performance = NULL;
   assert_has(table(c), "sorter: no recorded run time yet\n");
-  assert_int_equal(c->e.fastest, FT_PLACEMENT_PARTITIONS);
+  assert_int_equal(c->e.best[FT_PLACEMENT_FASTEST], FT_PLACEMENT_PARTITIONS);
   c->v.partition_count = c->v.current = 0;
   assert_string_equal(
       table(c),
@@ -433,10 +433,10 @@ static void on_one_platform_nothing_is_faster(void **state)
     (void)snprintf(c->v.partition[i].nodes[0].platform, 64, "old");
   c->v.partition[MIXED].nodes_count = 1;
   ft_placement_evaluate(&c->q, &c->e);
-  assert_int_equal(c->e.fastest, MAIN);
+  assert_int_equal(c->e.best[FT_PLACEMENT_FASTEST], MAIN);
   for (size_t i = 0; i < c->e.count; i++)
     assert_true(c->e.row[i].speed == 1 && c->e.row[i].speed_p95 == 1);
-  ft_placement_choose(&c->q, &c->e, FT_PLACEMENT_GOAL_FASTEST, "main,fast,near", true, &choice);
+  ft_placement_choose(&c->q, &c->e, FT_PLACEMENT_FASTEST, "main,fast,near", true, &choice);
   assert_string_equal(choice.partitions, "");
   assert_has(choice.line, "main, the current partition, is the fastest (");
   free(c);
@@ -452,39 +452,39 @@ static void the_choice_is_among_the_named_partitions(void **state)
     bool environment;
     const char *chosen, *line;
   } cases[] = {
-    { FT_PLACEMENT_GOAL_FASTEST, "", "main,fast", false, "fast",
+    { FT_PLACEMENT_FASTEST, "", "main,fast", false, "fast",
       "--partition set to fast, the fastest (50.0 s, 90 % from " },
-    { FT_PLACEMENT_GOAL_FASTEST, "", "main,fast", true, "fast", "; 2 times as fast as main)" },
-    { FT_PLACEMENT_GOAL_FASTEST, "main,fast", NULL, false, "fast", "; 2 times as fast as main)" },
-    { FT_PLACEMENT_GOAL_FASTEST, "main,fast,odd", NULL, false, "fast,odd", "set to fast,odd" },
-    { FT_PLACEMENT_GOAL_FASTEST, "main", "fast,near", false, "fast", "2 times as fast as main" },
-    { FT_PLACEMENT_GOAL_FASTEST, "fast", "main,fast", false, "",
+    { FT_PLACEMENT_FASTEST, "", "main,fast", true, "fast", "; 2 times as fast as main)" },
+    { FT_PLACEMENT_FASTEST, "main,fast", NULL, false, "fast", "; 2 times as fast as main)" },
+    { FT_PLACEMENT_FASTEST, "main,fast,odd", NULL, false, "fast,odd", "set to fast,odd" },
+    { FT_PLACEMENT_FASTEST, "main", "fast,near", false, "fast", "2 times as fast as main" },
+    { FT_PLACEMENT_FASTEST, "fast", "main,fast", false, "",
       "fast, the current partition, is the fastest (" },
-    { FT_PLACEMENT_GOAL_FASTEST, "", "near,main", false, "",
+    { FT_PLACEMENT_FASTEST, "", "near,main", false, "",
       "or below 5 %); --partition unchanged (1.63 min" },
-    { FT_PLACEMENT_GOAL_FASTEST, "main,near", NULL, false, "", "near: not clearly faster" },
-    { FT_PLACEMENT_GOAL_FASTEST, "near", "main,near", false, "",
+    { FT_PLACEMENT_FASTEST, "main,near", NULL, false, "", "near: not clearly faster" },
+    { FT_PLACEMENT_FASTEST, "near", "main,near", false, "",
       "near, the current partition, is the fastest" },
-    { FT_PLACEMENT_GOAL_FASTEST, "odd", "main,fast", false, "",
+    { FT_PLACEMENT_FASTEST, "odd", "main,fast", false, "",
       "run time on odd is unknown; --partition unchanged" },
-    { FT_PLACEMENT_GOAL_FASTEST, "nowhere", "main,fast", false, "",
+    { FT_PLACEMENT_FASTEST, "nowhere", "main,fast", false, "",
       "partition nowhere is unknown; --partition unchanged" },
-    { FT_PLACEMENT_GOAL_FASTEST, "", "odd,none", false, "",
+    { FT_PLACEMENT_FASTEST, "", "odd,none", false, "",
       "run time on odd is unknown; --partition unchanged" },
-    { FT_PLACEMENT_GOAL_FASTEST, "", "typo", false, "",
+    { FT_PLACEMENT_FASTEST, "", "typo", false, "",
       "partition typo is unknown; --partition unchanged" },
-    { FT_PLACEMENT_GOAL_FASTEST, "", "small,typo,near", false, "near", "set to near" },
-    { FT_PLACEMENT_GOAL_FASTEST, "", "small", false, "",
+    { FT_PLACEMENT_FASTEST, "", "small,typo,near", false, "near", "set to near" },
+    { FT_PLACEMENT_FASTEST, "", "small", false, "",
       "it fits none of small; --partition unchanged" },
-    { FT_PLACEMENT_GOAL_FASTEST, "small,near", NULL, false, "near", "does not fit small" },
-    { FT_PLACEMENT_GOAL_FASTEST, "main", NULL, false, "", "--partition=main unchanged" },
-    { FT_PLACEMENT_GOAL_FASTEST, "main", "fast", true, "", "--partition=main unchanged" },
-    { FT_PLACEMENT_GOAL_FASTEST, "", NULL, false, "", "needs partitions to choose from" },
-    { FT_PLACEMENT_GOAL_CHEAPEST, "", "main,fast", false, "main", NULL },
-    { FT_PLACEMENT_GOAL_CHEAPEST, "main,fast", NULL, false, "main",
+    { FT_PLACEMENT_FASTEST, "small,near", NULL, false, "near", "does not fit small" },
+    { FT_PLACEMENT_FASTEST, "main", NULL, false, "", "--partition=main unchanged" },
+    { FT_PLACEMENT_FASTEST, "main", "fast", true, "", "--partition=main unchanged" },
+    { FT_PLACEMENT_FASTEST, "", NULL, false, "", "needs partitions to choose from" },
+    { FT_PLACEMENT_CHEAPEST, "", "main,fast", false, "main", NULL },
+    { FT_PLACEMENT_CHEAPEST, "main,fast", NULL, false, "main",
       "0.20 times the price of fast" },
-    { FT_PLACEMENT_GOAL_CHEAPEST, "main,near", NULL, false, "", "near: not clearly cheaper" },
-    { FT_PLACEMENT_GOAL_CHEAPEST, "fast", "main,odd", false, "main",
+    { FT_PLACEMENT_CHEAPEST, "main,near", NULL, false, "", "near: not clearly cheaper" },
+    { FT_PLACEMENT_CHEAPEST, "fast", "main,odd", false, "main",
       "(0.001 EUR; 0.20 times the price of fast)" },
   };
   struct scene *c = make_scene();
@@ -515,23 +515,89 @@ static void without_a_price_none_is_the_cheapest(void **state)
   (void)state;
   c->v.platforms.platforms_count = 1; /* "old" alone */
   ft_placement_evaluate(&c->q, &c->e);
-  ft_placement_choose(&c->q, &c->e, FT_PLACEMENT_GOAL_CHEAPEST, "fast,near", true, &choice);
+  ft_placement_choose(&c->q, &c->e, FT_PLACEMENT_CHEAPEST, "fast,near", true, &choice);
   assert_string_equal(choice.partitions, "");
   assert_has(choice.line, "the price of fast is unknown; --partition unchanged");
   /* no move away from a partition of unknown price */
   (void)snprintf(c->s.request.partition, sizeof c->s.request.partition, "fast");
   c->v.current = FAST;
   ft_placement_evaluate(&c->q, &c->e);
-  ft_placement_choose(&c->q, &c->e, FT_PLACEMENT_GOAL_CHEAPEST, "main,near", true, &choice);
+  ft_placement_choose(&c->q, &c->e, FT_PLACEMENT_CHEAPEST, "main,near", true, &choice);
   assert_string_equal(choice.partitions, "");
   assert_has(choice.line, "the price of fast is unknown; --partition unchanged");
   /* a price of 0 is below no other price of 0 */
   c->v.platforms = some_platforms();
   c->v.platforms.platforms[0].price = 0;
   ft_placement_evaluate(&c->q, &c->e);
-  ft_placement_choose(&c->q, &c->e, FT_PLACEMENT_GOAL_CHEAPEST, "main,near", true, &choice);
+  ft_placement_choose(&c->q, &c->e, FT_PLACEMENT_CHEAPEST, "main,near", true, &choice);
   assert_string_equal(choice.partitions, "main");
   assert_has(choice.line, "(0 EUR; fast is not free)");
+  free(c);
+}
+
+/* Energy is power times run time, 100 s on "old", 50 s on "new": of the app's runs, else the part of
+ * the node's power that the site gives. A node has 8 CPUs. */
+static void energy_is_measured_or_the_part_of_the_nodes_power(void **state)
+{
+  static const struct {
+    ft_request request;
+    const char *gres;
+    double part; /* of a node of 500 W */
+  } cases[] = {
+    { { 0 }, "", 1 / 8.0 },
+    { { .tasks = 4, .cpus_per_task = 2 }, "", 1 },
+    { { .exclusive = true }, "", 1 },
+    { { .nodes = 2, .tasks_per_node = 3 }, "", 6 / 8.0 },
+    { { .gpus_per_node = 1 }, "gpu:a100:4", 1 / 4.0 },
+    { { .gpus_per_node = 2 }, "gpu:1g.5gb:14", 2 / 14.0 }, /* slices of MIG */
+  };
+  struct scene *c = make_scene();
+  const struct ft_placement_row *row;
+  struct ft_placement_choice choice;
+
+  (void)state;
+  assert_true(evaluate_partition(c, FAST)->joules < 0);
+  assert_int_equal(c->e.best[FT_PLACEMENT_GREENEST], FT_PLACEMENT_PARTITIONS);
+  ft_placement_choose(&c->q, &c->e, FT_PLACEMENT_GREENEST, "main,fast", true, &choice);
+  assert_string_equal(choice.partitions, "");
+  assert_has(choice.line, "the energy of main is unknown; --partition unchanged");
+  for (size_t i = 0; i < c->v.platforms.platforms_count; i++)
+    if (strcmp(c->v.platforms.platforms[i].name, "old") == 0)
+      c->v.platforms.platforms[i].watts = 500;
+  for (size_t i = 0; i < COUNT_OF(cases); i++) {
+    c->s.request = cases[i].request;
+    (void)snprintf(c->v.partition[MAIN].nodes[0].gres, 64, "%s", cases[i].gres);
+    row = evaluate_partition(c, MAIN);
+    assert_int_equal(row->power.runs, 0);
+    assert_near(row->joules / (500 * cases[i].part * 100), 1, 0.01);
+  }
+  /* the fast partition needs half the time, and at first as much power */
+  c->s.request = (ft_request){ 0 };
+  c->v.partition[MAIN].nodes[0].gres[0] = '\0';
+  for (size_t i = 0; i < c->performance.platforms_count; i++) {
+    ft_platform_runs *p = &c->performance.platforms[i];
+
+    p->watts = 60;
+    p->energy_runs = 12;
+    p->watts_deviation = 0.05;
+  }
+  row = evaluate_partition(c, MAIN);
+  assert_int_equal(row->power.runs, 12);
+  assert_near(row->joules / 6000, 1, 0.01);
+  ft_placement_choose(&c->q, &c->e, FT_PLACEMENT_GREENEST, "main,fast", true, &choice);
+  assert_string_equal(choice.partitions, "fast");
+  assert_has(choice.line, "set to fast, the greenest (");
+  assert_has(choice.line, "by the power of 12 runs; 0.50 times the energy of main)");
+  assert_has(table(c), "; greenest: fast (");
+  /* with four times the power it is fastest, not greenest */
+  for (size_t i = 0; i < c->performance.platforms_count; i++)
+    if (strcmp(c->performance.platforms[i].platform, "new") == 0)
+      c->performance.platforms[i].watts = 240;
+  (void)evaluate_partition(c, MAIN);
+  assert_int_equal(c->e.best[FT_PLACEMENT_FASTEST], FAST);
+  ft_placement_choose(&c->q, &c->e, FT_PLACEMENT_GREENEST, "main,fast", true, &choice);
+  assert_string_equal(choice.partitions, "");
+  assert_has(choice.line, "main, the current partition, is the greenest (");
   free(c);
 }
 
@@ -542,18 +608,21 @@ static void a_placement_goal_is_parsed(void **state)
     enum ft_placement_goal goal;
     const char *list;
   } cases[] = {
-    { "fastest", FT_PLACEMENT_GOAL_FASTEST, NULL },
-    { "cheapest", FT_PLACEMENT_GOAL_CHEAPEST, NULL },
-    { "fastest:a", FT_PLACEMENT_GOAL_FASTEST, "a" },
-    { "cheapest:a,b", FT_PLACEMENT_GOAL_CHEAPEST, "a,b" },
-    { "fastest:", FT_PLACEMENT_GOAL_NONE, NULL },
-    { "fastest:,a", FT_PLACEMENT_GOAL_NONE, NULL },
-    { "fastestest", FT_PLACEMENT_GOAL_NONE, NULL },
-    { "best", FT_PLACEMENT_GOAL_NONE, NULL },
-    { "", FT_PLACEMENT_GOAL_NONE, NULL },
-    { "fastest:a b", FT_PLACEMENT_GOAL_NONE, NULL },
-    { "fastest:a\n", FT_PLACEMENT_GOAL_NONE, NULL },
-    { "fastest=a", FT_PLACEMENT_GOAL_NONE, NULL },
+    { "fastest", FT_PLACEMENT_FASTEST, NULL },
+    { "cheapest", FT_PLACEMENT_CHEAPEST, NULL },
+    { "fastest:a", FT_PLACEMENT_FASTEST, "a" },
+    { "cheapest:a,b", FT_PLACEMENT_CHEAPEST, "a,b" },
+    { "fastest:", FT_PLACEMENT_GOALS, NULL },
+    { "fastest:,a", FT_PLACEMENT_GOALS, NULL },
+    { "fastestest", FT_PLACEMENT_GOALS, NULL },
+    { "best", FT_PLACEMENT_GOALS, NULL },
+    { "", FT_PLACEMENT_GOALS, NULL },
+    { "fastest:a b", FT_PLACEMENT_GOALS, NULL },
+    { "fastest:a\n", FT_PLACEMENT_GOALS, NULL },
+    { "fastest=a", FT_PLACEMENT_GOALS, NULL },
+    { "greenest", FT_PLACEMENT_GREENEST, NULL },
+    { "greenest:a,b", FT_PLACEMENT_GREENEST, "a,b" },
+    { "greenest:", FT_PLACEMENT_GOALS, NULL },
   };
 
   (void)state;
@@ -597,9 +666,9 @@ static void long_names_stay_within_their_lines(void **state)
     c->v.partition[i].nodes_count = 1;
   memset(c->s.request.partition, ',', 10);
   ft_placement_evaluate(&c->q, &c->e);
-  ft_placement_choose(&c->q, &c->e, FT_PLACEMENT_GOAL_FASTEST, list, true, &choice);
+  ft_placement_choose(&c->q, &c->e, FT_PLACEMENT_FASTEST, list, true, &choice);
   (void)ft_string_copy(list, c->s.request.partition, sizeof c->s.request.partition);
-  ft_placement_choose(&c->q, &c->e, FT_PLACEMENT_GOAL_FASTEST, NULL, true, &choice);
+  ft_placement_choose(&c->q, &c->e, FT_PLACEMENT_FASTEST, NULL, true, &choice);
   free(c);
 }
 
@@ -620,6 +689,7 @@ int main(void)
     cmocka_unit_test(a_missing_run_time_is_explained),
     cmocka_unit_test(on_one_platform_nothing_is_faster),
     cmocka_unit_test(the_choice_is_among_the_named_partitions),
+    cmocka_unit_test(energy_is_measured_or_the_part_of_the_nodes_power),
     cmocka_unit_test(without_a_price_none_is_the_cheapest),
     cmocka_unit_test(a_placement_goal_is_parsed),
     cmocka_unit_test(long_names_stay_within_their_lines)

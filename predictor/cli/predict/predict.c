@@ -48,9 +48,7 @@ struct question {
   ft_job_array array;
   struct ft_predict_network network;
   struct ft_perf perf;
-  ft_performance performance;
-  struct ft_runtimes measured; /* the app's past runs */
-  struct ft_forecast told;     /* with --json */
+  struct ft_forecast told; /* with --json */
   struct ft_submission_knowledge known;
   struct ft_submission_decision decided;
   struct ft_predict_time time;
@@ -256,18 +254,32 @@ static json_t *decision_json(const struct ft_decided *d)
                    d->reason[0] ? ft_json_text(d->reason) : json_null(), "rule", d->rule);
 }
 
+/* Returns the power of the job on the platform of its run time: as measured of the app's runs, else
+ * that of its part of the nodes. */
+static struct ft_power find_power(const struct question *q)
+{
+  const struct ft_placement *e = &q->perf.placement;
+  const char *platform = q->time.time.platform;
+  struct ft_power power = ft_power_measured(&q->known.time.performance, platform);
+
+  for (size_t i = 0; i < e->count && !(power.watts > 0); i++)
+    if (e->row[i].fits && strcmp(e->row[i].platform, platform) == 0)
+      power = e->row[i].power;
+  return power;
+}
+
 /* Collects in TOLD what is predicted and DECISION. */
 static void collect_forecast(const struct question *q, const ft_decision *decision,
                              struct ft_forecast *told)
 {
   const struct ft_submission_decision *d = &q->decided;
   const struct ft_helper_gpu *gpu = &q->network.gpu;
+  struct ft_power power = find_power(q);
 
   ft_forecast_set(told, FT_QUANTITY_MEMORY, d->sizing.shows_estimate ? d->input.estimate : NULL);
   ft_forecast_set(told, FT_QUANTITY_GPU_MEMORY, gpu->has_estimate ? &gpu->estimate : NULL);
   ft_forecast_set(told, FT_QUANTITY_RUNTIME, ft_job_time_longest(&q->time.time));
-  for (size_t i = FT_QUANTITY_RUNTIME + 1; i < FT_QUANTITIES; i++)
-    ft_forecast_set_measured(told, i, &q->measured);
+  ft_forecast_set_energy(told, &power);
   ft_forecast_set_decision(told, decision);
 }
 
@@ -278,14 +290,17 @@ static int print_submission_json(struct question *q, const ft_decision *decision
   json_t *answer =
       json_pack("{s:o, s:I, s:o}", "app", ft_json_text(q->submission.app), "runs",
                 (json_int_t)decision->runs, "method", method ? ft_json_text(method) : json_null());
+  const ft_prediction *energy;
   json_t *rest;
 
   collect_forecast(q, decision, &q->told);
+  energy = ft_forecast_quantity(&q->told, ft_quantities[FT_QUANTITY_ENERGY].name);
   rest = json_pack(
-      "{s:o, s:o, s:o, s:o, s:I, s:o*, s:o*, s:o*, s:o*, s:o*, s:o*, s:o*, s:o*, s:o*}", "mig",
+      "{s:o, s:o, s:o, s:o, s:I, s:o, s:o*, s:o*, s:o*, s:o*, s:o*, s:o*, s:o*, s:o*, s:o*}", "mig",
       ft_predict_network_slice(&q->network), "relative", ft_perf_relative(&q->perf), "decision",
       decision_json(ft_forecast_decision(&q->told)), "runtime_platform",
       ft_predict_time_platform(&q->time), "runtime_runs", (json_int_t)q->time.time.runs,
+      "energy_method", energy ? ft_json_text(ft_prediction_method(energy)) : json_null(),
       "time_decision", ft_predict_time_decision(&q->time), "elsewhere", ft_perf_elsewhere(&q->perf),
       "network", ft_predict_network_said(&q->network), "imported_from",
       d->input.imported_from ? ft_json_text(q->submission.job_name) : NULL, "similar_apps",
@@ -349,9 +364,6 @@ static int answer_submission(struct question *q)
   if (q->asked.explain)
     ft_grounds_find(&question, &q->decided, &q->grounds);
   if (q->asked.json) {
-    if (ft_state_read_own_performance(q->state_fd, q->user.uid, q->submission.app, &q->performance,
-                                      &q->measured, NULL) < 0)
-      q->measured.count = 0;
     status = print_submission_json(q, decision);
   } else {
     bool printed = print_network(q);
@@ -425,9 +437,11 @@ static int predict_submission(struct question *q)
                           "--predict-time=%s: expected check, set, raise, trim or off",
                           q->asked.time_mode);
   if (q->asked.choose && !ft_perf_is_choice(q->asked.choose))
-    return ft_print_error(q->name, FT_EXIT_USAGE,
-                          "--choose=%.64s: expected fastest or cheapest, or either with :LIST",
-                          q->asked.choose);
+    return ft_print_error(
+        q->name, FT_EXIT_USAGE,
+        "--choose=%.64s: expected fastest, cheapest or greenest, or one of them with"
+        " :LIST",
+        q->asked.choose);
   if (ft_asked_request(&q->asked, &request, &err) < 0 ||
       ft_find_user(q->asked.user, &q->user, &err) < 0)
     return ft_print_error(q->name, FT_EXIT_USAGE, "%s", err.text);

@@ -15,7 +15,7 @@ bool ft_perf_is_choice(const char *text)
 {
   const char *list;
 
-  return ft_placement_goal_of(text, &list) != FT_PLACEMENT_GOAL_NONE;
+  return ft_placement_goal_of(text, &list) != FT_PLACEMENT_GOALS;
 }
 
 int ft_perf_find(const struct ft_asked *asked, int state_fd, const ft_site *site, uint32_t uid,
@@ -25,7 +25,7 @@ int ft_perf_find(const struct ft_asked *asked, int state_fd, const ft_site *site
 {
   ft_request *request = &submission->request;
   const char *list = NULL, *look = NULL;
-  enum ft_placement_goal goal = FT_PLACEMENT_GOAL_NONE;
+  enum ft_placement_goal goal = FT_PLACEMENT_GOALS;
 
   if (asked->choose)
     goal = ft_placement_goal_of(asked->choose, &list);
@@ -48,7 +48,7 @@ int ft_perf_find(const struct ft_asked *asked, int state_fd, const ft_site *site
   if (ft_placement_read(state_fd, site, uid, submission, look, time, &perf->evidence, err) < 0)
     return -1;
   ft_placement_evaluate(&perf->question, &perf->placement);
-  if (goal == FT_PLACEMENT_GOAL_NONE)
+  if (goal == FT_PLACEMENT_GOALS)
     return 0;
   ft_placement_choose(&perf->question, &perf->placement, goal, list, true, &perf->choice);
   if (perf->choice.partitions[0])
@@ -130,6 +130,9 @@ static json_t *placement_row_json(const struct ft_perf *perf, const struct ft_pl
   (void)json_object_set_new(object, "runs", json_integer(row->runtime ? row->runtime->runs : 0));
   (void)json_object_set_new(object, "runtime_seconds", time_quantiles_json(row->runtime));
   (void)json_object_set_new(object, "price", ft_json_number(row->price >= 0, row->price));
+  (void)json_object_set_new(object, "energy_joules", ft_json_number(row->joules >= 0, row->joules));
+  (void)json_object_set_new(object, "energy_runs",
+                            ft_json_number(row->joules >= 0, row->power.runs));
   (void)json_object_set_new(object, "memory_bytes",
                             ft_json_number(row->memory_bytes > 0, (double)row->memory_bytes));
   (void)json_object_set_new(object, "memory", fit_json(row->memory));
@@ -156,17 +159,22 @@ static json_t *partition_name_json(const struct ft_perf *perf, size_t partition)
 json_t *ft_perf_elsewhere(const struct ft_perf *perf)
 {
   const char *currency = perf->evidence.platforms.currency;
-  json_t *rows;
+  json_t *rows, *answer;
 
   if (!perf->table && !perf->choice.line[0])
     return NULL;
   rows = json_array();
   for (size_t i = 0; i < perf->placement.count; i++)
     (void)json_array_append_new(rows, placement_row_json(perf, &perf->placement.row[i]));
-  return json_pack("{s:o, s:o, s:o, s:o, s:o, s:o}", "partitions", rows, "currency",
-                   currency[0] ? ft_json_text(currency) : json_null(), "fastest",
-                   partition_name_json(perf, perf->placement.fastest), "cheapest",
-                   partition_name_json(perf, perf->placement.cheapest), "chosen",
-                   perf->choice.partitions[0] ? ft_json_text(perf->choice.partitions) : json_null(),
-                   "reason", perf->choice.line[0] ? ft_json_text(perf->choice.line) : json_null());
+  answer = json_pack("{s:o, s:o}", "partitions", rows, "currency",
+                     currency[0] ? ft_json_text(currency) : json_null());
+  for (int goal = 0; goal < FT_PLACEMENT_GOALS; goal++)
+    (void)json_object_set_new(answer, ft_placement_goal_texts[goal].name,
+                              partition_name_json(perf, perf->placement.best[goal]));
+  (void)json_object_set_new(answer, "chosen",
+                            perf->choice.partitions[0] ? ft_json_text(perf->choice.partitions)
+                                                       : json_null());
+  (void)json_object_set_new(answer, "reason",
+                            perf->choice.line[0] ? ft_json_text(perf->choice.line) : json_null());
+  return answer;
 }
