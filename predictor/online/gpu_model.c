@@ -105,6 +105,25 @@ static void copy_gpu_runs(const struct ft_history *history, struct ft_history *m
       measured->run[measured->count++] = history->run[i];
 }
 
+/* Sets GPU's runs with a model file to the newest ones of HISTORY that completed. */
+static void fill_gpu_runs(const struct ft_history *history, ft_model *gpu)
+{
+  enum { MAX = sizeof gpu->gpu_runs / sizeof *gpu->gpu_runs };
+  size_t count = 0, skipped = 0;
+
+  for (size_t i = 0; i < history->count; i++)
+    count += !history->run[i].censored && history->run[i].network_bytes > 0;
+  gpu->gpu_runs_count = 0;
+  for (size_t i = 0; i < history->count; i++) {
+    const ft_run *run = &history->run[i];
+
+    if (run->censored || !(run->network_bytes > 0) || skipped++ + MAX < count)
+      continue;
+    gpu->gpu_runs[gpu->gpu_runs_count++] =
+        (ft_gpu_run){ run->network_bytes, run->gpu_bytes, run->gpu };
+  }
+}
+
 int ft_gpu_model_fit(const ft_model *model, const struct ft_history *history, ft_model *gpu,
                      struct ft_error *err)
 {
@@ -123,6 +142,7 @@ int ft_gpu_model_fit(const ft_model *model, const struct ft_history *history, ft
     ft_refit_history(gpu, measured, ft_need_gpu, refit);
     ft_facts_fill(gpu, measured, ft_need_gpu);
     gpu->held_bytes = filled_bytes(measured);
+    fill_gpu_runs(measured, gpu);
     runs = (int)measured->count;
   } else {
     ft_error_errno(err, "%s: GPU memory", model->app);

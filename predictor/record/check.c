@@ -288,6 +288,9 @@ static int check_model(const ft_model *m, struct ft_error *err)
       return bad(err, "columns");
   if (!(m->held_bytes >= 0 && isfinite(m->held_bytes)))
     return bad(err, "held_bytes");
+  for (size_t i = 0; i < m->gpu_runs_count; i++)
+    if (!isfinite(m->gpu_runs[i].network_bytes) || !isfinite(m->gpu_runs[i].gpu_bytes))
+      return bad(err, "gpu_runs");
   return check_evaluator(&m->evaluator, m->columns_count, err);
 }
 

@@ -27,8 +27,9 @@ enum {
   FT_SECTION_HISTORY = 0xffff
 };
 
-/* Raised where a new release writes sections that older files lack: the learner rebuilds them. */
-enum { FT_MODEL_FORMAT = 2 };
+/* Raised where a new release writes sections or fields that older files lack: the learner rebuilds
+ * them. */
+enum { FT_MODEL_FORMAT = 3 };
 
 /* What a model file is written from. NULL or 0: no such section. */
 struct ft_model_sections {

@@ -25,27 +25,27 @@ enum { APPS = 1024 };
 static struct site {
   ft_gpus gpus;
   char names[APPS][64];
-  struct ft_history runs[APPS];
+  ft_model app[APPS]; /* gpu_runs */
   size_t apps;
 } site;
 
 /* Returns the runs of APP, none for a new name. */
-static struct ft_history *find_app_runs(const char *app)
+static ft_model *find_app_runs(const char *app)
 {
   for (size_t i = 0; i < site.apps; i++)
     if (strcmp(site.names[i], app) == 0)
-      return &site.runs[i];
+      return &site.app[i];
   if (site.apps == APPS) {
     fprintf(stderr, "refined: more than %d apps\n", APPS);
     exit(2);
   }
   (void)ft_string_copy(app, site.names[site.apps], sizeof site.names[0]);
-  return &site.runs[site.apps++];
+  return &site.app[site.apps++];
 }
 
 /* Prints the estimate of a run, then adds the run to the site. NETWORK and MEASURED are in bytes.
  */
-static void estimate_and_learn(const struct ft_history *runs, double network, double measured,
+static void estimate_and_learn(const ft_model *app_runs, double network, double measured,
                                uint32_t job)
 {
   const struct ft_gpu *gpu = ft_gpu_find("h100-80gb");
@@ -63,7 +63,7 @@ static void estimate_and_learn(const struct ft_history *runs, double network, do
   memory.bytes = (double)memory.context_bytes + network;
   memory.min_device_bytes = memory.min_feasible_bytes = memory.bytes;
   ft_gpu_device_fit(kind->runs, kind->runs_count, (double)memory.context_bytes, network, &device);
-  ft_gpu_calibrate(&memory, gpu, &device, runs, &hash, 1);
+  ft_gpu_calibrate(&memory, gpu, &device, app_runs, &hash, 1);
   printf("%.1f %.1f %.1f\n", ft_estimate_quantile(&memory.estimate, 0.05) / MIB,
          ft_estimate_quantile(&memory.estimate, 0.5) / MIB,
          ft_estimate_quantile(&memory.estimate, 0.95) / MIB);
@@ -80,7 +80,7 @@ int main(void)
 
   for (uint32_t job = 1; fgets(line, sizeof line, stdin); job++) {
     struct ft_text text = ft_text_from(line);
-    struct ft_history *runs;
+    ft_model *runs;
 
     if (!ft_text_word(&text, &app) || !ft_text_word(&text, &network) ||
         !ft_text_word(&text, &measured) || !ft_text_copy(app, name, sizeof name) ||
@@ -90,11 +90,11 @@ int main(void)
     }
     runs = find_app_runs(name);
     estimate_and_learn(runs, network_mib * MIB, measured_mib * MIB, job);
-    if (runs->count < FT_HISTORY_RUNS)
-      runs->run[runs->count++] =
-          (ft_run){ .gpu_bytes = (float)(measured_mib * MIB),
-                    .network_bytes = (float)(network_mib * MIB),
-                    .gpu = ft_gpu_observations_hash(site.gpus.kinds[0].name) };
+    if (runs->gpu_runs_count < sizeof runs->gpu_runs / sizeof *runs->gpu_runs)
+      runs->gpu_runs[runs->gpu_runs_count++] =
+          (ft_gpu_run){ .gpu_bytes = (float)(measured_mib * MIB),
+                        .network_bytes = (float)(network_mib * MIB),
+                        .gpu = ft_gpu_observations_hash(site.gpus.kinds[0].name) };
   }
   return 0;
 }

@@ -47,7 +47,7 @@ static struct ft_gpu_device fit(const ft_gpus *gpus, double network)
 
 /* On a GPU without measured runs. */
 static struct ft_gpu_memory refined(double network, const struct ft_gpu_device *device,
-                                    const struct ft_history *runs)
+                                    const ft_model *app)
 {
   struct ft_gpu_memory memory = { .context_bytes = (int64_t)context,
                                   .network_bytes = network * MIB,
@@ -56,7 +56,7 @@ static struct ft_gpu_memory refined(double network, const struct ft_gpu_device *
                                   .min_device_bytes = context + 0.9 * network * MIB };
   uint32_t hash = ft_gpu_observations_hash("NVIDIA L40S");
 
-  ft_gpu_calibrate(&memory, NULL, device, runs, &hash, 1);
+  ft_gpu_calibrate(&memory, NULL, device, app, &hash, 1);
   return memory;
 }
 
@@ -120,22 +120,22 @@ static void one_bad_reading_spoils_no_estimate(void **state)
   for (unsigned good = 0; good <= 8; good++)
     for (size_t i = 0; i < COUNT_OF(readings); i++) {
       static ft_gpus gpus;
-      static struct ft_history history;
+      static ft_model app;
       ft_observation bad = observation(100, 1000, readings[i]);
       struct ft_gpu_device device;
       struct ft_gpu_memory with, without;
 
       gpus = (ft_gpus){ .kinds_count = 0 };
-      history.count = 1;
-      history.run[0] = (ft_run){ .network_bytes = (float)(1000 * MIB),
-                                 .gpu_bytes = (float)(readings[i] * MIB),
-                                 .gpu = ft_gpu_observations_hash("NVIDIA L40S") };
+      app.gpu_runs_count = 1;
+      app.gpu_runs[0] = (ft_gpu_run){ .network_bytes = (float)(1000 * MIB),
+                                      .gpu_bytes = (float)(readings[i] * MIB),
+                                      .gpu = ft_gpu_observations_hash("NVIDIA L40S") };
       learn(&gpus, good, 2240, 1);
       device = fit(&gpus, 1500);
       without = refined(1500, &device, NULL);
       assert_true(ft_gpu_observations_learn(&gpus, &bad));
       device = fit(&gpus, 1500);
-      with = refined(1500, &device, &history);
+      with = refined(1500, &device, &app);
       if (fabs(with.bytes / without.bytes - 1) >
           (good ? 0.06 : 0.15)) /* the reading may be correct */
         fail_msg("%u good runs, one of %.0f MiB: %.0f instead of %.0f MiB", good, readings[i],
@@ -146,7 +146,7 @@ static void one_bad_reading_spoils_no_estimate(void **state)
 static void runs_of_the_app_correct_its_own_network(void **state)
 {
   static ft_gpus gpus;
-  static struct ft_history history;
+  static ft_model app;
   struct ft_gpu_device device;
   double width[4], error[4];
 
@@ -154,14 +154,15 @@ static void runs_of_the_app_correct_its_own_network(void **state)
   learn(&gpus, 12, 1740, 1);
   device = fit(&gpus, 4000);
   for (unsigned n = 0; n < 4; n++) {
-    struct ft_gpu_memory memory = refined(4000, &device, &history);
+    struct ft_gpu_memory memory = refined(4000, &device, &app);
 
     assert_int_equal(memory.estimate.runs, n);
     error[n] = fabs(memory.bytes / MIB / (1740 + 1.15 * 4000) - 1);
     width[n] = ft_estimate_quantile(&memory.estimate, 0.9) / memory.bytes;
-    history.run[history.count++] = (ft_run){ .network_bytes = (float)(4000 * MIB),
-                                             .gpu_bytes = (float)((1740 + 1.15 * 4000) * MIB),
-                                             .gpu = ft_gpu_observations_hash("NVIDIA L40S") };
+    app.gpu_runs[app.gpu_runs_count++] =
+        (ft_gpu_run){ .network_bytes = (float)(4000 * MIB),
+                      .gpu_bytes = (float)((1740 + 1.15 * 4000) * MIB),
+                      .gpu = ft_gpu_observations_hash("NVIDIA L40S") };
   }
   assert_true(error[1] < error[0] && error[2] < error[1]);
   assert_true(error[3] < 0.03);

@@ -368,6 +368,31 @@ static void any_measurement_gives_a_decision(void **state)
 
 #define STORY(name) cmocka_unit_test_setup_teardown(name, make_story, end)
 
+/* The calibration of a network reads nothing else of the app. */
+static void runs_of_a_network_are_in_the_gpu_section(void **state)
+{
+  struct story *s = *state;
+  static ft_model gpu;
+  struct ft_error err;
+
+  learn_run(s, 900, "", FT_OUTCOME_COMPLETED); /* without a model file */
+  for (unsigned i = 0; i < 70; i++) {
+    ft_observation o = observed(1000 + i, "", i == 3 ? FT_OUTCOME_FAILED : FT_OUTCOME_COMPLETED);
+
+    assert_true(ft_feature_number(o.submission.features, &o.submission.features_count, 24,
+                                  FT_FEATURE_NETWORK, (500 + i) * MIB));
+    learn(s, o);
+  }
+  assert_int_equal(ft_gpu_model_fit(&s->model, &s->history, &gpu, &err), 71);
+  assert_int_equal(gpu.gpu_runs_count, 64);
+  for (unsigned i = 0; i < 64; i++) {
+    assert_near(gpu.gpu_runs[i].network_bytes, (506 + i) * MIB, 1e-6);
+    assert_near(gpu.gpu_runs[i].gpu_bytes, (1006 + i) * MIB, 1e-6);
+    assert_int_equal(gpu.gpu_runs[i].gpu, s->history.run[1].gpu);
+  }
+  assert_int_equal(s->model.gpu_runs_count, 0);
+}
+
 int main(void)
 {
   const struct CMUnitTest tests[] = {
@@ -383,6 +408,7 @@ int main(void)
     STORY(any_measurement_gives_a_decision),
     STORY(only_completed_comparable_runs_reject),
     STORY(a_smaller_batch_is_not_rejected_for_larger_ones),
+    STORY(runs_of_a_network_are_in_the_gpu_section),
   };
 
   return cmocka_run_group_tests(tests, NULL, NULL);

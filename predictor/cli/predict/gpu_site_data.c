@@ -60,17 +60,6 @@ static bool is_gpu_kind(const struct ft_gpu_site_data_gpu *gpu, const char *name
   return called[0] ? strstr(nvml, called) != NULL : kinds == 1;
 }
 
-/* Reads the runs of UID's APP into HISTORY. Returns whether there is a model with them. */
-static bool read_app_runs(int state_fd, uint32_t uid, const char *app, struct ft_history *history)
-{
-  ft_model *model = malloc(sizeof *model);
-  bool found = model && ft_state_read_model(state_fd, uid, app, FT_QUANTITY_MEMORY, model, history,
-                                            NULL) == 0;
-
-  free(model);
-  return found;
-}
-
 void ft_gpu_site_data_read(int state_fd, const struct ft_gpu_site_data_gpu *gpu, uid_t uid,
                            const char *app, struct ft_gpu_site_data *m)
 {
@@ -81,7 +70,8 @@ void ft_gpu_site_data_read(int state_fd, const struct ft_gpu_site_data_gpu *gpu,
     return;
   if (ft_record_read(FT_RECORD_GPUS, state_fd, FT_STATE_GPUS, &m->gpus, NULL) < 0)
     m->gpus.kinds_count = 0;
-  m->has_history = app && read_app_runs(state_fd, (uint32_t)uid, app, &m->history);
+  m->has_app = app && ft_state_read_model(state_fd, (uint32_t)uid, app, FT_QUANTITY_GPU_MEMORY,
+                                          &m->app, NULL, NULL) == 0;
   for (size_t i = 0; i < m->gpus.kinds_count; i++)
     most += m->gpus.kinds[i].runs_count;
   m->runs = most ? malloc(most * sizeof *m->runs) : NULL;
@@ -113,8 +103,7 @@ void ft_gpu_site_data_refine(const struct ft_gpu_site_data *m, const struct ft_g
     return;
   ft_gpu_device_fit(m->runs, m->run_count, (double)memory->context_bytes, memory->network_bytes,
                     &device);
-  ft_gpu_calibrate(memory, gpu, &device, m->has_history ? &m->history : NULL, m->hashes,
-                   m->hash_count);
+  ft_gpu_calibrate(memory, gpu, &device, m->has_app ? &m->app : NULL, m->hashes, m->hash_count);
 }
 
 /* Describes the bytes of unknown size and their upper bound, if there is one. */

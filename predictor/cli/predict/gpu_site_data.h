@@ -18,8 +18,8 @@ struct ft_gpu_site_data {
   size_t run_count;
   uint32_t hashes[sizeof((ft_gpus *)0)->kinds / sizeof *((ft_gpus *)0)->kinds];
   size_t hash_count;
-  struct ft_history history; /* of the app, if has_history */
-  bool has_history;
+  ft_model app; /* GPU memory of the app, if has_app */
+  bool has_app;
 };
 
 /* The requested GPU. */
@@ -33,7 +33,7 @@ struct ft_gpu_site_data_gpu {
 int ft_gpu_site_data_slices(int state_fd, struct ft_mig_table *table, struct ft_error *err);
 
 /*
- * Reads measurements of networks on GPU, and the runs of user UID's APP (NULL: none), under
+ * Reads measurements of networks on GPU, and of user UID's APP (NULL: none), under
  * STATE_FD (-1: leaves MEASURED empty). Overwrites MEASURED; the caller calls
  * ft_gpu_site_data_free.
  */

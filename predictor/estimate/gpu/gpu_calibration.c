@@ -101,22 +101,22 @@ static bool is_gpu_listed(uint32_t gpu, const uint32_t *hashes, size_t count)
   return false;
 }
 
-/* Returns log(measured / simulated) of RUN, both without the context; NaN if RUN is censored, has
- * no simulated size, or was measured implausibly low. */
-static double calibration_residual(const ft_run *run, const struct ft_gpu_device *device)
+/* Returns log(measured / simulated) of RUN, both without the context; NaN if it has no simulated
+ * size, or was measured implausibly low. */
+static double calibration_residual(const ft_gpu_run *run, const struct ft_gpu_device *device)
 {
   double network = device->slope * (double)run->network_bytes;
   double measured = (double)run->gpu_bytes - device->context_bytes;
 
-  if (run->censored || !(run->network_bytes > 0) || !(measured > 0.1 * network))
+  if (!(run->network_bytes > 0) || !(measured > 0.1 * network))
     return NAN;
   return log(measured / network);
 }
 
-/* Fills MIDDLE and DEVIATION with a robust mean of the calibration residuals of HISTORY (NULL:
- * none) and the mean's standard error. DEVICE is for runs on the GPUs with one of COUNT HASHES,
+/* Fills MIDDLE and DEVIATION with a robust mean of the calibration residuals of APP (NULL: none)
+ * and the mean's standard error. DEVICE is for runs on the GPUs with one of COUNT HASHES,
  * OTHER_GPUS for other runs. Returns the number of runs used. */
-static unsigned fit_app_factor(const struct ft_history *history, const struct ft_gpu_device *device,
+static unsigned fit_app_factor(const ft_model *app, const struct ft_gpu_device *device,
                                const struct ft_gpu_device *other_gpus, const uint32_t *hashes,
                                size_t count, double *middle, double *deviation)
 {
@@ -125,12 +125,12 @@ static unsigned fit_app_factor(const struct ft_history *history, const struct ft
 
   *middle = 0;
   *deviation = network_deviation;
-  for (int round = 0; history && round < ROUNDS; round++) {
+  for (int round = 0; app && round < ROUNDS; round++) {
     sum = 0;
     weights = prior;
     used = 0;
-    for (size_t i = 0; i < history->count; i++) {
-      const ft_run *run = &history->run[i];
+    for (size_t i = 0; i < app->gpu_runs_count; i++) {
+      const ft_gpu_run *run = &app->gpu_runs[i];
       const struct ft_gpu_device *d = is_gpu_listed(run->gpu, hashes, count) ? device : other_gpus;
       double r = calibration_residual(run, d), each, w;
 
@@ -149,14 +149,14 @@ static unsigned fit_app_factor(const struct ft_history *history, const struct ft
 }
 
 void ft_gpu_calibrate(struct ft_gpu_memory *memory, const struct ft_gpu *gpu,
-                      const struct ft_gpu_device *device, const struct ft_history *history,
+                      const struct ft_gpu_device *device, const ft_model *app,
                       const uint32_t *hashes, size_t count)
 {
   struct ft_gpu_device other_gpus = { .context_bytes = (double)memory->context_bytes, .slope = 1 };
   double min_device = memory->min_device_bytes - (double)memory->context_bytes;
   double min_feasible = memory->min_feasible_bytes - (double)memory->context_bytes;
   double middle, deviation, factor, more = 0;
-  unsigned used = fit_app_factor(history, device, &other_gpus, hashes, count, &middle, &deviation);
+  unsigned used = fit_app_factor(app, device, &other_gpus, hashes, count, &middle, &deviation);
 
   factor = device->slope * exp(middle);
   memory->context_bytes = llround(device->context_bytes);

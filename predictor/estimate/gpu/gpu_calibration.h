@@ -10,7 +10,7 @@
 #include <stdbool.h>
 
 #include "predictor/estimate/gpu/gpu_memory.h"
-#include "predictor/record/run_columns.h"
+#include "predictor/record/record.h"
 
 /* Linear model of a type of GPU: measured bytes = context_bytes + slope * simulated bytes. */
 struct ft_gpu_device {
@@ -33,12 +33,12 @@ void ft_gpu_device_fit(const ft_network_run *runs, size_t count, double context_
 
 /*
  * Corrects median, minimum device sizes and interval width of MEMORY, which was simulated for GPU
- * (NULL: unknown). DEVICE is fitted by ft_gpu_device_fit to runs on GPU. HISTORY has the app's
- * runs; NULL: none. The context of a run in the history is that of DEVICE if the run's GPU is one
- * of the COUNT HASHES, else that of MEMORY.
+ * (NULL: unknown). DEVICE is fitted by ft_gpu_device_fit to runs on GPU. APP is the app's section
+ * of GPU memory, of which gpu_runs count; NULL: none. The context of such a run is that of DEVICE
+ * if the run's GPU is one of the COUNT HASHES, else that of MEMORY.
  */
 void ft_gpu_calibrate(struct ft_gpu_memory *memory, const struct ft_gpu *gpu,
-                      const struct ft_gpu_device *device, const struct ft_history *history,
+                      const struct ft_gpu_device *device, const ft_model *app,
                       const uint32_t *hashes, size_t count);
 
 #endif
