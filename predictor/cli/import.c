@@ -35,7 +35,7 @@ struct import_command {
   const char *name;             /* of the command, for messages */
   struct ft_import_batch batch; /* of this file */
   const char *state, *format, *timezone, *app, *user, *cluster, *features;
-  bool keep_going, json;
+  bool exclusive, keep_going, json;
   const char *map_text;
   char *map_copy;
   struct ft_import_map maps[FT_IMPORT_MAPS];
@@ -314,6 +314,7 @@ static int import_file(struct import_command *command, const char *path)
   struct ft_import import = {
     .name = standard ? "standard input" : path,
     .fd = standard ? STDIN_FILENO : open(path, O_RDONLY | O_CLOEXEC),
+    .exclusive = command->exclusive,
     .keep_going = command->keep_going,
     .zone = command->zone,
     .app = command->app,
@@ -397,6 +398,8 @@ int ft_command_import(int argc, char **argv)
       FT_OPTION_STRING, &command->format },
     { 0, "timezone", "ZONE", "time zone of local times: UTC, +02:00, Europe/Berlin or local",
       FT_OPTION_STRING, &command->timezone },
+    { 0, "exclusive", NULL, "the jobs of sacct's output had their nodes alone", FT_OPTION_FLAG,
+      &command->exclusive },
     { 0, "keep-going", NULL, "skip bad lines instead of rejecting the file", FT_OPTION_FLAG,
       &command->keep_going },
     { 0, "app", "NAME", "app of every run", FT_OPTION_STRING, &command->app },

@@ -16,6 +16,8 @@
 #include "predictor/cli/cli.h"
 #include "predictor/cli/replay_table.h"
 #include "predictor/core/text.h"
+#include "predictor/core/units.h"
+#include "predictor/estimate/quantity.h"
 #include "predictor/rebuild/trace.h"
 #include "predictor/site/conf.h"
 
@@ -26,8 +28,12 @@ struct replay_command {
   const char *format, *protocol, *target, *timezone, *config;
   unsigned long seeds, seed;
   uint64_t node_bytes;
-  double ttf;   /* part of the run time after which a failed attempt fails */
-  double price; /* failure cost, as failure_price in foretell.conf; NAN: not given */
+  double ttf;                 /* part of the run time after which a failed attempt fails */
+  double price;               /* failure cost, as failure_price in foretell.conf; NAN: not given */
+  double timeout_probability; /* that of foretell.conf */
+  double max_seconds;
+  const char *max_time;
+  size_t quantity; /* index of ft_quantities */
   bool no_input, json;
   struct ft_trace trace;
   struct ft_timezone *zone;
@@ -39,31 +45,48 @@ struct replay_command {
   struct ft_replay_score total[FT_REPLAY_METHODS];
 };
 
-/* Sets the failure cost: --price, else the value of foretell.conf, else its default. Returns an
- * exit status and fills ERR. */
-static int resolve_failure_cost(struct replay_command *command, struct ft_error *err)
+/* Sets the failure cost, --price, and the probability of a timeout: those of foretell.conf, else
+ * the defaults. Returns an exit status and fills ERR. */
+static int resolve_policy(struct replay_command *command, struct ft_error *err)
 {
   static struct ft_config config; /* too large for the stack */
+  bool time = command->quantity == FT_QUANTITY_RUNTIME;
 
-  if (!isnan(command->price))
+  if (!isnan(command->price) && !time)
     return FT_EXIT_DONE;
   ft_config_defaults(&config);
   errno = 0;
   if ((command->config || access(FT_CONFIG_FILE, F_OK) == 0) &&
       ft_config_read(command->config, &config, err) < 0)
     return errno == ENOMEM ? FT_EXIT_SYSTEM : FT_EXIT_USAGE;
-  command->price = config.policy.failure_price;
+  if (isnan(command->price))
+    command->price = config.policy.failure_price;
+  command->timeout_probability = config.policy.timeout_probability;
   return FT_EXIT_DONE;
+}
+
+/* Sets the quantity of --target: memory by one of two columns, or a quantity's name. Returns
+ * whether there is one. */
+static bool set_target(struct replay_command *command)
+{
+  bool memory = strcmp(command->target, "rss") == 0 || strcmp(command->target, "peak_rss") == 0;
+
+  command->quantity = memory ? FT_QUANTITY_MEMORY : ft_quantity_find(command->target);
+  return memory || command->quantity == FT_QUANTITY_RUNTIME;
 }
 
 static int check_replay_options(struct replay_command *command, struct ft_error *err)
 {
-  const char *const protocol = command->protocol, *const target = command->target;
+  const char *const protocol = command->protocol;
 
   if (strcmp(protocol, "arrival") != 0 && strcmp(protocol, "published") != 0)
     return ft_error_set(err, "--protocol=%.60s: expected arrival or published", protocol);
-  if (strcmp(target, "rss") != 0 && strcmp(target, "peak_rss") != 0)
-    return ft_error_set(err, "--target=%.60s: expected rss or peak_rss", target);
+  if (!set_target(command))
+    return ft_error_set(err, "--target=%.60s: expected rss, peak_rss or runtime", command->target);
+  if (!ft_units_parse_seconds(ft_text_from(command->max_time), &command->max_seconds) ||
+      !(command->max_seconds > 0))
+    return ft_error_set(err, "--max-time=%.60s: expected a time limit above 0, such as 1-00:00:00",
+                        command->max_time);
   if (command->format && strcmp(command->format, "nextflow") != 0 &&
       strcmp(command->format, "sacct") != 0 && strcmp(command->format, "csv") != 0)
     return ft_error_set(err, "--format=%.60s: expected nextflow, sacct or csv", command->format);
@@ -104,6 +127,7 @@ static int read_trace_file(struct replay_command *command, const char *path)
   struct ft_trace_source source = { .name = standard ? "standard input" : path,
                                     .fd =
                                         standard ? STDIN_FILENO : open(path, O_RDONLY | O_CLOEXEC),
+                                    .time_only = command->quantity == FT_QUANTITY_RUNTIME,
                                     .peak_rss = strcmp(command->target, "peak_rss") == 0,
                                     .failed_too = strcmp(command->protocol, "published") == 0,
                                     .no_input = command->no_input,
@@ -186,13 +210,16 @@ static json_t *score_json(const struct replay_command *command,
   for (unsigned m = 0; m < FT_REPLAY_METHODS; m++) {
     struct ft_replay_figures f;
 
+    if (!ft_replay_has_method(&command->options, m))
+      continue;
     ft_replay_compute_figures(&scores[m], &command->options, &f);
-    json_object_set_new(object, ft_replay_method_name(m),
-                        json_pack("{s:o, s:o, s:o, s:o}", "wastage_gbh",
-                                  ft_json_number(true, f.wastage_gbh), "failures",
-                                  ft_json_number(true, f.failures), "mape",
-                                  ft_json_number(f.has_mape, f.mape), "coverage90",
-                                  ft_json_number(f.has_coverage90, f.coverage90)));
+    json_object_set_new(
+        object, ft_replay_method_name(m),
+        json_pack("{s:o, s:o, s:o, s:o}",
+                  command->quantity == FT_QUANTITY_MEMORY ? "wastage_gbh" : "wastage_hours",
+                  ft_json_number(true, f.wastage_gbh), "failures", ft_json_number(true, f.failures),
+                  "mape", ft_json_number(f.has_mape, f.mape), "coverage90",
+                  ft_json_number(f.has_coverage90, f.coverage90)));
   }
   return object;
 }
@@ -239,7 +266,7 @@ static int run_replay(struct replay_command *command, int count, char **paths)
 
   if (check_replay_options(command, &err) < 0)
     return ft_print_error(command->name, FT_EXIT_USAGE, "%s", err.text);
-  status = resolve_failure_cost(command, &err);
+  status = resolve_policy(command, &err);
   if (status != FT_EXIT_DONE)
     return ft_print_error(command->name, status, "%s", err.text);
   for (int i = 0; i < count && status == FT_EXIT_DONE; i++)
@@ -247,7 +274,10 @@ static int run_replay(struct replay_command *command, int count, char **paths)
   if (status != FT_EXIT_DONE)
     return status;
   command->options =
-      (struct ft_replay_options){ .published = strcmp(command->protocol, "arrival") != 0,
+      (struct ft_replay_options){ .quantity = command->quantity,
+                                  .timeout_probability = command->timeout_probability,
+                                  .max_seconds = command->max_seconds,
+                                  .published = strcmp(command->protocol, "arrival") != 0,
                                   .seeds = (unsigned)command->seeds,
                                   .seed = command->seed,
                                   .failure_time_fraction = command->ttf,
@@ -272,6 +302,7 @@ int ft_command_replay(int argc, char **argv)
                                     .protocol = "arrival",
                                     .target = "rss",
                                     .timezone = "UTC",
+                                    .max_time = "1-00:00:00",
                                     .seeds = 5,
                                     .seed = 1,
                                     .ttf = 1,
@@ -283,7 +314,7 @@ int ft_command_replay(int argc, char **argv)
       FT_OPTION_STRING, &command.format },
     { 0, "protocol", "NAME", "arrival (the default), or published: a random order, 30 % known",
       FT_OPTION_STRING, &command.protocol },
-    { 0, "target", "NAME", "nextflow: the peak that counts, rss (the default) or peak_rss",
+    { 0, "target", "NAME", "what is replayed: rss (the default), peak_rss of nextflow, or runtime",
       FT_OPTION_STRING, &command.target },
     { 0, "no-input", NULL, "ignore features that are known only after the run: rchar",
       FT_OPTION_FLAG, &command.no_input },
@@ -299,6 +330,8 @@ int ft_command_replay(int argc, char **argv)
       &command.config },
     { 0, "node", "SIZE", "memory of a node, as for --mem (128 GB)", FT_OPTION_BYTES,
       &command.node_bytes },
+    { 0, "max-time", "TIME", "runtime: limit of a job without one, as for --time (1 day)",
+      FT_OPTION_STRING, &command.max_time },
     { 0, "timezone", "ZONE", "time zone of local times (UTC)", FT_OPTION_STRING,
       &command.timezone },
     { 'j', "json", NULL, "print one JSON object", FT_OPTION_FLAG, &command.json },
@@ -308,8 +341,8 @@ int ft_command_replay(int argc, char **argv)
 
   first =
       ft_options_parse(options, "[OPTION]... TRACE...",
-                       "Replays past jobs and shows the memory that foretell and simple policies"
-                       " waste; - is standard input.",
+                       "Replays past jobs and shows the memory or the time that foretell and simple"
+                       " policies waste; - is standard input.",
                        FT_OPERANDS_ANY, argc, argv, &status);
   if (first >= argc)
     status = ft_print_error(argv[0], FT_EXIT_USAGE, "expected a trace, or - for standard input");

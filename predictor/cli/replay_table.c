@@ -34,9 +34,17 @@ struct row {
   char cell[COLUMNS][CELL];
 };
 
-static const struct row headings = { { "runs", "GB.h", "failures", "MAPE %", "90 % band",
-                                       "best policy", "GB.h", "failures", "MAPE %", "request GB.h",
-                                       "failures", "MAPE %" } };
+static struct row make_headings(const struct ft_replay_options *options)
+{
+  struct row row = { { "runs", "", "failures", "MAPE %", "90 % band", "best policy", "", "failures",
+                       "MAPE %", "", "failures", "MAPE %" } };
+  const char *unit = ft_replay_waste_unit(options);
+
+  (void)snprintf(row.cell[GBH], CELL, "%s", unit);
+  (void)snprintf(row.cell[POLICY_GBH], CELL, "%s", unit);
+  (void)snprintf(row.cell[REQUEST_GBH], CELL, "request %s", unit);
+  return row;
+}
 
 static void set_cell(char cell[CELL], bool has, int decimals, double value)
 {
@@ -63,7 +71,7 @@ static void make_row(const struct ft_replay_played *p, const struct ft_replay_op
   struct ft_replay_figures f;
 
   for (unsigned m = 1; m < FT_POLICY_COUNT; m++)
-    if (p->score[m].byte_seconds < p->score[best].byte_seconds)
+    if (ft_replay_has_method(options, m) && p->score[m].byte_seconds < p->score[best].byte_seconds)
       best = m;
   (void)snprintf(row->cell[RUNS], CELL, "%zu", p->runs);
   ft_replay_compute_figures(&p->score[FT_REPLAY_FORETELL], options, &f);
@@ -96,6 +104,7 @@ static int compare_waste(const void *a, const void *b)
 void ft_replay_print_processes(struct ft_replay_played *played, size_t count,
                                const struct ft_replay_options *options)
 {
+  const struct row headings = make_headings(options);
   int width[COLUMNS];
   struct row row;
 
@@ -127,9 +136,13 @@ static void print_score(bool has, int decimals, double value)
 void ft_replay_print_total(const struct ft_replay_score total[FT_REPLAY_METHODS],
                            const struct ft_replay_options *options)
 {
-  printf("%-10s  %9s  %9s  %9s  %9s\n", "", "GB.h", "failures", "MAPE %", "90 % band");
+  printf("%-10s  %9s  %9s  %9s  %9s\n", "", ft_replay_waste_unit(options), "failures", "MAPE %",
+         "90 % band");
   for (unsigned m = 0; m < FT_REPLAY_METHODS; m++) {
     struct ft_replay_figures f;
+
+    if (!ft_replay_has_method(options, m))
+      continue;
 
     ft_replay_compute_figures(&total[m], options, &f);
     printf("%-10s", ft_replay_method_name(m));

@@ -23,6 +23,7 @@ struct ft_import_map {
 struct ft_import {
   const char *name; /* of the file, for error messages */
   int fd;
+  bool exclusive;                 /* sacct: the jobs had their nodes alone */
   bool keep_going;                /* pass errors of invalid lines to `skipped` and continue */
   const struct ft_timezone *zone; /* of local times; NULL: local times are errors */
   const char *cluster;            /* for rows without one; may be NULL */

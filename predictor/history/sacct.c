@@ -23,6 +23,9 @@
  */
 #define UNMEASURED 0.25
 
+/* Joules from here on are NO_VAL64 of slurm.h, or an overflow. */
+#define NO_ENERGY 0x1p60
+
 /* Features of an observation (foretell.options: ft_submission.features). */
 enum { MAX_FEATURES = 24 };
 
@@ -60,17 +63,19 @@ enum column {
   IN_TOTAL,
   IN_MAX,
   OUT_TOTAL,
+  ENERGY,
   COLUMNS
 };
 
 /* Names as in sacct --helpformat; compared without case. */
 static const char *const column_names[COLUMNS] = {
-  "JobID",          "JobIDRaw",       "JobName",   "User",     "UID",        "Account",
-  "Partition",      "Cluster",        "QOS",       "State",    "ExitCode",   "DerivedExitCode",
-  "Submit",         "Start",          "End",       "Elapsed",  "ElapsedRaw", "Timelimit",
-  "NNodes",         "NTasks",         "AllocCPUS", "NodeList", "Restarts",   "ReqMem",
-  "AllocTRES",      "Constraints",    "TotalCPU",  "MaxRSS",   "MaxRSSNode", "TRESUsageInTot",
-  "TRESUsageInMax", "TRESUsageOutTot"
+  "JobID",          "JobIDRaw",        "JobName",          "User",       "UID",
+  "Account",        "Partition",       "Cluster",          "QOS",        "State",
+  "ExitCode",       "DerivedExitCode", "Submit",           "Start",      "End",
+  "Elapsed",        "ElapsedRaw",      "Timelimit",        "NNodes",     "NTasks",
+  "AllocCPUS",      "NodeList",        "Restarts",         "ReqMem",     "AllocTRES",
+  "Constraints",    "TotalCPU",        "MaxRSS",           "MaxRSSNode", "TRESUsageInTot",
+  "TRESUsageInMax", "TRESUsageOutTot", "ConsumedEnergyRaw"
 };
 
 /* The job of the current line. */
@@ -228,6 +233,7 @@ static int read_request(struct reader *r, struct ft_error *err)
 
   o->submission.has_request = true;
   o->submission.request.nodes = r->job.nodes;
+  o->submission.request.exclusive = r->import->exclusive;
   copy_text(r, PARTITION, o->submission.request.partition, sizeof o->submission.request.partition);
   copy_text(r, ACCOUNT, o->submission.request.account, sizeof o->submission.request.account);
   copy_text(r, QOS, o->submission.request.qos, sizeof o->submission.request.qos);
@@ -280,6 +286,22 @@ static int read_times(struct reader *r, bool *ran, struct ft_error *err)
   if (o->end_time <= 0 && o->start_time > 0)
     o->end_time = o->start_time + o->runtime_seconds;
   *ran = (r->at[START] < 0 || started) && strcmp(column_text(r, NODE_LIST), "None assigned") != 0;
+  return 0;
+}
+
+/* Reads the energy of the job's nodes, in joules. Slurm writes 0 or all bits where it measures
+ * none. Returns 0; -1 on error and fills ERR. */
+static int read_energy(struct reader *r, struct ft_error *err)
+{
+  const char *text = column_text(r, ENERGY);
+  double joules;
+
+  if (!*text)
+    return 0;
+  if (!ft_text_is_double(ft_text_from(text), &joules))
+    return column_error(r, ENERGY, "expected joules", err);
+  r->job.o.has_node_energy_joules = joules > 0 && joules < NO_ENERGY;
+  r->job.o.node_energy_joules = r->job.o.has_node_energy_joules ? joules : 0;
   return 0;
 }
 
@@ -481,7 +503,7 @@ static int read_job_line(struct reader *r, const struct ft_sacct_id *id, struct 
       return column_error(r, TOTAL_CPU, "expected a duration such as 00:01.500", err);
     o->has_cpu_seconds = true;
   }
-  found = read_request(r, err) < 0 ? -1 : read_line_peak(r, &bytes, err);
+  found = read_request(r, err) < 0 || read_energy(r, err) < 0 ? -1 : read_line_peak(r, &bytes, err);
   if (found < 0)
     return -1;
   job->skip_steps = false;

@@ -19,9 +19,15 @@ enum { REFIT_FRACTION = 512 };
 const char *ft_policy_name(enum ft_baseline_policy policy)
 {
   static const char *const names[FT_POLICY_COUNT] = { "request", "quantile95", "regression",
-                                                      "tovar", "largest" };
+                                                      "tovar", "largest", "last", "last_two" };
 
   return policy < FT_POLICY_COUNT ? names[policy] : "unknown";
+}
+
+bool ft_policy_is_for(enum ft_baseline_policy policy, bool time)
+{
+  /* a time limit has no node that an attempt can fall back on */
+  return time ? policy != FT_POLICY_TOVAR : policy < FT_POLICY_LAST;
 }
 
 /* ---- past runs ---- */
@@ -108,6 +114,8 @@ int ft_past_runs_add(struct ft_past_runs *past, const struct ft_past_run *run)
   past->fresh[past->count - past->sorted] = *run;
   past->min_bytes = past->count ? fmin(past->min_bytes, run->bytes) : run->bytes;
   past->max_bytes = past->count ? fmax(past->max_bytes, run->bytes) : run->bytes;
+  past->before_last_bytes = past->count ? past->last_bytes : run->bytes;
+  past->last_bytes = run->bytes;
   past->count++;
   add_to_heaps(past, run->bytes);
   return 0;
@@ -251,6 +259,10 @@ double ft_policy_first_allocation(enum ft_baseline_policy policy, struct ft_past
     return task->request_bytes > 0 ? task->request_bytes : task->node_bytes;
   if (policy == FT_POLICY_QUANTILE)
     return interpolate_percentile(past);
+  if (policy == FT_POLICY_LAST)
+    return past->last_bytes;
+  if (policy == FT_POLICY_LAST_TWO)
+    return (past->last_bytes + past->before_last_bytes) / 2;
   if (policy == FT_POLICY_LARGEST)
     return past->max_bytes;
   refit_policies(past, task->failure_time_fraction);

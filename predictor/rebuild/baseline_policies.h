@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /*
- * Simple rules that size a job's memory from its request and its app's past runs; replay compares
- * foretell with them. Pure.
+ * Simple rules that size a job's memory, or its time limit, from its request and its app's past
+ * runs; replay compares foretell with them. Pure. What counts as bytes here is seconds for a limit.
  */
 #ifndef FT_REBUILD_BASELINE_POLICIES_H
 #define FT_REBUILD_BASELINE_POLICIES_H
 
+#include <stdbool.h>
 #include <stddef.h>
 
 struct ft_past_run {
@@ -26,11 +27,12 @@ struct ft_past_runs {
   struct ft_past_run *fresh; /* the later runs, in order of arrival */
   size_t sorted;
   double min_bytes, max_bytes;
-  struct ft_past_heap low, high; /* bytes up to the 95th percentile; bytes above it */
-  size_t fitted;                 /* runs at the last fit of the fields below */
-  double tovar;                  /* Tovar's first allocation, bytes */
-  double intercept, slope;       /* bytes; bytes per unit of input */
-  double offset;                 /* largest residual, bytes */
+  double last_bytes, before_last_bytes; /* in order of arrival; equal with one run */
+  struct ft_past_heap low, high;        /* bytes up to the 95th percentile; bytes above it */
+  size_t fitted;                        /* runs at the last fit of the fields below */
+  double tovar;                         /* Tovar's first allocation, bytes */
+  double intercept, slope;              /* bytes; bytes per unit of input */
+  double offset;                        /* largest residual, bytes */
 };
 
 enum ft_baseline_policy {
@@ -41,6 +43,8 @@ enum ft_baseline_policy {
   FT_POLICY_TOVAR,      /* first allocation with the minimum expected waste (Tovar et al. 2018);
                            then the largest peak, then the whole node */
   FT_POLICY_LARGEST,    /* the largest peak; doubled on failure */
+  FT_POLICY_LAST,       /* the last run; doubled on failure */
+  FT_POLICY_LAST_TWO,   /* mean of the last two (Tsafrir et al. 2007); doubled on failure */
   FT_POLICY_COUNT
 };
 
@@ -51,8 +55,12 @@ struct ft_policy_task {
   double failure_time_fraction; /* run time of a failed attempt as a fraction of the full one */
 };
 
-/* Returns the name in JSON: "request", "quantile95", "regression", "tovar", "largest". */
+/* Returns the name in JSON: "request", "quantile95", "regression", "tovar", "largest", "last",
+ * "last_two". */
 const char *ft_policy_name(enum ft_baseline_policy policy);
+
+/* Returns whether POLICY is one for run times, or else for memory. */
+bool ft_policy_is_for(enum ft_baseline_policy policy, bool time);
 
 /* Adds a copy of RUN, in logarithmic time. Returns 0; -1 out of memory and leaves PAST as it was.
  */

@@ -7,8 +7,12 @@
 
 #include "predictor/core/random.h"
 #include "predictor/estimate/allocation.h"
+#include "predictor/estimate/quantity.h"
+#include "predictor/estimate/runtime.h"
 #include "predictor/online/failure_cost.h"
+#include "predictor/online/app_models.h"
 #include "predictor/online/online.h"
+#include "predictor/online/performance.h"
 #include "predictor/rebuild/replay.h"
 
 /* Minimum runs of a process, and fraction of runs learnt before the first replayed one, in the
@@ -21,7 +25,7 @@ enum { MAX_ATTEMPTS = 64 };
 
 /* The prediction of a run at its submission. */
 struct prediction {
-  double low, high;   /* 90 % interval, bytes */
+  double low, high;   /* 90 % interval */
   unsigned runs;      /* from which it was made; 0: no prediction */
   uint32_t submitted; /* observations made before the submission */
 };
@@ -32,8 +36,7 @@ struct replay {
   const struct ft_replay_options *options;
   struct ft_replay_score *scores;
   struct ft_past_runs past;
-  ft_model *model;
-  struct ft_history *history;
+  struct ft_app_models *models;
   ft_observation *observation;    /* working memory */
   uint32_t observed;              /* observations made so far; serves the model as the time */
   size_t *order, *ends;           /* runs by submission and by end */
@@ -44,6 +47,46 @@ const char *ft_replay_method_name(unsigned method)
 {
   return method == FT_REPLAY_FORETELL ? "foretell"
                                       : ft_policy_name((enum ft_baseline_policy)method);
+}
+
+static bool is_of_time(const struct ft_replay_options *options)
+{
+  return options->quantity == FT_QUANTITY_RUNTIME;
+}
+
+bool ft_replay_has_method(const struct ft_replay_options *options, unsigned method)
+{
+  return method == FT_REPLAY_FORETELL ||
+         ft_policy_is_for((enum ft_baseline_policy)method, is_of_time(options));
+}
+
+const char *ft_replay_waste_unit(const struct ft_replay_options *options)
+{
+  return is_of_time(options) ? "h" : "GB.h";
+}
+
+/* Returns what RUN needed of the quantity. */
+static double need_of(const struct replay *p, const struct ft_replay_run *run)
+{
+  return is_of_time(p->options) ? run->seconds : run->bytes;
+}
+
+/* Returns what one unit of the quantity costs in RUN: memory is held for the run time. */
+static double weight_of(const struct replay *p, const struct ft_replay_run *run)
+{
+  return is_of_time(p->options) ? 1 : run->seconds;
+}
+
+/* Returns the request of RUN; 0: none. */
+static double request_of(const struct replay *p, const struct ft_replay_run *run)
+{
+  return is_of_time(p->options) ? run->request_seconds : run->request_bytes;
+}
+
+/* Returns what a job without a request gets. */
+static double most_of(const struct replay *p)
+{
+  return is_of_time(p->options) ? p->options->max_seconds : p->options->node_bytes;
 }
 
 bool ft_replay_includes(const struct ft_replay_options *options, size_t count)
@@ -79,7 +122,7 @@ static int observe_run(struct replay *p, const struct ft_replay_run *run, struct
                          .source = FT_SOURCE_TRACE,
                          .rule = FT_RULE_RSS,
                          .outcome = FT_OUTCOME_COMPLETED,
-                         .has_rss_bytes = true,
+                         .has_rss_bytes = run->bytes > 0,
                          .rss_bytes = (uint64_t)run->bytes };
   o->submission.features_count =
       (pb_size_t)(run->feature_count < max_features ? run->feature_count : max_features);
@@ -90,13 +133,17 @@ static int observe_run(struct replay *p, const struct ft_replay_run *run, struct
   o->submission.decision.p05_bytes = prediction->low;
   o->submission.decision.p95_bytes = prediction->high;
   o->submission.decision.runs = prediction->runs;
-  return ft_online_update(p->model, p->history, o, err) < 0 ? -1 : 0;
+  return (is_of_time(p->options)
+              ? ft_performance_update(&p->models->performance, &p->models->runtimes, o, err)
+              : ft_online_update(&p->models->model, &p->models->history, o, err)) < 0
+             ? -1
+             : 0;
 }
 
 /* Updates all methods by RUN. Returns 0; -1 on error and fills ERR. */
 static int learn_run(struct replay *p, const struct ft_replay_run *run, struct ft_error *err)
 {
-  struct ft_past_run past = { run->bytes, run->seconds, run_input(run) };
+  struct ft_past_run past = { need_of(p, run), weight_of(p, run), run_input(run) };
 
   if (ft_past_runs_add(&p->past, &past) < 0)
     return ft_error_set(err, "out of memory");
@@ -109,37 +156,58 @@ static void count_failure(struct ft_replay_score *s, const struct replay *p,
                           const struct ft_replay_run *run, double bytes)
 {
   s->failures++;
-  s->byte_seconds += bytes * run->seconds * p->options->failure_time_fraction;
+  s->byte_seconds +=
+      bytes * weight_of(p, run) * (is_of_time(p->options) ? 1 : p->options->failure_time_fraction);
 }
 
-static void count_success(struct ft_replay_score *s, const struct ft_replay_run *run, double bytes)
+static void count_success(struct ft_replay_score *s, const struct replay *p,
+                          const struct ft_replay_run *run, double bytes)
 {
   s->runs++;
-  s->byte_seconds += (bytes - run->bytes) * run->seconds;
+  s->byte_seconds += (bytes - need_of(p, run)) * weight_of(p, run);
 }
 
-static void count_prediction(struct ft_replay_score *s, const struct ft_replay_run *run,
-                             double predicted)
+static void count_prediction(struct ft_replay_score *s, const struct replay *p,
+                             const struct ft_replay_run *run, double predicted)
 {
   s->predicted_runs++;
-  s->error_sum += fabs(predicted - run->bytes) / run->bytes;
+  s->error_sum += fabs(predicted - need_of(p, run)) / need_of(p, run);
 }
 
 static void replay_policy(struct replay *p, const struct ft_replay_run *run,
                           enum ft_baseline_policy policy)
 {
-  struct ft_policy_task task = { run->request_bytes, run_input(run), p->options->node_bytes,
+  struct ft_policy_task task = { request_of(p, run), run_input(run), most_of(p),
                                  p->options->failure_time_fraction };
   struct ft_replay_score *s = &p->scores[policy];
   double bytes = ft_policy_first_allocation(policy, &p->past, &task);
 
-  if (p->past.count)
-    count_prediction(s, run, bytes);
-  for (int i = 0; bytes < run->bytes && i < MAX_ATTEMPTS; i++) {
+  /* the longest limit predicts nothing */
+  if (p->past.count &&
+      !(policy == FT_POLICY_REQUEST && is_of_time(p->options) && !(task.request_bytes > 0)))
+    count_prediction(s, p, run, bytes);
+  for (int i = 0; bytes < need_of(p, run) && i < MAX_ATTEMPTS; i++) {
     count_failure(s, p, run, bytes);
     bytes = ft_policy_next_allocation(policy, &p->past, &task, bytes);
   }
-  count_success(s, run, fmax(bytes, run->bytes));
+  count_success(s, p, run, fmax(bytes, need_of(p, run)));
+}
+
+/* Sets *SECONDS to the limit that a run exceeds with the probability of a timeout, above
+ * FAILED_SECONDS (0: first attempt), and OUT to the estimate. Returns false without a model. */
+static bool limit_by_foretell(const struct replay *p, const struct ft_replay_run *run,
+                              double failed_seconds, struct ft_estimate *out, double *seconds)
+{
+  struct ft_platform_runtime times[FT_RUNTIME_PLATFORMS];
+  size_t count =
+      ft_runtime_estimate(&p->models->performance, run->features, run->feature_count, times);
+
+  if (!count || !times[0].known)
+    return false;
+  *out = times[0].seconds;
+  *seconds =
+      fmax(ft_estimate_quantile(out, 1 - p->options->timeout_probability), 2 * failed_seconds);
+  return true;
 }
 
 /* Sets *BYTES to foretell's allocation above FAILED_BYTES (0: first attempt), and OUT to the
@@ -147,19 +215,23 @@ static void replay_policy(struct replay *p, const struct ft_replay_run *run,
 static bool allocate_by_foretell(const struct replay *p, const struct ft_replay_run *run,
                                  double failed_bytes, struct ft_estimate *out, double *bytes)
 {
-  if (ft_allocate_memory(p->model, run->features, run->feature_count, failed_bytes,
-                         p->options->price, out, bytes, NULL) < 0)
+  if (is_of_time(p->options)) {
+    if (!limit_by_foretell(p, run, failed_bytes, out, bytes))
+      return false;
+  } else if (ft_allocate_memory(&p->models->model, run->features, run->feature_count, failed_bytes,
+                                p->options->price, out, bytes, NULL) < 0) {
     return false;
+  }
   /* the user's request limits the allocation until an attempt at the request has failed */
-  if (run->request_bytes > failed_bytes)
-    *bytes = fmin(*bytes, run->request_bytes);
+  if (request_of(p, run) > failed_bytes)
+    *bytes = fmin(*bytes, request_of(p, run));
   return true;
 }
 
 static void replay_foretell(struct replay *p, const struct ft_replay_run *run)
 {
   struct ft_replay_score *s = &p->scores[FT_REPLAY_FORETELL];
-  double bytes = run->request_bytes > 0 ? run->request_bytes : p->options->node_bytes;
+  double bytes = request_of(p, run) > 0 ? request_of(p, run) : most_of(p);
   struct prediction *prediction = &p->predictions[run - p->runs];
   struct ft_estimate estimate;
 
@@ -168,24 +240,25 @@ static void replay_foretell(struct replay *p, const struct ft_replay_run *run)
     *prediction =
         (struct prediction){ ft_estimate_quantile(&estimate, 0.05),
                              ft_estimate_quantile(&estimate, 0.95), estimate.runs, p->observed };
-    count_prediction(s, run, ft_estimate_quantile(&estimate, 0.5));
+    count_prediction(s, p, run, ft_estimate_quantile(&estimate, 0.5));
     s->interval_runs++;
-    s->covered_runs += run->bytes >= prediction->low && run->bytes <= prediction->high;
+    s->covered_runs += need_of(p, run) >= prediction->low && need_of(p, run) <= prediction->high;
   }
-  for (int i = 0; bytes < run->bytes && i < MAX_ATTEMPTS; i++) {
+  for (int i = 0; bytes < need_of(p, run) && i < MAX_ATTEMPTS; i++) {
     double before = bytes;
 
     count_failure(s, p, run, bytes);
     if (!allocate_by_foretell(p, run, before, &estimate, &bytes))
       bytes = 2 * before;
   }
-  count_success(s, run, fmax(bytes, run->bytes));
+  count_success(s, p, run, fmax(bytes, need_of(p, run)));
 }
 
 static void replay_one_run(struct replay *p, const struct ft_replay_run *run)
 {
   for (unsigned m = 0; m < FT_POLICY_COUNT; m++)
-    replay_policy(p, run, (enum ft_baseline_policy)m);
+    if (ft_replay_has_method(p->options, m))
+      replay_policy(p, run, (enum ft_baseline_policy)m);
   replay_foretell(p, run);
   if (p->options->progress)
     p->options->progress(1, p->options->data);
@@ -197,9 +270,9 @@ static void replay_one_run(struct replay *p, const struct ft_replay_run *run)
 static void reset_methods(struct replay *p)
 {
   ft_past_runs_clear(&p->past);
-  ft_online_init(p->model, p->history, "replay", 0, FT_RULE_RSS);
-  ft_failure_cost_set(p->model, p->options->price);
-  p->model->evaluator.failure_time = p->options->failure_time_fraction;
+  ft_app_models_init(p->models, "replay", 0, FT_RULE_RSS);
+  ft_failure_cost_set(&p->models->model, p->options->price);
+  p->models->model.evaluator.failure_time = p->options->failure_time_fraction;
   p->observed = 0;
 }
 
@@ -311,21 +384,19 @@ int ft_replay_process(const struct ft_replay_run *runs, size_t count,
 
   if (!ft_replay_includes(options, count))
     return 0;
-  p.model = malloc(sizeof *p.model);
-  p.history = malloc(sizeof *p.history);
+  p.models = malloc(sizeof *p.models);
   p.observation = malloc(sizeof *p.observation);
   p.order = reallocarray(NULL, count, sizeof *p.order);
   p.ends = reallocarray(NULL, count, sizeof *p.ends);
   p.predictions = calloc(count, sizeof *p.predictions);
-  if (!p.model || !p.history || !p.observation || !p.order || !p.ends || !p.predictions)
+  if (!p.models || !p.observation || !p.order || !p.ends || !p.predictions)
     status = ft_error_set(err, "out of memory");
   else if (!options->published)
     status = replay_arrivals(&p, count, err);
   for (unsigned s = 0; options->published && s < options->seeds && status == 0; s++)
     status = replay_published(&p, count, options->seed + s, err);
   ft_past_runs_free(&p.past);
-  free(p.model);
-  free(p.history);
+  free(p.models);
   free(p.observation);
   free(p.order);
   free(p.ends);
@@ -355,7 +426,8 @@ void ft_replay_compute_figures(const struct ft_replay_score *score,
 {
   double times = options->published ? options->seeds : 1;
 
-  *out = (struct ft_replay_figures){ .wastage_gbh = score->byte_seconds / times / 3600 / 1e9,
+  *out = (struct ft_replay_figures){ .wastage_gbh = score->byte_seconds / times / 3600 /
+                                                    (is_of_time(options) ? 1 : 1e9),
                                      .failures = score->failures / times,
                                      .has_mape = score->predicted_runs > 0,
                                      .has_coverage90 = score->interval_runs > 0 };

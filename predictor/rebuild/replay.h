@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /*
  * Replays past runs: computes the waste, failures and prediction errors that foretell and the
- * baseline policies would have caused. Pure.
+ * baseline policies would have caused, of memory or of time limits. Pure.
  */
 #ifndef FT_REBUILD_REPLAY_H
 #define FT_REBUILD_REPLAY_H
@@ -17,6 +17,7 @@
 struct ft_replay_run {
   double submit_time, end_time; /* UTC seconds; 0: unknown */
   double request_bytes;         /* 0: no request */
+  double request_seconds;       /* time limit; 0: none */
   double bytes, seconds;        /* peak memory and run time, above 0 */
   const ft_feature *features;
   size_t feature_count;
@@ -29,6 +30,10 @@ enum { FT_REPLAY_FORETELL = FT_POLICY_COUNT, FT_REPLAY_METHODS };
 const char *ft_replay_method_name(unsigned method);
 
 struct ft_replay_options {
+  /* index of ft_quantities: memory, or run time. Then the runs' requests, uses and the nodes'
+   * memory below are those of time, in seconds. */
+  size_t quantity;
+  double timeout_probability; /* at which foretell sets time limits */
   /*
    * false: in order of submission; the methods learn a run when it has ended.
    * true: protocol of Sizey (Bader et al. 2024). Of each process with at least 34 runs, 30 % drawn
@@ -40,15 +45,16 @@ struct ft_replay_options {
   uint64_t seed;                /* the first; the others follow by 1 */
   double failure_time_fraction; /* run time of a failed attempt as a fraction of the full one */
   double price;                 /* failure cost, as ft_allocation_query.failure_price */
-  double node_bytes; /* memory of a node */
+  double node_bytes;            /* memory of a node */
+  double max_seconds;           /* of a job without a time limit */
   void (*progress)(uint64_t runs, void *data); /* RUNS since the last call; NULL: none */
   void *data;
 };
 
 /* Sums over runs and seeds, for ft_replay_compute_figures. */
 struct ft_replay_score {
-  double byte_seconds;              /* wasted */
-  double failures;                  /* attempts that ran out of memory */
+  double byte_seconds;              /* wasted; of run time: seconds */
+  double failures;                  /* attempts that ran out of memory, or of time */
   double runs;                      /* replayed */
   double predicted_runs, error_sum; /* runs with a prediction; sum of |prediction - peak| / peak */
   double interval_runs, covered_runs; /* runs with a 90 % interval; runs inside it */
@@ -56,12 +62,18 @@ struct ft_replay_score {
 
 /* Figures of one process or of a sum of processes. */
 struct ft_replay_figures {
-  double wastage_gbh; /* 10^9 bytes x hours */
+  double wastage_gbh; /* 10^9 bytes x hours; of run time: hours */
   double failures;
   double mape;       /* mean absolute percentage error; a policy predicts its first allocation */
   double coverage90; /* fraction of the runs, 0 to 1 */
   bool has_mape, has_coverage90;
 };
+
+/* Returns whether METHOD is replayed with OPTIONS. */
+bool ft_replay_has_method(const struct ft_replay_options *options, unsigned method);
+
+/* Returns the unit of the waste: "GB.h", or "h". */
+const char *ft_replay_waste_unit(const struct ft_replay_options *options);
 
 /* Returns whether the protocol of OPTIONS includes a process of COUNT runs. */
 bool ft_replay_includes(const struct ft_replay_options *options, size_t count);

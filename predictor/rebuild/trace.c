@@ -267,7 +267,7 @@ static int read_nextflow_header(struct table *t, struct ft_error *err)
   }
   if (t->at[PROCESS] < 0 && t->at[NAME] < 0)
     return ft_error_set(err, "%s: line 1: expected a column process, or name", t->source->name);
-  if (t->at[REALTIME] < 0 || t->at[peak] < 0)
+  if (t->at[REALTIME] < 0 || (t->at[peak] < 0 && !t->source->time_only))
     return ft_error_set(err, "%s: line 1: expected a column %s%s", t->source->name,
                         t->at[REALTIME] < 0 ? column_names[REALTIME] : column_names[peak],
                         t->at[REALTIME] >= 0 && peak == RSS && t->at[PEAK_RSS] >= 0
@@ -296,7 +296,7 @@ static bool is_header(const struct table *t)
   int peak = t->source->peak_rss ? PEAK_RSS : RSS;
 
   return ft_text_equals(trace_column_text(t, REALTIME), column_names[REALTIME]) &&
-         ft_text_equals(trace_column_text(t, peak), column_names[peak]);
+         (t->at[peak] < 0 || ft_text_equals(trace_column_text(t, peak), column_names[peak]));
 }
 
 /* Returns whether the attempt of the current row completed; the peak of a killed one is only a
@@ -335,7 +335,7 @@ static int add_row_run(struct ft_trace *trace, struct table *t, struct ft_error 
   has_input = read_column_number(t, RCHAR, &input, err);
   if (has_input < 0)
     return -1;
-  if (!(run.seconds > 0) || !(run.bytes > 0) ||
+  if (!(run.seconds > 0) || (!(run.bytes > 0) && !t->source->time_only) ||
       !(t->source->failed_too || has_attempt_completed(t))) {
     trace->skipped++;
     return 0;
@@ -403,12 +403,14 @@ static int put_imported_run(const ft_observation *o, void *data, struct ft_error
   struct ft_replay_run run = { .submit_time = o->submit_time,
                                .end_time = o->end_time,
                                .request_bytes = observed_request_bytes(o),
+                               .request_seconds = o->submission.request.time_limit_seconds,
                                .bytes = ft_observation_peak(o, FT_RULE_CGROUP),
                                .seconds = o->runtime_seconds,
                                .features = o->submission.features,
                                .feature_count = o->submission.features_count };
 
-  if (o->outcome != FT_OUTCOME_COMPLETED || o->censored || !(run.bytes > 0) || !(run.seconds > 0)) {
+  if (o->outcome != FT_OUTCOME_COMPLETED || !(run.seconds > 0) ||
+      (!importing->source->time_only && (o->censored || !(run.bytes > 0)))) {
     importing->trace->skipped++;
     return 0;
   }

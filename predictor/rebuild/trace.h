@@ -39,6 +39,7 @@ struct ft_trace_source {
   const char *name; /* of the file, for error messages */
   int fd;
   enum ft_trace_format format;
+  bool time_only;  /* the peak may be missing */
   bool peak_rss;   /* Nextflow: read the peak from peak_rss, else from rss */
   bool failed_too; /* Nextflow: include failed and aborted attempts */
   bool no_input;   /* omit features known only after the run: rchar */

@@ -283,6 +283,13 @@ is "$(json .)" 'protocol target seeds ttf price passed_over methods processes' \
 is "$(json methods.largest)" "wastage_gbh failures mape coverage90" "each method has its keys"
 is "$(json methods.largest.failures) $(json processes.A.runs)" "1 2" "the largest-so-far method fails once"
 is "$(json methods.largest.coverage90)" null "a baseline policy has no interval"
+run replay "$scratch/trace.csv" --target=runtime --max-time=2:00:00 --json
+is "$(json target) $(json methods.last)" '"runtime" wastage_hours failures mape coverage90' "run times are replayed, too"
+is "$(json methods.last.wastage_hours) $(json methods.last.failures)" "1 0" "by the same rules"
+run replay "$scratch/trace.csv" --target=runtime --max-time=0
+is "$status" 2 "a limit of 0 is wrong usage"
+run replay "$scratch/trace.csv" --target=energy
+is "$status:$err" "2:foretell replay: --target=energy: expected rss, peak_rss or runtime" "another quantity is wrong usage"
 run replay "$scratch/trace.csv" --target=peak_rss
 is "$status" 2 "a trace without the needed column is rejected"
 like "$err" 'expected a column peak_rss$' "the missing column is named"

@@ -9,6 +9,7 @@
 
 #include "predictor/core/io.h"
 #include "predictor/core/units.h"
+#include "predictor/estimate/quantity.h"
 #include "predictor/history/import.h"
 #include "predictor/history/sacct_text.h"
 #include "predictor/history/step_overlap.h"
@@ -337,8 +338,8 @@ static void the_largest_task_is_no_estimate_of_several(void **state)
     { "NTasks|AllocCPUS", "7.batch|1|8|20M|\n7.0|8|8|1901M|\n", 1921, true },
     { "NTasks|AllocCPUS", "7.0|8|8|1901M|mem=15000M\n", 15000, false },
     { "NTasks|AllocCPUS", "7.0|1|8|1901M|\n", 1901, false },
-    { "NTasks|NNodes", "7.0|4|4|1901M|\n", 1901, false },  /* one task on each node */
-    { "NTasks|NNodes", "7.0|8|4|1901M|\n", 1901, true },   /* two */
+    { "NTasks|NNodes", "7.0|4|4|1901M|\n", 1901, false }, /* one task on each node */
+    { "NTasks|NNodes", "7.0|8|4|1901M|\n", 1901, true },  /* two */
     /* small tasks do not hide what a large step needs */
     { "NTasks|AllocCPUS", "7.batch|1|8|900M|\n7.0|8|8|4M|\n", 904, false },
     { "NTasks|AllocCPUS", "7.batch|1|8|900M|\n7.0|8|8|100M|\n", 1000, true },
@@ -408,6 +409,44 @@ static void several_outputs_in_one_file(void **state)
   assert_true(f->run[0].rss_bytes == FT_GIB && f->run[0].runtime_seconds == 93784);
   assert_true(f->run[1].rss_bytes == 3 * FT_GIB / 2 && f->run[1].runtime_seconds == 3599);
   assert_string_equal(f->run[1].submission.app, "chosen");
+  free(f);
+}
+
+/* ConsumedEnergyRaw is that of the nodes: all of it counts for a job that had them alone. */
+static void slurms_energy_is_that_of_the_nodes(void **state)
+{
+  static const struct {
+    const char *text;
+    double joules; /* 0: none; negative: an error */
+  } cases[] = { { "7200", 7200 }, { "0", 0 },    { "", 0 },     { "18446744073709551614", 0 },
+                { "-5", 0 },      { "nan", -1 }, { "7.2K", -1 } };
+  struct found *f = malloc(sizeof *f);
+
+  (void)state;
+  for (size_t i = 0; i < COUNT_OF(cases); i++) {
+    char text[256];
+
+    prepare(f);
+    (void)snprintf(text, sizeof text,
+                   "JobID|UID|State|Start|End|ConsumedEnergyRaw\n"
+                   "7|1|COMPLETED|1793527200|1793527260|%s\n",
+                   cases[i].text);
+    import_text(f, text, ft_import_sacct);
+    assert_int_equal(f->status, cases[i].joules < 0 ? -1 : 0);
+    if (cases[i].joules < 0) {
+      assert_non_null(strstr(f->err.text, "ConsumedEnergyRaw"));
+      assert_non_null(strstr(f->err.text, "expected joules"));
+      continue;
+    }
+    assert_int_equal(f->run[0].has_node_energy_joules, cases[i].joules > 0);
+    assert_near(f->run[0].node_energy_joules, cases[i].joules, 0);
+    assert_near(ft_quantities[FT_QUANTITY_ENERGY].used_of(&f->run[0]), 0, 0);
+    f->run[0].submission.request.exclusive = true;
+    assert_near(ft_quantities[FT_QUANTITY_ENERGY].used_of(&f->run[0]), cases[i].joules, 0);
+    f->run[0].has_package_energy_share = true;
+    f->run[0].package_energy_share = 0.25;
+    assert_near(ft_quantities[FT_QUANTITY_ENERGY].used_of(&f->run[0]), cases[i].joules / 4, 0);
+  }
   free(f);
 }
 
@@ -657,6 +696,7 @@ int main(void)
     cmocka_unit_test(the_largest_task_is_no_estimate_of_several),
     cmocka_unit_test(output_of_older_slurm_and_epoch_times_are_read),
     cmocka_unit_test(several_outputs_in_one_file),
+    cmocka_unit_test(slurms_energy_is_that_of_the_nodes),
     cmocka_unit_test(bad_sacct_lines_are_named),
     cmocka_unit_test(a_run_with_a_lost_line_is_a_bound),
     cmocka_unit_test(long_and_unusual_names_stay_distinct),
