@@ -162,29 +162,6 @@ static bool collect_trust(const ft_model *model, const struct ft_history *histor
   return true;
 }
 
-/* Prints ", with a similar input_bytes and the same arch": the features by which runs are
- * comparable. */
-static void print_compared_features(const ft_model *model)
-{
-  const ft_evaluator *e = &model->evaluator;
-
-  for (size_t c = 0; c < e->fact_columns_count; c++) {
-    const ft_column *column = &model->columns[e->fact_columns[c]];
-
-    printf("%s %s ",
-           !c                              ? ", with"
-           : c + 1 < e->fact_columns_count ? ","
-                                           : " and",
-           column->categorical ? "the same" : "a similar");
-    if (strcmp(column->name, FT_VARIANT_FEATURE) == 0)
-      printf("script or directory");
-    else if (strcmp(column->name, FT_CODE_FEATURE) == 0)
-      printf("text of the files that the script runs");
-    else
-      ft_print_plain(column->name);
-  }
-}
-
 /* Prints DONE with the amount, or NOT_DONE. */
 static void print_verdict(const struct verdict *v, const char *done, const char *not_done)
 {
@@ -205,7 +182,10 @@ static void print_trust(const struct trust *t, const ft_policy *policy)
   printf("\nFor a job like the last one that completed:\n");
   printf("  comparable: %u of %u runs, %u of them completed", t->facts.comparable_runs,
          t->facts.runs, t->facts.comparable_completed);
-  print_compared_features(t->model);
+  if (ft_message_compared(t->model, text, sizeof text)[0]) {
+    printf(", with ");
+    ft_print_plain(text);
+  }
   printf("\n");
   if (t->facts.groups.runs[0])
     printf("  %s\n", ft_message_groups(&t->facts.groups, text, sizeof text));

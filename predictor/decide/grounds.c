@@ -369,7 +369,7 @@ static void explain_unseen_values(struct grounds *g)
 static void explain_runs(struct grounds *g)
 {
   const struct ft_facts *f = g->out->facts;
-  char bytes[FT_MESSAGE_BYTES];
+  char bytes[FT_MESSAGE_BYTES], compared[FT_MESSAGE_SIZE];
 
   if (!f)
     return;
@@ -387,6 +387,11 @@ static void explain_runs(struct grounds *g)
     append_ground(g, "; %u %s killed, at up to %s", f->comparable_killed,
                   f->comparable_killed == 1 ? "was" : "were",
                   ft_message_bytes(f->comparable_killed_bytes, bytes));
+  if (f->comparable_runs < f->runs && g->model &&
+      ft_message_compared(g->model, compared, sizeof compared)[0]) {
+    start_ground_line(g);
+    append_ground(g, "comparable are runs with %s", compared);
+  }
 }
 
 /* Writes the probabilities of running out of memory under limit and amount. */

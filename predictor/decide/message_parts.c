@@ -66,16 +66,20 @@ const char *ft_message_facts(const struct ft_facts *f, const char *of, const cha
   bool comparable = f->comparable_runs > 0;
   double used = comparable ? f->comparable_peak_bytes : f->peak_bytes;
   double bound = comparable ? f->comparable_bound_bytes : f->bound_bytes;
-  char text[FT_MESSAGE_BYTES], count[FT_MESSAGE_COUNT], first[96] = "", second[96] = "";
+  const char *unlike = comparable ? ""
+                       : f->less  ? ", in larger runs"
+                                  : ", in runs that are not comparable";
+  char text[FT_MESSAGE_BYTES], count[FT_MESSAGE_COUNT], first[112] = "", second[112] = "";
 
   if (used > 0)
     (void)snprintf(first, sizeof first, "used up to %s%s%s", ft_message_bytes(used, text), of,
-                   comparable ? ""
-                   : f->less  ? ", in larger runs"
-                              : ", in runs that are not comparable");
+                   unlike);
   if (f->comparable_killed_bytes > 0)
     (void)snprintf(second, sizeof second, "%s%s %s%s", used > 0 ? " and " : "", killed,
                    ft_message_bytes(f->comparable_killed_bytes, text), used > 0 ? "" : of);
+  else if (!(used > 0) && bound > 0 && !comparable)
+    (void)snprintf(second, sizeof second, "needed at least %s%s%s", ft_message_bytes(bound, text),
+                   of, unlike);
   else if (!(used > 0) && bound > 0)
     (void)snprintf(second, sizeof second, "needs at least %s%s", ft_message_bytes(bound, text), of);
   else if (!(used > 0))
@@ -84,6 +88,28 @@ const char *ft_message_facts(const struct ft_facts *f, const char *of, const cha
                  ft_message_count(comparable ? f->comparable_runs : f->runs,
                                   comparable ? f->comparable_completed : f->completed, f->runs,
                                   f->partial > 0, count));
+  return out;
+}
+
+const char *ft_message_compared(const ft_model *model, char *out, size_t size)
+{
+  const ft_evaluator *e = &model->evaluator;
+  size_t used = 0;
+
+  out[0] = '\0';
+  for (size_t c = 0; c < e->fact_columns_count && used < size; c++) {
+    const ft_column *column = &model->columns[e->fact_columns[c]];
+    const char *name = strcmp(column->name, FT_VARIANT_FEATURE) == 0 ? "script or directory"
+                       : strcmp(column->name, FT_CODE_FEATURE) == 0
+                           ? "text of the files that the script runs"
+                           : column->name;
+
+    used += (size_t)snprintf(out + used, size - used, "%s%s %s",
+                             !c                              ? ""
+                             : c + 1 < e->fact_columns_count ? ", "
+                                                             : " and ",
+                             column->categorical ? "the same" : "a similar", name);
+  }
   return out;
 }
 
@@ -124,7 +150,25 @@ bool ft_message_is_limit_doubtful(const struct ft_decision_input *q, const struc
          ft_estimate_quantile(q->estimate, 0.5) > (double)sizing->limit;
 }
 
-const char *ft_message_rule(const struct ft_sizing *sizing, char *out, size_t size)
+/* Returns whether the largest need by which SIZING limits the amount is that of the last comparable
+ * run of F (NULL: unknown), which was killed. */
+static bool is_capped_by_last_kill(const struct ft_sizing *sizing, const struct ft_facts *f)
+{
+  return f && f->lately_killed && sizing->rule == FT_DECIDED_BY_CEILING &&
+         sizing->ceiling_basis <= FT_FACTS_KILLED_FACTOR * f->lately_killed_bytes;
+}
+
+bool ft_message_names_last_kill(const struct ft_decision_input *q, const struct ft_sizing *sizing)
+{
+  bool changes = sizing->action == FT_ACTION_SET || sizing->action == FT_ACTION_RAISE;
+  bool named = sizing->floor_basis == FT_FLOOR_KILLED && sizing->rule == FT_DECIDED_BY_FLOOR;
+
+  return q->facts && q->facts->lately_killed &&
+         !(changes && (named || is_capped_by_last_kill(sizing, q->facts)));
+}
+
+const char *ft_message_rule(const struct ft_sizing *sizing, const struct ft_facts *facts, char *out,
+                            size_t size)
 {
   /* continued by the bytes of the basis */
   static const char *const because[] = {
@@ -139,7 +183,11 @@ const char *ft_message_rule(const struct ft_sizing *sizing, char *out, size_t si
   char basis[FT_MESSAGE_BYTES];
 
   out[0] = '\0';
-  if (sizing->rule == FT_DECIDED_BY_CEILING)
+  if (is_capped_by_last_kill(sizing, facts))
+    (void)snprintf(out, size, ", %.2g times the %s at which the last comparable run was killed",
+                   (double)sizing->amount / facts->lately_killed_bytes,
+                   ft_message_bytes(facts->lately_killed_bytes, basis));
+  else if (sizing->rule == FT_DECIDED_BY_CEILING)
     (void)snprintf(out, size, ", capped at %.3g times the largest need %s, %s%s",
                    sizing->ceiling_factor, sizing->thin ? "so far" : "of comparable runs",
                    ft_message_bytes(sizing->ceiling_basis, basis),

@@ -80,6 +80,7 @@ static void append_p_oom(struct message *m, double p, uint64_t bytes)
 static void append_evidence(struct message *m)
 {
   unsigned runs = m->q->estimate->runs;
+  char killed[FT_MESSAGE_BYTES];
 
   if (m->q->network) {
     append_message_text(m, " (by its operators, without a GPU)");
@@ -99,6 +100,9 @@ static void append_evidence(struct message *m)
     append_message_text(m, " of all users");
   if (m->q->imported_from)
     append_message_text(m, " of jobs named %s", m->q->imported_from);
+  if (ft_message_names_last_kill(m->q, m->sizing))
+    append_message_text(m, "; the last comparable one was killed at %s",
+                        ft_message_bytes(m->q->facts->lately_killed_bytes, killed));
   append_message_text(m, ")");
 }
 
@@ -262,7 +266,8 @@ static void append_rule(struct message *m)
 
   if (!is_risk_reported(m))
     append_message_text(m, "%s", ft_message_margin(m->q, s, text, sizeof text));
-  append_message_text(m, "%s", ft_message_rule(s, text, sizeof text));
+  append_message_text(m, "%s",
+                      ft_message_rule(s, m->q->network ? NULL : m->q->facts, text, sizeof text));
 }
 
 /* ---- the messages ---- */
@@ -357,7 +362,8 @@ static void explain_low(struct message *m)
     append_message_text(m, "with ");
     append_limit(m, would_fail(m) ? " it would run out of memory" : " it may run out of memory");
   }
-  if (s->p_limit >= 0) {
+  /* a risk that the estimate does not see is one of the facts */
+  if (s->p_limit > FT_SIZING_LOW_MIN) {
     append_message_text(m, " (");
     append_p_oom(m, s->p_limit, s->limit);
     append_message_text(m, ")");

@@ -56,6 +56,10 @@ const char *ft_message_count(unsigned runs, unsigned completed, unsigned recorde
 const char *ft_message_facts(const struct ft_facts *facts, const char *of, const char *killed,
                              char *out, size_t size);
 
+/* Writes the features by which MODEL's runs are comparable into OUT of SIZE bytes: "a similar
+ * input_bytes and the same arch"; "": all are. Returns OUT. */
+const char *ft_message_compared(const ft_model *model, char *out, size_t size);
+
 /* Writes "two kinds of runs: about 40 MiB (8) and about 160 MiB (8); what tells them apart is
  * unknown" about GROUPS, of two kinds, into OUT of SIZE bytes; or that the need changed. */
 const char *ft_message_groups(const struct ft_run_groups *groups, char *out, size_t size);
@@ -75,10 +79,16 @@ bool ft_message_reports_facts(const struct ft_decision_input *input,
 bool ft_message_is_limit_doubtful(const struct ft_decision_input *input,
                                   const struct ft_sizing *sizing);
 
+/* Returns whether the message of SIZING, made for INPUT, names the limit at which the last
+ * comparable run was killed with the number of runs: the reason of the amount does not. */
+bool ft_message_names_last_kill(const struct ft_decision_input *input,
+                                const struct ft_sizing *sizing);
+
 /* Writes the reason for which SIZING's amount is not the estimate's into OUT of SIZE bytes: ",
  * because a comparable run used 118 MiB"; "" if it is the estimate's, or if the message has the
- * reason already. */
-const char *ft_message_rule(const struct ft_sizing *sizing, char *out, size_t size);
+ * reason already. FACTS: of the app's runs; NULL: unknown. */
+const char *ft_message_rule(const struct ft_sizing *sizing, const struct ft_facts *facts, char *out,
+                            size_t size);
 
 /* Writes the fact that a program may leak memory: "was killed at 5 increasing limits, the last 3.2
  * GiB, and never completed: possible memory leak". */

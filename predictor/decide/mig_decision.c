@@ -294,7 +294,7 @@ static void append_gpu_rule(const struct ft_sizing *sizing, ft_network *n)
   else if (sizing->rule == FT_DECIDED_BY_FLOOR && sizing->floor_basis == FT_FLOOR_COMPLETED)
     append_network_text(n, ", in which comparable runs completed");
   else
-    append_network_text(n, "%s", ft_message_rule(sizing, text, sizeof text));
+    append_network_text(n, "%s", ft_message_rule(sizing, NULL, text, sizeof text));
 }
 
 /* ---- the new request ---- */

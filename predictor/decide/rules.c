@@ -85,13 +85,25 @@ static bool is_misfit(const struct ft_decision_input *q, const struct ft_sizing 
           bound > FT_FACTS_FACTOR * largest);
 }
 
+/* Returns whether the estimate is of runs of another text: its median is far from what all
+ * comparable runs used, which are the only ones of this text. */
+static bool is_of_other_text(const struct ft_decision_input *q)
+{
+  const struct ft_facts *f = facts_or_none(q);
+  double median = ft_estimate_quantile(q->estimate, 0.5);
+  double least = f->comparable_completed == 1 ? f->comparable_peak_bytes : f->comparable_min_bytes;
+
+  return f->other_texts && f->comparable_completed &&
+         (median * FT_FACTS_FACTOR < least || median > FT_FACTS_FACTOR * f->comparable_peak_bytes);
+}
+
 void ft_sizing_weigh_evidence(const struct ft_decision_input *q, struct ft_sizing *sizing)
 {
   const struct ft_estimate *e = q->estimate;
   const struct ft_facts *f = facts_or_none(q);
   bool enough = e && e->runs >= q->policy->min_runs && e->runs > 0;
   bool decides = enough || q->network || q->similar;
-  bool is_of_app = e && !q->site_prior_apps && !f->unexplained;
+  bool is_of_app = e && !q->site_prior_apps && !f->unexplained && !is_of_other_text(q);
 
   sizing->shows_estimate = is_of_app && (decides || e->runs > 0) && !is_misfit(q, sizing, decides);
   sizing->has_estimate = decides && sizing->shows_estimate;

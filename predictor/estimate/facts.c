@@ -116,26 +116,24 @@ static void add_comparable_run(struct ft_facts *f, ft_fact_kind kind, double byt
   }
 }
 
-/* Returns whether a text (estimate/variant.h) is a fact column and no run has that of WANTED, the
- * values of a submission in the fact columns. */
-static bool is_of_unseen_text(const ft_model *model, const float *wanted)
+/* Sets in OUT whether all or some runs of MODEL have another text (estimate/variant.h), if a text
+ * is a fact column, than WANTED, the values of a submission in the fact columns. */
+static void compare_run_texts(const ft_model *model, const float *wanted, struct ft_facts *out)
 {
   const ft_evaluator *e = &model->evaluator;
 
   for (size_t c = 0; c < e->fact_columns_count; c++) {
     const ft_column *column = &model->columns[e->fact_columns[c]];
-    size_t i = 0;
+    size_t others = 0;
 
     if (!ft_is_text_feature(column->name))
       continue;
-    while (i < e->fact_bytes_count &&
-           !ft_facts_alike(column, (double)wanted[c],
-                           (double)e->fact_x[i * e->fact_columns_count + c]))
-      i++;
-    if (i && i == e->fact_bytes_count)
-      return true;
+    for (size_t i = 0; i < e->fact_bytes_count; i++)
+      others += !ft_facts_alike(column, (double)wanted[c],
+                                (double)e->fact_x[i * e->fact_columns_count + c]);
+    out->borrowed |= others && others == e->fact_bytes_count;
+    out->other_texts |= others > 0;
   }
-  return false;
 }
 
 /* Returns the number of runs below the largest gap of SORTED that separates two kinds; 0: none. */
@@ -196,7 +194,7 @@ void ft_facts_collect(const ft_model *model, const float *x, size_t count, struc
   out->less = e->fact_bytes_count > 0;
   for (size_t c = 0; c < e->fact_columns_count; c++)
     wanted[c] = e->fact_columns[c] < count ? x[e->fact_columns[c]] : NAN;
-  out->borrowed = is_of_unseen_text(model, wanted);
+  compare_run_texts(model, wanted, out);
   for (size_t c = 0; c < e->facts_explained; c++)
     out->unexplained |= !ft_point_prediction_uses(e, e->fact_columns[c]) &&
                         !(e->per_task && e->fact_columns[c] == tasks);
@@ -242,6 +240,7 @@ static unsigned min_unsigned(unsigned a, unsigned b)
 void ft_facts_combine(struct ft_facts *into, const struct ft_facts *other)
 {
   into->borrowed |= other->borrowed;
+  into->other_texts |= other->other_texts;
   into->unexplained |= other->unexplained;
   into->less = into->less && other->less;
   into->fewest_runs = min_unsigned(into->fewest_runs, other->fewest_runs);

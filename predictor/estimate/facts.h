@@ -45,6 +45,7 @@ struct ft_facts {
   double bound_bytes; /* largest bound of an incomplete run; 0: none */
   unsigned partial;   /* runs that completed, but of which only the largest task was measured */
   bool borrowed;      /* all runs are of other texts (estimate/variant.h) */
+  bool other_texts;   /* some are, which explains a difference of their memory */
   bool unexplained; /* a column explains the memory, and the point prediction does not use it yet */
   ft_limit_effect limit_effect; /* of the memory limit on the peak */
   double completed_limit_bytes; /* memory that the last completed run had; 0: unknown */

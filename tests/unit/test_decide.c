@@ -1772,6 +1772,88 @@ static void a_message_gives_the_reason_of_a_margin(void **state)
       "vary by a factor of 3");
 }
 
+/* The last kill is named: as the reason of the amount of the next attempt, else beside the runs. */
+static void the_last_kill_is_named(void **state)
+{
+  static const struct {
+    ft_mode mode;
+    double need_mib, killed_mib, mem_mib;
+    unsigned completed; /* comparable runs, before the kill */
+    const char *line;
+  } cases[] = {
+    { FT_MODE_CHECK, 80, 100, 110, 0,
+      "solve was killed at 100 MiB (1 run, none completed); with --mem=110M it may run out of "
+      "memory;"
+      " use --mem=" },
+    { FT_MODE_RAISE, 80, 100, 90, 0,
+      "solve was killed at 100 MiB (1 run, none completed); --mem raised from 90M to 300M, because "
+      "a"
+      " comparable run ran out of memory at 100 MiB" },
+    { FT_MODE_CHECK, 80, 60, 100, 6,
+      "solve needs 80 MiB, 95 % below 90.0 MiB (6 runs; the last comparable one was killed at"
+      " 60 MiB); --mem=100M" },
+    { FT_MODE_CHECK, 80, 0, 100, 6,
+      "solve needs 80 MiB, 95 % below 90.0 MiB (6 runs); --mem=100M" },
+  };
+
+  (void)state;
+  for (size_t i = 0; i < COUNT_OF(cases); i++) {
+    ft_request request = { .mem_unit = cases[i].mem_mib > 0 ? FT_MEM_NODE : FT_MEM_NONE,
+                           .mem_bytes = (uint64_t)(cases[i].mem_mib * (double)MB) };
+    struct ft_estimate e = estimate_of(cases[i].need_mib * (double)MB, 6);
+    struct ft_facts facts = facts_of(cases[i].completed, cases[i].need_mib * (double)MB,
+                                     cases[i].killed_mib * (double)MB);
+    ft_policy policy = ft_policy_defaults;
+    struct ft_decision_input q = { .mode = cases[i].mode,
+                                   .app = "solve",
+                                   .request = &request,
+                                   .estimate = &e,
+                                   .facts = &facts,
+                                   .code_files = "",
+                                   .policy = &policy,
+                                   .partition = &per_node,
+                                   .memory_is_consumable = true,
+                                   .rule = FT_RULE_CGROUP };
+    struct ft_explanation said;
+    ft_decision d;
+
+    decide(&q, &d, &said);
+    if (strncmp(said.line[0], cases[i].line, strlen(cases[i].line)) != 0)
+      fail_msg("case %zu: %s", i, said.line[0]);
+  }
+}
+
+/* After an edit the runs of the new text count, from the first on: an estimate that is still that
+ * of the old text is not told. */
+static void an_estimate_of_another_text_is_not_told(void **state)
+{
+  const ft_request request = { .mem_unit = FT_MEM_NODE, .mem_bytes = 120 * MB };
+  struct ft_estimate e = estimate_of(52 * (double)MB, 7);
+  struct ft_facts facts = facts_of(1, 197 * (double)MB, 0);
+  ft_policy policy = ft_policy_defaults;
+  struct ft_decision_input q = { .mode = FT_MODE_CHECK,
+                                 .app = "solve",
+                                 .request = &request,
+                                 .estimate = &e,
+                                 .facts = &facts,
+                                 .code_files = "",
+                                 .policy = &policy,
+                                 .partition = &per_node,
+                                 .memory_is_consumable = true,
+                                 .rule = FT_RULE_CGROUP };
+  struct ft_explanation said;
+  ft_decision d;
+
+  (void)state;
+  facts.runs = facts.completed = 7;
+  facts.other_texts = true;
+  decide(&q, &d, &said);
+  assert_non_null(strstr(said.line[0], "solve used up to 197 MiB (1 comparable run of 7); "));
+  e = estimate_of(190 * (double)MB, 7);
+  decide(&q, &d, &said);
+  assert_non_null(strstr(said.line[0], "solve needs 190 MiB"));
+}
+
 /* What changed since the last run is told in a line of its own. The figures of another text of the
  * program lower nothing and reject nothing; those of an edited script do. */
 static void changes_are_told_and_weighed(void **state)
@@ -1934,6 +2016,8 @@ int main(void)
     cmocka_unit_test(the_invariants_hold_for_every_combination),
     cmocka_unit_test(alike_runs_kills_and_arrays_are_weighed),
     cmocka_unit_test(a_message_gives_the_reason_of_a_margin),
+    cmocka_unit_test(the_last_kill_is_named),
+    cmocka_unit_test(an_estimate_of_another_text_is_not_told),
     cmocka_unit_test(changes_are_told_and_weighed),
     cmocka_unit_test(long_names_are_truncated),
     cmocka_unit_test(runs_that_outvote_a_model_file_are_named),

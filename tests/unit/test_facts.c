@@ -333,6 +333,7 @@ static void what_changed_since_the_last_runs_is_told(void **state)
   assert_int_equal(ft_changes_find(&model, &asked), 0);
   collect_facts();
   assert_int_equal(facts.comparable_completed, 1);
+  assert_true(facts.other_texts);
   assert_mib(facts.comparable_peak_bytes, 300);
   /* back to the text before */
   asked.script_hash = 11;
