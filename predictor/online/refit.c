@@ -64,6 +64,12 @@ static void read_history(const ft_model *model, const struct ft_history *history
     read_tasks(model, s);
 }
 
+void ft_refit_read_series(const ft_model *model, const struct ft_history *history,
+                          struct ft_series *s)
+{
+  read_history(model, history, ft_need_host, s);
+}
+
 /* Sets MODEL's fit to that of S, which has the runs of HISTORY. */
 static void write_series(const struct ft_series *s, ft_model *model, struct ft_history *history)
 {
