@@ -32,7 +32,7 @@ static void read_run(const ft_run *run, ft_need_of *need_of, struct ft_series_ru
 
   to->time = run->time;
   to->seconds = run->runtime_seconds;
-  to->value = need.bytes;
+  to->value = need.value;
   to->censored = need.censored;
   to->exceeded = need.killed_by == FT_KILLED_BY_LIMIT;
   to->stopped = need.censored && !to->exceeded && !need.sampled && !run->out_of_memory;
