@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "config.h"
 
-#include <string.h>
-
 #include "predictor/estimate/equation.h"
 
 enum {
@@ -41,34 +39,26 @@ bool ft_equation_open(const ft_equation *q, struct ft_law *law)
   return ft_expression_valid(code, q->scales_count);
 }
 
-bool ft_equation_pack(const struct ft_expression *code, const struct ft_variable *variables,
-                      ft_equation *q)
+void ft_equation_pack(const struct ft_law *law, ft_equation *q)
 {
-  uint8_t number[FT_EXPRESSION_VARIABLES]; /* of each variable: 1 + index in Q; 0: not in Q yet */
+  const struct ft_expression *code = &law->code;
 
-  memset(number, 0, sizeof number);
-  q->code.size = q->constants_count = 0;
-  q->columns_count = q->levels_count = q->scales_count = 0;
+  q->code.size = code->length;
+  q->constants_count = 0;
+  q->columns_count = q->levels_count = q->scales_count = (pb_size_t)law->variables;
   q->intercept = code->intercept;
   q->slope = code->slope;
+  for (size_t v = 0; v < law->variables; v++) {
+    q->columns[v] = law->variable[v].column;
+    q->levels[v] = law->variable[v].level;
+  }
   for (size_t i = 0; i < code->length; i++) {
-    uint8_t v = code->variable[i];
-
     q->code.bytes[i] = code->symbol[i];
     if (code->symbol[i] == FT_SYMBOL_CONSTANT && q->constants_count < CONSTANTS)
       q->constants[q->constants_count++] = code->constant[i];
     if (code->symbol[i] != FT_SYMBOL_VARIABLE)
       continue;
-    if (!number[v]) {
-      if (q->columns_count == FT_LAW_VARIABLES)
-        return false;
-      q->columns[q->columns_count++] = variables[v].column;
-      q->levels[q->levels_count++] = variables[v].level;
-      q->scales[q->scales_count++] = code->scale[i];
-      number[v] = (uint8_t)q->columns_count;
-    }
-    q->code.bytes[i] = (uint8_t)(FIRST_VARIABLE + number[v] - 1);
+    q->scales[code->variable[i]] = code->scale[i];
+    q->code.bytes[i] = (uint8_t)(FIRST_VARIABLE + code->variable[i]);
   }
-  q->code.size = code->length;
-  return true;
 }

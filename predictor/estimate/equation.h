@@ -15,12 +15,7 @@
  */
 bool ft_equation_open(const ft_equation *equation, struct ft_law *law);
 
-/*
- * Encodes CODE, a valid expression of VARIABLES, into EQUATION, without the variables that CODE
- * does not read. Returns false, and leaves EQUATION without code, if CODE reads more than 12
- * variables.
- */
-bool ft_equation_pack(const struct ft_expression *code, const struct ft_variable *variables,
-                      ft_equation *equation);
+/* Encodes LAW, which reads each of its variables, into EQUATION. */
+void ft_equation_pack(const struct ft_law *law, ft_equation *equation);
 
 #endif

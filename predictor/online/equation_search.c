@@ -7,21 +7,13 @@
 
 #include "predictor/core/hash.h"
 #include "predictor/estimate/equation.h"
-#include "predictor/learn/symbolic/symbolic.h"
+#include "predictor/learn/series/law_search.h"
 #include "predictor/online/equation_search.h"
 #include "predictor/online/facts.h"
 #include "predictor/online/refit.h"
 
-/* Runs in a model's history. */
-enum { RUNS = FT_HISTORY_RUNS };
 /* Minimum number of runs for a search; with fewer the equation fits noise. Chosen by judgement. */
 enum { MIN_RUNS = 20 };
-/* Folds of the cross-validation. */
-enum { FOLDS = 5 };
-/* Maximum number of variables: a model's columns and some category levels. */
-enum { VARIABLES = 24 };
-/* Minimum number of runs with and without a category level that is a variable. */
-enum { MIN_LEVEL_RUNS = 3 };
 /* Newest runs whose mean error detects drift. */
 enum { DRIFT_RUNS = 8 };
 
@@ -33,51 +25,6 @@ enum { DRIFT_RUNS = 8 };
 #define DRIFT_FACTOR 2.0
 #define DRIFT_MARGIN 0.02
 
-/* The usable runs and their varying variables, as input of symbolic regression. */
-struct search_table {
-  size_t rows, variables;
-  size_t run[RUNS]; /* index in the history, by row */
-  struct ft_variable variable[VARIABLES];
-  double x[RUNS * VARIABLES], y[RUNS];
-  double train_x[RUNS * VARIABLES], train_y[RUNS]; /* the table without one fold */
-  struct ft_symbolic_result result;
-  bool (*go_on)(void *data);
-  void *data;
-};
-
-/* Returns whether RUN's peak is exactly measured. */
-static bool is_usable(const ft_run *run)
-{
-  return !run->censored && !run->sampled && run->bytes > 0;
-}
-
-/* Returns whether all usable runs have a value of COLUMN, and at least two values differ. */
-static bool is_varying(const struct ft_history *history, size_t column)
-{
-  double low = INFINITY, high = -INFINITY;
-
-  for (size_t i = 0; i < history->count; i++) {
-    double x = (double)ft_refit_feature(&history->run[i], column);
-
-    if (!is_usable(&history->run[i]))
-      continue;
-    if (isnan(x))
-      return false;
-    low = fmin(low, x);
-    high = fmax(high, x);
-  }
-  return low < high;
-}
-
-static size_t count_usable_runs(const struct ft_history *history)
-{
-  size_t count = 0;
-
-  for (size_t i = 0; i < history->count; i++)
-    count += is_usable(&history->run[i]);
-  return count;
-}
-
 /* Returns the mean absolute residual of E, with each limited to 1; 1 without residuals. */
 static double mean_residual(const ft_evaluator *e)
 {
@@ -88,164 +35,39 @@ static double mean_residual(const ft_evaluator *e)
   return e->residuals_count ? sum / (double)e->residuals_count : 1;
 }
 
-/* Returns the equation's mean relative error, each limited to 1, over the last DRIFT_RUNS usable
- * runs that it predicted; 0 with fewer. */
-static double recent_error(const struct ft_history *history)
+/* Returns whether enough runs of S have come since the search for Q, SINCE runs ago, or those of
+ * late contradict it. */
+static bool is_outdated(const ft_equation *q, uint32_t since, const struct ft_series *s)
 {
-  double sum = 0;
-  size_t count = 0;
-
-  for (size_t i = history->count; i-- > 0 && count < DRIFT_RUNS;) {
-    const ft_run *run = &history->run[i];
-
-    if (!is_usable(run) || run->equation_log == 0)
-      continue;
-    sum += fmin(fabs(expm1((double)run->equation_log - log(run->bytes))), 1);
-    count++;
-  }
-  return count == DRIFT_RUNS ? sum / DRIFT_RUNS : 0;
+  return since >= NEW_FRACTION * q->runs ||
+         (since >= DRIFT_RUNS &&
+          ft_law_search_recent_error(s, DRIFT_RUNS) >= DRIFT_FACTOR * q->error + DRIFT_MARGIN);
 }
 
 bool ft_equation_search_due(const ft_model *model, const struct ft_history *history)
 {
   const ft_equation *q = &model->evaluator.equation;
   uint32_t since = model->runs - q->runs_ever;
-  bool any = false;
+  struct ft_series *s;
+  bool due;
 
-  if (count_usable_runs(history) < MIN_RUNS || mean_residual(&model->evaluator) < GOOD_ENOUGH)
+  if (history->count < MIN_RUNS || mean_residual(&model->evaluator) < GOOD_ENOUGH ||
+      (model->evaluator.has_equation && since < DRIFT_RUNS && since < NEW_FRACTION * q->runs))
     return false;
-  if (model->evaluator.has_equation && since < NEW_FRACTION * q->runs &&
-      (since < DRIFT_RUNS || recent_error(history) < DRIFT_FACTOR * q->error + DRIFT_MARGIN))
+  s = malloc(sizeof *s);
+  if (!s)
     return false;
-  for (size_t j = 0; j < model->columns_count && !any; j++)
-    any = !model->columns[j].categorical && is_varying(history, j);
-  return any;
-}
-
-/* ---- the table ---- */
-
-static void add_search_variable(struct search_table *t, size_t column, size_t level)
-{
-  if (t->variables < VARIABLES)
-    t->variable[t->variables++] =
-        (struct ft_variable){ .column = (uint8_t)column, .level = (uint8_t)level };
-}
-
-/* Adds each frequent level of COLUMN as a variable. */
-static void add_level_variables(const ft_model *model, const struct ft_history *history,
-                                struct search_table *t, size_t column)
-{
-  for (size_t level = 0; level < model->columns[column].categories_count; level++) {
-    size_t count = 0;
-
-    for (size_t r = 0; r < t->rows; r++)
-      count += (double)ft_refit_feature(&history->run[t->run[r]], column) == (double)level;
-    if (count >= MIN_LEVEL_RUNS && t->rows - count >= MIN_LEVEL_RUNS)
-      add_search_variable(t, column, level + 1);
-  }
-}
-
-/* Returns variable V of RUN; a level is 0 or 1. */
-static double run_variable_value(const ft_run *run, const struct ft_variable *v)
-{
-  double x = (double)ft_refit_feature(run, v->column);
-
-  return v->level ? x == v->level - 1 : x;
-}
-
-static void fill_search_table(const ft_model *model, const struct ft_history *history,
-                              struct search_table *t)
-{
-  for (size_t i = 0; i < history->count; i++)
-    if (is_usable(&history->run[i]))
-      t->run[t->rows++] = i;
-  for (size_t j = 0; j < model->columns_count; j++)
-    if (!model->columns[j].categorical && is_varying(history, j))
-      add_search_variable(t, j, 0);
-  for (size_t j = 0; j < model->columns_count; j++)
-    if (model->columns[j].categorical)
-      add_level_variables(model, history, t, j);
-  for (size_t r = 0; r < t->rows; r++) {
-    t->y[r] = history->run[t->run[r]].bytes;
-    for (size_t v = 0; v < t->variables; v++)
-      t->x[r * t->variables + v] = run_variable_value(&history->run[t->run[r]], &t->variable[v]);
-  }
+  ft_refit_read_series(model, history, s);
+  due = ft_law_search_runs(s) >= MIN_RUNS &&
+        (!model->evaluator.has_equation || is_outdated(q, since, s)) && ft_law_search_possible(s);
+  free(s);
+  return due;
 }
 
 /* ---- the search ---- */
 
-static bool forward_go_on(void *data, unsigned generation, double best)
-{
-  struct search_table *t = data;
-
-  (void)generation;
-  (void)best;
-  return !t->go_on || t->go_on(t->data);
-}
-
-/* Searches an equation in all rows except those of FOLD (FOLDS: in all rows). Q has no code if none
- * is found. Returns 0; -1 if cancelled and fills ERR. */
-static int search_without_fold(const ft_model *model, struct search_table *t, size_t fold,
-                               ft_equation *q, struct ft_error *err)
-{
-  struct ft_symbolic_settings settings;
-  size_t rows = 0;
-
-  for (size_t r = 0; r < t->rows; r++) {
-    if (r % FOLDS == fold)
-      continue;
-    memcpy(t->train_x + rows * t->variables, t->x + r * t->variables, t->variables * sizeof *t->x);
-    t->train_y[rows++] = t->y[r];
-  }
-  ft_symbolic_defaults(&settings);
-  settings.seed = ft_hash64(FT_HASH_SEED, model->app, strlen(model->app)) + fold;
-  settings.progress = forward_go_on;
-  settings.data = t;
-  q->code.size = 0;
-  if (ft_symbolic_fit_more(t->train_x, t->train_y, rows, t->variables, &settings,
-                           1u << FT_SYMBOL_MINIMUM, &t->result, NULL) < 0)
-    return 0;
-  if (t->result.cancelled)
-    return ft_error_set(err, "%s: the search was cancelled", model->app);
-  (void)ft_equation_pack(&t->result.front[t->result.chosen].expression, t->variable, q);
-  return 0;
-}
-
-/* Sets equation_log of FOLD's runs in FOUND to their prediction by Q, which was found without them.
- */
-static void predict_fold(const struct ft_history *history, const struct search_table *t,
-                         size_t fold, const ft_equation *q, struct ft_history *found)
-{
-  struct ft_law law;
-
-  if (!ft_equation_open(q, &law))
-    return;
-  for (size_t r = fold; r < t->rows; r += FOLDS) {
-    const ft_run *run = &history->run[t->run[r]];
-    double predicted = ft_law_log(&law, run->x, run->x_count);
-
-    found->run[r].equation_log = isnan(predicted) ? 0 : (float)predicted;
-  }
-}
-
-/* Returns the mean relative out-of-sample error, each limited to 1; a run without prediction
- * counts 1.
- */
-static double out_of_sample_error(const struct search_table *t, const struct ft_history *found)
-{
-  double sum = 0;
-
-  for (size_t r = 0; r < t->rows; r++) {
-    double predicted = (double)found->run[r].equation_log;
-
-    sum += predicted > 0 ? fmin(fabs(expm1(predicted - log(t->y[r]))), 1) : 1;
-  }
-  return sum / (double)t->rows;
-}
-
-/* Initialises FOUND without an equation, and RUNS with the runs of T. */
-static void init_result(const ft_model *model, const struct ft_history *history,
-                        const struct search_table *t, ft_model *found, struct ft_history *runs)
+/* Initialises FOUND without an equation. */
+static void init_result(const ft_model *model, ft_model *found)
 {
   memset(found, 0, sizeof *found);
   found->schema = FT_SCHEMA;
@@ -255,44 +77,46 @@ static void init_result(const ft_model *model, const struct ft_history *history,
   memcpy(found->columns, model->columns, sizeof found->columns);
   found->columns_count = model->columns_count;
   found->has_evaluator = found->evaluator.has_equation = true;
-  runs->count = t->rows;
-  runs->categories.columns_count = 0;
-  for (size_t r = 0; r < t->rows; r++)
-    runs->run[r] = (ft_run){ .key = history->run[t->run[r]].key };
 }
+
+/* A series, and what is found in it. */
+struct law_search_work {
+  struct ft_series series;
+  struct ft_law_found found;
+};
 
 int ft_equation_search(const ft_model *model, const struct ft_history *history,
                        bool (*go_on)(void *data), void *data, ft_model *found,
                        struct ft_history *found_runs, struct ft_error *err)
 {
-  struct search_table *t = calloc(1, sizeof *t);
+  struct law_search_work *w = malloc(sizeof *w);
+  uint64_t seed = ft_hash64(FT_HASH_SEED, model->app, strlen(model->app));
   ft_equation *q = &found->evaluator.equation;
-  int status = -1;
+  struct ft_error why;
+  int status;
 
-  if (!t)
+  if (!w)
     return ft_error_errno(err, "%s", model->app);
-  t->go_on = go_on;
-  t->data = data;
-  fill_search_table(model, history, t);
-  init_result(model, history, t, found, found_runs);
-  if (t->rows < FOLDS || !t->variables) {
-    ft_error_set(err, "%s: no runs or no numeric features to search an equation in", model->app);
-    goto out;
+  ft_refit_read_series(model, history, &w->series);
+  init_result(model, found);
+  found_runs->count = 0;
+  found_runs->categories.columns_count = 0;
+  status = ft_law_search(&w->series, seed, go_on, data, &w->found, &why);
+  for (size_t i = 0; status == 0 && i < history->count; i++)
+    if (ft_law_search_uses(&w->series.run[i]))
+      found_runs->run[found_runs->count++] =
+          (ft_run){ .key = history->run[i].key, .equation_log = w->found.predicted_log[i] };
+  if (status == 0) {
+    if (w->found.law.code.length)
+      ft_equation_pack(&w->found.law, q);
+    q->error = w->found.error;
+    q->runs = (uint32_t)w->found.runs;
+    q->runs_ever = model->runs;
+    q->fitted = model->updated;
+  } else {
+    (void)ft_error_set(err, "%s: %s", model->app, why.text);
   }
-  for (size_t fold = 0; fold < FOLDS; fold++) {
-    if (search_without_fold(model, t, fold, q, err) < 0)
-      goto out;
-    predict_fold(history, t, fold, q, found_runs);
-  }
-  if (search_without_fold(model, t, FOLDS, q, err) < 0)
-    goto out;
-  q->error = out_of_sample_error(t, found_runs);
-  q->runs = (uint32_t)t->rows;
-  q->runs_ever = model->runs;
-  q->fitted = model->updated;
-  status = 0;
-out:
-  free(t);
+  free(w);
   return status;
 }
 

@@ -7,7 +7,6 @@
 #include "predictor/estimate/facts.h"
 #include "predictor/estimate/point_prediction.h"
 #include "predictor/online/facts.h"
-#include "predictor/online/refit.h"
 
 #define COUNT(array) (sizeof(array) / sizeof *(array))
 
@@ -26,26 +25,31 @@ enum { FITTED_RUNS = 20 };
  * learn/regression/additive_choose.c. */
 enum { LINE_RUNS = 4 };
 
+/* Returns the value of COLUMN in RUN; NAN without one. */
+static float feature_of(const struct ft_fact_run *run, size_t column)
+{
+  return column < run->x_count ? run->x[column] : NAN;
+}
+
 /* ---- selection of runs ---- */
 
 /* The run with the largest limit that killed one, and the first later run that completed with more,
- * as indices in the history; history->count: none. */
+ * as indices in the runs; their number: none. */
 struct largest_kill {
   size_t killed, completed;
 };
 
-static struct largest_kill find_largest_kill(const struct ft_history *history,
-                                             const struct ft_need *need)
+static struct largest_kill find_largest_kill(const struct ft_fact_runs *runs)
 {
-  struct largest_kill k = { history->count, history->count };
+  struct largest_kill k = { runs->count, runs->count };
   double limit = 0;
 
-  for (size_t i = 0; i < history->count; i++) {
-    if (need[i].killed_by == FT_KILLED_BY_LIMIT && need[i].bytes >= limit) {
-      k = (struct largest_kill){ i, history->count };
-      limit = need[i].bytes;
-    } else if (limit > 0 && !need[i].censored && need[i].bytes > limit &&
-               k.completed == history->count) {
+  for (size_t i = 0; i < runs->count; i++) {
+    if (runs->run[i].need.killed_by == FT_KILLED_BY_LIMIT && runs->run[i].need.value >= limit) {
+      k = (struct largest_kill){ i, runs->count };
+      limit = runs->run[i].need.value;
+    } else if (limit > 0 && !runs->run[i].need.censored && runs->run[i].need.value > limit &&
+               k.completed == runs->count) {
       k.completed = i;
     }
   }
@@ -57,17 +61,16 @@ static struct largest_kill find_largest_kill(const struct ft_history *history,
  * of find_largest_kill come before these: a limit that killed a run would be set again if it were
  * forgotten, and doubled if only it were known.
  */
-static void choose_fact_runs(const struct ft_history *history, const struct ft_need *need,
-                             bool *chosen)
+static void choose_fact_runs(const struct ft_fact_runs *runs, bool *chosen)
 {
-  size_t count = history->count, newest = count < FACTS ? count : NEWEST;
-  struct largest_kill kill = find_largest_kill(history, need);
+  size_t count = runs->count, newest = count < FACTS ? count : NEWEST;
+  struct largest_kill kill = find_largest_kill(runs);
   size_t largest[FACTS], found = 0; /* older runs by descending rank */
   double rank[FACTS];
 
   for (size_t i = 0; i < count; i++) {
     bool kept = i == kill.killed || i == kill.completed;
-    double own = kept ? INFINITY : (double)history->run[i].residual;
+    double own = kept ? INFINITY : (double)runs->run[i].residual;
     size_t at;
 
     chosen[i] = i + newest >= count;
@@ -98,27 +101,26 @@ static ft_fact_kind fact_kind(const struct ft_need *need)
 
 /* Returns the time from which RUN is evidence. A completed run shows that a kill does not repeat
  * only if the job was submitted after it: the tasks of one array say nothing of each other. */
-static double evidence_time(const ft_run *run, const struct ft_need *need)
+static double evidence_time(const struct ft_fact_run *run)
 {
-  bool submitted = fact_kind(need) == FT_FACT_COMPLETED && run->submitted > 0;
+  bool submitted = fact_kind(&run->need) == FT_FACT_COMPLETED && run->submitted > 0;
 
   return submitted ? fmin(run->submitted, run->time) : run->time;
 }
 
 /* Fills ORDER with the indices of the CHOSEN runs in the order of evidence_time; equal times keep
  * their order. Returns their number. */
-static size_t order_fact_runs(const struct ft_history *history, const struct ft_need *need,
-                              const bool *chosen, size_t order[FACTS])
+static size_t order_fact_runs(const struct ft_fact_runs *runs, const bool *chosen,
+                              size_t order[FACTS])
 {
   size_t count = 0, at;
 
-  for (size_t i = 0; i < history->count; i++) {
-    double time = evidence_time(&history->run[i], &need[i]);
+  for (size_t i = 0; i < runs->count; i++) {
+    double time = evidence_time(&runs->run[i]);
 
     if (!chosen[i])
       continue;
-    for (at = count++;
-         at > 0 && evidence_time(&history->run[order[at - 1]], &need[order[at - 1]]) > time; at--)
+    for (at = count++; at > 0 && evidence_time(&runs->run[order[at - 1]]) > time; at--)
       order[at] = order[at - 1];
     order[at] = i;
   }
@@ -128,11 +130,11 @@ static size_t order_fact_runs(const struct ft_history *history, const struct ft_
 /* ---- selection of columns ---- */
 
 /* Returns whether A and B have similar values in COLUMN. */
-static bool has_similar_value(const ft_model *model, size_t column, const ft_run *a,
-                              const ft_run *b)
+static bool has_similar_value(const ft_model *model, size_t column, const struct ft_fact_run *a,
+                              const struct ft_fact_run *b)
 {
-  return ft_facts_alike(&model->columns[column], (double)ft_refit_feature(a, column),
-                        (double)ft_refit_feature(b, column));
+  return ft_facts_alike(&model->columns[column], (double)feature_of(a, column),
+                        (double)feature_of(b, column));
 }
 
 /* Whether two runs needed similar memory (within FT_FACTS_FACTOR). */
@@ -141,8 +143,8 @@ enum comparison { UNDECIDED, AGREED, DIFFERED };
 /* Compares the required memory of A and B. A censored run has only a lower bound of it. */
 static enum comparison compare_needs(const struct ft_need *a, const struct ft_need *b)
 {
-  double need_a = ft_facts_bound(fact_kind(a), a->bytes);
-  double need_b = ft_facts_bound(fact_kind(b), b->bytes);
+  double need_a = ft_facts_bound(fact_kind(a), a->value);
+  double need_b = ft_facts_bound(fact_kind(b), b->value);
 
   if (a->censored && b->censored)
     return UNDECIDED;
@@ -154,7 +156,8 @@ static enum comparison compare_needs(const struct ft_need *a, const struct ft_ne
 }
 
 /* Returns whether A and B are similar in all columns known to explain the memory. */
-static bool are_comparable(const ft_model *model, const ft_run *a, const ft_run *b)
+static bool are_comparable(const ft_model *model, const struct ft_fact_run *a,
+                           const struct ft_fact_run *b)
 {
   const ft_evaluator *e = &model->evaluator;
 
@@ -170,15 +173,15 @@ struct pairs {
   unsigned different_agreed, different_differed;
 };
 
-static struct pairs count_pairs(const ft_model *model, const struct ft_history *history,
-                                const struct ft_need *need, const bool *chosen, size_t column)
+static struct pairs count_pairs(const ft_model *model, const struct ft_fact_runs *runs,
+                                const bool *chosen, size_t column)
 {
   struct pairs p = { 0 };
 
-  for (size_t i = 0; i < history->count; i++)
+  for (size_t i = 0; i < runs->count; i++)
     for (size_t k = 0; k < i; k++) {
-      const ft_run *a = &history->run[i], *b = &history->run[k];
-      enum comparison needs = compare_needs(&need[i], &need[k]);
+      const struct ft_fact_run *a = &runs->run[i], *b = &runs->run[k];
+      enum comparison needs = compare_needs(&runs->run[i].need, &runs->run[k].need);
       bool similar, agreed = needs == AGREED;
 
       if (!chosen[i] || !chosen[k] || needs == UNDECIDED || !are_comparable(model, a, b))
@@ -203,8 +206,8 @@ static void add_fact_column(ft_evaluator *e, size_t column)
  * without pairs of similar values it may explain it. A category may explain the memory until
  * comparable runs of different categories have needed similar memory.
  */
-static void add_columns_by_pairs(ft_model *model, const struct ft_history *history,
-                                 const struct ft_need *need, const bool *chosen)
+static void add_columns_by_pairs(ft_model *model, const struct ft_fact_runs *runs,
+                                 const bool *chosen)
 {
   ft_evaluator *e = &model->evaluator;
   size_t undecided[COLUMNS], undecided_count = 0;
@@ -215,7 +218,7 @@ static void add_columns_by_pairs(ft_model *model, const struct ft_history *histo
 
     if (model->columns[j].categorical)
       continue;
-    p = count_pairs(model, history, need, chosen, j);
+    p = count_pairs(model, runs, chosen, j);
     if (p.different_differed && p.similar_agreed && !p.similar_differed)
       add_fact_column(e, j);
     else if (!p.similar_agreed && !p.similar_differed && !p.different_agreed)
@@ -227,7 +230,7 @@ static void add_columns_by_pairs(ft_model *model, const struct ft_history *histo
 
     if (!model->columns[j].categorical || ft_point_prediction_uses(e, j))
       continue;
-    p = count_pairs(model, history, need, chosen, j);
+    p = count_pairs(model, runs, chosen, j);
     if (!p.different_agreed || p.different_differed)
       add_fact_column(e, j);
   }
@@ -237,68 +240,77 @@ static void add_columns_by_pairs(ft_model *model, const struct ft_history *histo
 
 /* Returns whether all chosen runs needed similar memory, so that no column has to explain a
  * difference. */
-static bool have_all_agreed(const struct ft_history *history, const struct ft_need *need,
-                            const bool *chosen)
+static bool have_all_agreed(const struct ft_fact_runs *runs, const bool *chosen)
 {
   double min = INFINITY, max = 0;
 
-  for (size_t i = 0; i < history->count; i++) {
+  for (size_t i = 0; i < runs->count; i++) {
     if (!chosen[i])
       continue;
-    if (!need[i].censored)
-      min = fmin(min, need[i].bytes);
-    max = fmax(max, ft_facts_bound(fact_kind(&need[i]), need[i].bytes));
+    if (!runs->run[i].need.censored)
+      min = fmin(min, runs->run[i].need.value);
+    max = fmax(max, ft_facts_bound(fact_kind(&runs->run[i].need), runs->run[i].need.value));
   }
   return max <= FT_FACTS_FACTOR * min;
 }
 
-/* Returns whether two runs of HISTORY have different values in COLUMN. */
-static bool differ_in(const struct ft_history *history, size_t column)
+/* Returns whether two runs of RUNS have different values in COLUMN. */
+static bool differ_in(const struct ft_fact_runs *runs, size_t column)
 {
-  for (size_t i = 1; i < history->count; i++)
-    if (ft_refit_feature(&history->run[i], column) != ft_refit_feature(history->run, column))
+  for (size_t i = 1; i < runs->count; i++)
+    if (feature_of(&runs->run[i], column) != feature_of(runs->run, column))
       return true;
   return false;
 }
 
-static void choose_fact_columns(ft_model *model, const struct ft_history *history,
-                                const struct ft_need *need, const bool *chosen)
+static void choose_fact_columns(ft_model *model, const struct ft_fact_runs *runs,
+                                const bool *chosen)
 {
   ft_evaluator *e = &model->evaluator;
-  bool agreed = have_all_agreed(history, need, chosen);
+  bool agreed = have_all_agreed(runs, chosen);
   size_t tasks = ft_tasks_column(model->columns, model->columns_count);
 
   e->fact_columns_count = 0;
   for (size_t j = 0; j < model->columns_count && !agreed; j++)
     if ((model->completed >= LINE_RUNS && ft_point_prediction_uses(e, j)) ||
-        (e->per_task && j == tasks && differ_in(history, j)))
+        (e->per_task && j == tasks && differ_in(runs, j)))
       add_fact_column(e, j);
   e->facts_explained = e->fact_columns_count;
   if (model->completed < FITTED_RUNS)
-    add_columns_by_pairs(model, history, need, chosen);
+    add_columns_by_pairs(model, runs, chosen);
+}
+
+void ft_facts_fill_runs(ft_model *model, const struct ft_fact_runs *runs)
+{
+  ft_evaluator *e = &model->evaluator;
+  bool chosen[RUNS];
+  size_t order[FACTS], count;
+
+  choose_fact_runs(runs, chosen);
+  choose_fact_columns(model, runs, chosen);
+  count = order_fact_runs(runs, chosen, order);
+  e->fact_x_count = 0;
+  for (size_t i = 0; i < count; i++) {
+    const struct ft_fact_run *run = &runs->run[order[i]];
+
+    e->fact_bytes[i] = (float)run->need.value;
+    e->fact_kinds.bytes[i] = (pb_byte_t)fact_kind(&run->need);
+    for (size_t c = 0; c < e->fact_columns_count; c++)
+      e->fact_x[e->fact_x_count++] = feature_of(run, e->fact_columns[c]);
+  }
+  e->fact_bytes_count = (pb_size_t)count;
+  e->fact_kinds.size = (pb_size_t)count;
 }
 
 void ft_facts_fill(ft_model *model, const struct ft_history *history, ft_need_of *need_of)
 {
-  ft_evaluator *e = &model->evaluator;
-  struct ft_need need[RUNS];
-  bool chosen[RUNS];
-  size_t order[FACTS], count;
+  struct ft_fact_runs runs = { .count = history->count };
 
-  for (size_t i = 0; i < history->count; i++)
-    need[i] = need_of(&history->run[i]);
-  choose_fact_runs(history, need, chosen);
-  choose_fact_columns(model, history, need, chosen);
-  count = order_fact_runs(history, need, chosen, order);
-  e->fact_x_count = 0;
-  for (size_t i = 0; i < count; i++) {
-    const ft_run *run = &history->run[order[i]];
+  for (size_t i = 0; i < history->count; i++) {
+    const ft_run *run = &history->run[i];
 
-    e->fact_bytes[i] = (float)need[order[i]].bytes;
-    e->fact_kinds.bytes[i] = (pb_byte_t)fact_kind(&need[order[i]]);
-    for (size_t c = 0; c < e->fact_columns_count; c++)
-      e->fact_x[e->fact_x_count++] = ft_refit_feature(run, e->fact_columns[c]);
+    runs.run[i] = (struct ft_fact_run){ need_of(run),  run->time, run->submitted,
+                                        run->residual, run->x,    run->x_count };
   }
-  e->fact_bytes_count = (pb_size_t)count;
-  e->fact_kinds.size = (pb_size_t)count;
+  ft_facts_fill_runs(model, &runs);
 }

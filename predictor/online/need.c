@@ -13,7 +13,7 @@ struct ft_need ft_need_host(const ft_run *run)
 {
   bool together = run->killed_by == FT_KILLED_BY_LIMIT_TOGETHER;
 
-  return (struct ft_need){ .bytes = run->bytes,
+  return (struct ft_need){ .value = run->bytes,
                            .censored = run->censored,
                            .sampled = run->sampled,
                            .killed_by = together ? FT_KILLED_BY_LIMIT : (ft_killer)run->killed_by,
@@ -29,10 +29,10 @@ bool ft_need_ran_out_of_gpu(const ft_run *run)
 
 struct ft_need ft_need_gpu(const ft_run *run)
 {
-  struct ft_need need = { .bytes = (double)run->gpu_bytes, .censored = run->censored };
+  struct ft_need need = { .value = (double)run->gpu_bytes, .censored = run->censored };
 
   if (ft_need_ran_out_of_gpu(run)) {
-    need.bytes = fmax(need.bytes, (double)run->gpu_limit_bytes);
+    need.value = fmax(need.value, (double)run->gpu_limit_bytes);
     need.killed_by = FT_KILLED_BY_LIMIT;
   }
   return need;

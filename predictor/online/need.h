@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* What a stored run tells of host memory, or of the memory of one GPU. */
+/* What a run tells of a quantity: of host memory, or of the memory of one GPU. */
 #ifndef FT_ONLINE_NEED_H
 #define FT_ONLINE_NEED_H
 
 #include "predictor/record/run_columns.h"
 
 struct ft_need {
-  double bytes;         /* 0: not measured */
-  bool censored;        /* `bytes` is a lower bound */
+  double value;         /* 0: not measured */
+  bool censored;        /* `value` is a lower bound */
   bool sampled;         /* the true peak may be higher */
-  ft_killer killed_by;  /* what stopped the run at `bytes` */
+  ft_killer killed_by;  /* what stopped the run at `value` */
   bool killed_together; /* it was submitted before an earlier killed run had ended */
 };
 

@@ -32,7 +32,7 @@ static void read_run(const ft_run *run, ft_need_of *need_of, struct ft_series_ru
 
   to->time = run->time;
   to->seconds = run->runtime_seconds;
-  to->value = need.bytes;
+  to->value = need.value;
   to->censored = need.censored;
   to->exceeded = need.killed_by == FT_KILLED_BY_LIMIT;
   to->stopped = need.censored && !to->exceeded && !need.sampled && !run->out_of_memory;
@@ -62,6 +62,12 @@ static void read_history(const ft_model *model, const struct ft_history *history
     read_run(&history->run[i], need_of, &s->run[i]);
   if (need_of == ft_need_host)
     read_tasks(model, s);
+}
+
+void ft_refit_read_series(const ft_model *model, const struct ft_history *history,
+                          struct ft_series *s)
+{
+  read_history(model, history, ft_need_host, s);
 }
 
 /* Sets MODEL's fit to that of S, which has the runs of HISTORY. */

@@ -6,6 +6,7 @@
 #include <math.h>
 #include <string.h>
 
+#include "predictor/learn/series/series.h"
 #include "predictor/online/need.h"
 #include "predictor/record/record.h"
 
@@ -29,6 +30,10 @@ void ft_refit_history(ft_model *model, struct ft_history *history, ft_need_of *n
 /* Adds the newest run of HISTORY to MODEL's evaluator without a fit. Returns false if a fit is
  * needed (ft_series_add_newest). */
 bool ft_refit_incremental(ft_model *model, struct ft_history *history, struct ft_refit *work);
+
+/* Fills SERIES with the runs of HISTORY and the fit of MODEL. */
+void ft_refit_read_series(const ft_model *model, const struct ft_history *history,
+                          struct ft_series *series);
 
 /* Removes run AT from HISTORY. */
 static inline void ft_refit_remove_run(struct ft_history *history, size_t at)

@@ -138,17 +138,18 @@ static void fill_facts(struct ft_runtime_series *w)
   w->facts.count = s->runs;
   for (size_t i = 0; i < s->runs; i++) {
     const struct ft_series_run *run = &s->run[i];
-    ft_run *to = &w->facts.run[i];
 
-    *to = (ft_run){ .time = run->time,
-                    .bytes = run->value,
-                    .censored = run->censored,
-                    .killed_by = run->exceeded ? FT_KILLED_BY_LIMIT : FT_KILLED_BY_NONE,
-                    .x_count = (uint16_t)s->columns,
-                    .residual = run->residual };
-    memcpy(to->x, run->x, s->columns * sizeof *to->x);
+    w->facts.run[i] = (struct ft_fact_run){
+      .need = { .value = run->value,
+                .censored = run->censored,
+                .killed_by = run->exceeded ? FT_KILLED_BY_LIMIT : FT_KILLED_BY_NONE },
+      .time = run->time,
+      .residual = run->residual,
+      .x = run->x,
+      .x_count = s->columns
+    };
   }
-  ft_facts_fill(&w->model, &w->facts, ft_need_host);
+  ft_facts_fill_runs(&w->model, &w->facts);
   w->next.runtime_model = w->model.evaluator;
 }
 

@@ -4,7 +4,7 @@
 #define FT_ONLINE_RUNTIME_SERIES_H
 
 #include "predictor/learn/series/fit.h"
-#include "predictor/record/run_columns.h"
+#include "predictor/online/facts.h"
 
 /* Working memory of an update; the caller allocates it with ft_series_work_size() more bytes. */
 struct ft_runtime_series {
@@ -14,7 +14,7 @@ struct ft_runtime_series {
   ft_timed_run run[FT_RUNTIME_RUNS + 1]; /* in order of time, with the new one */
   struct ft_series series;
   ft_model model; /* of FACTS, the runs of the series */
-  struct ft_history facts;
+  struct ft_fact_runs facts;
   double work[]; /* of the fit */
 };
 

@@ -71,7 +71,10 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
   ft_buf_init(&text, FT_LIMIT_LINE);
   (void)ft_expression_print(&law.code, names, "GiB", data[0] & 1, 17, &text);
   ft_buf_free(&text);
-  if (!ft_equation_pack(&law.code, variable, &packed) || !ft_equation_open(&packed, &again))
+  if (!ft_law_make(&law.code, variable, &again))
+    abort();
+  ft_equation_pack(&again, &packed);
+  if (!ft_equation_open(&packed, &again))
     abort();
   if (fabs(ft_law_log(&again, x, 24) - ft_law_log(&law, x, 24)) > 1e-9)
     abort();

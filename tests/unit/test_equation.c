@@ -26,8 +26,10 @@ static const struct ft_variable variables[8] = {
 static ft_equation packed(void)
 {
   ft_equation q = { 0 };
+  struct ft_law law;
 
-  assert_true(ft_equation_pack(&code, variables, &q));
+  assert_true(ft_law_make(&code, variables, &law));
+  ft_equation_pack(&law, &q);
   return q;
 }
 

@@ -8,6 +8,7 @@
 #include "predictor/estimate/facts.h"
 #include "predictor/estimate/memory.h"
 #include "predictor/estimate/point_prediction.h"
+#include "predictor/learn/series/law_search.h"
 #include "predictor/online/equation_search.h"
 #include "predictor/online/online.h"
 #include "tests/unit/simulate.h"
@@ -304,6 +305,48 @@ static void an_app_without_numbers_has_none(void **state)
   assert_int_equal(ft_equation_search(&model, &history, NULL, NULL, &found, &found_runs, &err), -1);
 }
 
+/* The search knows no memory: joules of a step, of which some runs give only a bound. */
+static void a_law_is_found_in_a_series_of_any_number(void **state)
+{
+  struct ft_series *series = calloc(1, sizeof *series);
+  struct ft_law_found *law = calloc(1, sizeof *law);
+  struct ft_random random;
+  struct ft_error err;
+
+  (void)state;
+  ft_random_seed(&random, 3);
+  series->columns = 3;
+  series->levels[2] = 2; /* a category of no effect */
+  series->runs = 40;
+  for (size_t i = 0; i < series->runs; i++) {
+    struct ft_series_run *run = &series->run[i];
+    double side = 16 * (1 + ft_random_below(&random, 8)), batch = 1 + ft_random_below(&random, 16);
+
+    run->x[0] = (float)side;
+    run->x[1] = (float)batch;
+    run->x[2] = (float)(i % 2);
+    run->censored = i % 9 == 4;
+    run->value = (20 + 0.003 * side * side * batch) / (run->censored ? 3 : 1);
+  }
+  assert_true(ft_law_search_possible(series));
+  assert_int_equal(ft_law_search_runs(series), 36);
+  assert_int_equal(ft_law_search(series, 1, NULL, NULL, law, &err), 0);
+  assert_int_equal(law->runs, 36);
+  assert_true(law->law.code.length && law->error < 0.01);
+  for (size_t i = 0; i < series->runs; i++) {
+    const struct ft_series_run *run = &series->run[i];
+
+    if (run->censored)
+      assert_true(law->predicted_log[i] == 0);
+    else
+      assert_near(exp((double)law->predicted_log[i]), run->value, 0.05);
+  }
+  series->runs = 4;
+  assert_int_equal(ft_law_search(series, 1, NULL, NULL, law, &err), -1);
+  free(series);
+  free(law);
+}
+
 int main(void)
 {
   const struct CMUnitTest tests[] = { cmocka_unit_test(an_equation_is_found_and_used),
@@ -315,7 +358,8 @@ int main(void)
                                       cmocka_unit_test(runs_during_the_search_are_kept_and_scored),
                                       cmocka_unit_test(an_equation_of_another_model_is_discarded),
                                       cmocka_unit_test(a_search_starts_when_it_may_help),
-                                      cmocka_unit_test(an_app_without_numbers_has_none) };
+                                      cmocka_unit_test(an_app_without_numbers_has_none),
+                                      cmocka_unit_test(a_law_is_found_in_a_series_of_any_number) };
 
   return cmocka_run_group_tests_name("discover", tests, NULL, NULL);
 }

@@ -23,6 +23,13 @@ struct ft_law {
 };
 
 /*
+ * Fills LAW with CODE, a valid expression of VARIABLES, without the variables that CODE does not
+ * read. Returns false, and leaves LAW without code, if CODE reads more than FT_LAW_VARIABLES.
+ */
+bool ft_law_make(const struct ft_expression *code, const struct ft_variable *variables,
+                 struct ft_law *law);
+
+/*
  * Returns the natural logarithm of the number that LAW predicts at the COUNT values X, one per
  * column. Returns NaN if a number that the law reads is missing, or the prediction is not between 1
  * and FT_LAW_MAX. LAW must have code.
