@@ -8,6 +8,7 @@
 #ifndef FORETELL_H
 #define FORETELL_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -150,6 +151,91 @@ unsigned ft_prediction_runs(const ft_prediction *prediction);
 
 /* By which method: "quantiles", "regression", "measured". Owned by PREDICTION. */
 const char *ft_prediction_method(const ft_prediction *prediction);
+
+/* ---- functions of the columns of a table ---- */
+
+enum { FT_FIT_FEATURES = 255 }; /* most features of a fit */
+
+/* Largest absolute value of a number of a table, and reciprocal of its smallest target. */
+#define FT_FIT_MAX 1e100
+
+/* A table: x[row * features + feature], and the target y[row], never 0. Borrowed. */
+struct ft_fit_rows {
+  const double *x, *y;
+  size_t rows, features;
+  const char *const *names; /* of the features, at most 63 bytes each */
+  const char *target;       /* its name; numbers named "bytes" or "..._bytes" are printed scaled */
+};
+
+/* SYMBOLIC: an equation, by genetic programming; LINEAR: a line, by relative least squares;
+ * LOGLINEAR: a product of powers. */
+enum ft_fit_method { FT_FIT_SYMBOLIC, FT_FIT_LINEAR, FT_FIT_LOGLINEAR, FT_FIT_METHODS };
+
+/* Settings of SYMBOLIC, as foretell-fit(1) describes them. */
+struct ft_fit_settings {
+  unsigned population, generations, tournament;
+  double parsimony, crossover, mutation;
+  const char *primitives; /* "add,multiply"; NULL: the defaults, and min if the data need it */
+  bool drawn_constants;
+  uint64_t seed;
+  /* Called with the number of finished generations, without PRIMITIVES up to twice GENERATIONS.
+   * Returns false to stop with the best equation so far. NULL: none. */
+  bool (*progress)(void *data, unsigned generation);
+  void *data;
+};
+
+/* A fitted function. */
+typedef struct ft_fit ft_fit;
+
+/* A candidate of SYMBOLIC; mean absolute errors are fractions. */
+struct ft_fit_point {
+  unsigned length;                   /* symbols of the equation */
+  double train_mape, validated_mape; /* of the rows; of each fifth by the others */
+  bool chosen;
+};
+
+/* How an equation is printed. */
+struct ft_fit_format {
+  const char *unit; /* of the target; NULL: by its name */
+  bool latex;
+  int digits; /* significant digits of a coefficient */
+};
+
+/* Set SETTINGS to the defaults of foretell fit. */
+void ft_fit_defaults(struct ft_fit_settings *settings);
+
+/* Return 0; -1 and fill ERR when a setting is out of its range. */
+int ft_fit_check(const struct ft_fit_settings *settings, struct ft_error *err);
+
+/* Choose the COUNT (at most ROWS' features) features with most association with the target; CHOSEN
+ * gets their indices, ascending. Returns 0; -1 and fills ERR when out of memory. */
+int ft_fit_choose(const struct ft_fit_rows *rows, size_t count, size_t *chosen,
+                  struct ft_error *err);
+
+/*
+ * Fit METHOD to ROWS, of at most FT_FIT_FEATURES features. SETTINGS may be NULL except for
+ * SYMBOLIC; equal seeds give equal fits. Returns NULL and fills ERR when METHOD cannot fit these
+ * numbers. The caller releases the fit with ft_fit_free.
+ */
+ft_fit *ft_fit_make(enum ft_fit_method method, const struct ft_fit_rows *rows,
+                    const struct ft_fit_settings *settings, struct ft_error *err);
+
+/* Release FIT; NULL is allowed. */
+void ft_fit_free(ft_fit *fit);
+
+/* The fitted value at the features X. */
+double ft_fit_value(const ft_fit *fit, const double *x);
+
+/* Whether a search was stopped. */
+bool ft_fit_cancelled(const ft_fit *fit);
+
+/* Fill POINT with candidate I of SYMBOLIC, from 0, shortest first. Returns false past the last. */
+bool ft_fit_front(const ft_fit *fit, size_t i, struct ft_fit_point *point);
+
+/* The equation of candidate I as text; SIZE_MAX: of the chosen one, or of another method. Returns
+ * NULL and fills ERR when it is too long to print. The caller releases it with free. */
+char *ft_fit_equation(const ft_fit *fit, size_t i, const struct ft_fit_format *format,
+                      struct ft_error *err);
 
 #pragma GCC visibility pop
 

@@ -1,13 +1,10 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Prints equations in readable units: of a table's columns, and of an app's model. */
-#ifndef FT_CLI_EQUATION_H
-#define FT_CLI_EQUATION_H
-
-#include <jansson.h>
+/* Prints equations in readable units. */
+#ifndef FT_LEARN_SHOW_H
+#define FT_LEARN_SHOW_H
 
 #include "predictor/core/buf.h"
 #include "predictor/learn/symbolic/expression.h"
-#include "predictor/record/record.h"
 
 /* True if NAME names bytes: "bytes", "input_bytes". */
 bool ft_named_bytes(const char *name);
@@ -18,8 +15,8 @@ bool ft_named_bytes(const char *name);
  * legend: "1.2 + 3.1*input_bytes [GiB; input_bytes in MiB]". Returns 0; -1 past OUT's limit.
  */
 int ft_show_expression(const struct ft_expression *expression, const char *const *names,
-                       size_t variables, const char *unit, double typical, bool latex,
-                       int digits, struct ft_buf *out);
+                       size_t variables, const char *unit, double typical, bool latex, int digits,
+                       struct ft_buf *out);
 
 /* Result of ft_linear_fit on variables, or on the logarithms of variables and target. */
 struct ft_linear_equation {
@@ -37,15 +34,5 @@ struct ft_linear_equation {
  */
 int ft_show_linear(const struct ft_linear_equation *equation, const char *unit, double typical,
                    bool latex, int digits, struct ft_buf *out);
-
-/* significant digits of a printed coefficient */
-enum { FT_EQUATION_DIGITS = 4 };
-
-/* Prints MODEL's equation; nothing if it has none. Returns 0; -1 past OUT's limit. */
-int ft_show_equation(const ft_model *model, bool latex, struct ft_buf *out);
-
-/* Returns a new object with "equation", "latex", "error", "runs", "fitted" and "used"; null if
- * MODEL has no equation. */
-json_t *ft_equation_json(const ft_model *model);
 
 #endif
