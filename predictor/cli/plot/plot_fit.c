@@ -10,7 +10,7 @@
 
 #include "predictor/cli/names/app_name.h"
 #include "predictor/cli/cli.h"
-#include "predictor/cli/model_equation.h"
+#include "predictor/cli/model/model_equation.h"
 #include "predictor/cli/plot/chart.h"
 #include "predictor/cli/plot/plot.h"
 #include "predictor/cli/state_dir.h"

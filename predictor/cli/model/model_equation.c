@@ -5,7 +5,7 @@
 #include <stdio.h>
 
 #include "predictor/cli/cli.h"
-#include "predictor/cli/model_equation.h"
+#include "predictor/cli/model/model_equation.h"
 #include "predictor/estimate/equation.h"
 #include "predictor/history/json.h"
 #include "predictor/learn/table/show.h"
