@@ -196,7 +196,7 @@ static int add_to_batch(const struct runtime_file *file, int fd, void *data, str
 static int train_platform_model(int state_fd, const char *path, struct ft_relative_model *m,
                                 struct ft_error *err)
 {
-  struct ft_relative_settings settings = { .ratios = { .trees = FOREST_TREES, .seed = 1 } };
+  struct ft_relative_settings settings = { .trees = FOREST_TREES, .seed = 1 };
   struct training_data *training = calloc(1, sizeof *training);
   struct ft_relative_table *table = training ? &training->table : NULL;
   int status = training ? visit_all_files(state_fd, add_training_rows, training, err)
@@ -204,7 +204,7 @@ static int train_platform_model(int state_fd, const char *path, struct ft_relati
 
   for (int l = 0; l < FT_LEARNERS; l++)
     if (!ft_learner_slow((enum ft_learner_kind)l))
-      settings.ratios.learners |= 1u << l;
+      settings.learners |= 1u << l;
   if (status == 0 && table->rows >= MIN_TRAINING_ROWS) {
     settings.from = ft_relative_source(table, NULL, err);
     status = ft_relative_learn(table, NULL, &settings, m, err);

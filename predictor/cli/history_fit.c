@@ -11,7 +11,7 @@
 #include <string.h>
 
 #include "predictor/cli/cli.h"
-#include "predictor/cli/fit/equation.h"
+#include "predictor/cli/model/model_equation.h"
 #include "predictor/cli/history.h"
 #include "predictor/core/array_grow.h"
 #include "predictor/core/io.h"

@@ -121,7 +121,11 @@ int ft_relative_learn(const struct ft_relative_table *t, const bool *keep,
     ft_error_set(err, "no row has times on %s and on another platform", m->platform[0]);
     goto out;
   }
-  status = ft_speedup_fit(&table, &settings->ratios, &m->ratios, err);
+  status = ft_speedup_fit(&table,
+                          &(struct ft_speedup_settings){ settings->trees, settings->learners,
+                                                         settings->unvalidated, settings->seed,
+                                                         settings->stop, settings->data },
+                          &m->ratios, err);
 out:
   free(x);
   free(y);

@@ -11,6 +11,7 @@
 #include <stdlib.h>
 
 #include "predictor/cli/relative/relative.h"
+#include "predictor/estimate/relative.h"
 #include "predictor/core/io.h"
 #include "predictor/core/sort.h"
 

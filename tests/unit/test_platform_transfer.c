@@ -60,10 +60,9 @@ static double cores_of(unsigned number)
 
 static void learn(struct ft_relative_model *m)
 {
-  struct ft_relative_settings settings = { .ratios = { .trees = 20,
-                                                       .learners = 1u << FT_LEARNER_FOREST |
-                                                                   1u << FT_LEARNER_RIDGE,
-                                                       .seed = 1 } };
+  struct ft_relative_settings settings = {
+    .trees = 20, .learners = 1u << FT_LEARNER_FOREST | 1u << FT_LEARNER_RIDGE, .seed = 1
+  };
   struct ft_relative_table t = { 0 };
   struct ft_error err;
 
@@ -189,10 +188,9 @@ static void run_branching(unsigned *job, const char *platform, double ratio, boo
 /* Half of the apps have no counters, and no node of "one" has any. */
 static void counters_absent_in_half_of_the_records_are_missing_not_0(void **state)
 {
-  struct ft_relative_settings settings = { .ratios = { .trees = 50,
-                                                       .learners = 1u << FT_LEARNER_FOREST |
-                                                                   1u << FT_LEARNER_RIDGE,
-                                                       .seed = 1 } };
+  struct ft_relative_settings settings = {
+    .trees = 50, .learners = 1u << FT_LEARNER_FOREST | 1u << FT_LEARNER_RIDGE, .seed = 1
+  };
   struct ft_relative_table t = { 0 };
   struct ft_relative_model m;
   struct ft_error err;

@@ -267,6 +267,130 @@ static void a_job_names_its_wrong_option(void **state)
   ft_predictor_close(predictor);
 }
 
+static bool stop_search(void *data, unsigned generation)
+{
+  (void)data;
+  return generation < 2;
+}
+
+/* y = 3 + 2 a b on a grid */
+static void a_table_is_fitted_by_each_method(void **state)
+{
+  static const char *const names[] = { "a", "b" };
+  static const struct {
+    enum ft_fit_method method;
+    double within; /* relative, at a point outside */
+    const char *equation;
+  } cases[] = { { FT_FIT_SYMBOLIC, 1e-6, "a*b" },
+                { FT_FIT_LINEAR, 0.9, "*a" },
+                { FT_FIT_LOGLINEAR, 0.3, "a^" } };
+  const struct ft_fit_format format = { "s", false, 4 };
+  double x[2 * 36], y[36], outside[] = { 10, 20 };
+  struct ft_fit_rows rows = { x, y, 36, 2, names, "y" };
+  struct ft_fit_settings settings;
+  struct ft_fit_point point;
+  struct ft_error err;
+  size_t chosen[1];
+  ft_fit *fit;
+
+  (void)state;
+  for (size_t i = 0; i < 36; i++) {
+    x[2 * i] = 1 + (double)(i % 6);
+    x[2 * i + 1] = 1 + (double)(i / 6);
+    y[i] = 3 + 2 * x[2 * i] * x[2 * i + 1];
+  }
+  ft_fit_defaults(&settings);
+  for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+    char *text;
+
+    fit = ft_fit_make(cases[i].method, &rows, &settings, &err);
+    assert_non_null(fit);
+    assert_near(ft_fit_value(fit, outside), 403, 403 * cases[i].within);
+    text = ft_fit_equation(fit, SIZE_MAX, &format, &err);
+    assert_non_null(text);
+    assert_non_null(strstr(text, cases[i].equation));
+    assert_non_null(strstr(text, "[s]"));
+    assert_int_equal(ft_fit_front(fit, 0, &point), cases[i].method == FT_FIT_SYMBOLIC);
+    assert_false(ft_fit_cancelled(fit));
+    free(text);
+    ft_fit_free(fit);
+  }
+  settings.progress = stop_search;
+  fit = ft_fit_make(FT_FIT_SYMBOLIC, &rows, &settings, &err);
+  assert_true(fit && ft_fit_cancelled(fit));
+  ft_fit_free(fit);
+  ft_fit_free(NULL);
+  assert_int_equal(ft_fit_choose(&rows, 1, chosen, &err), 0);
+  assert_true(chosen[0] < 2);
+  settings.primitives = "add,tan";
+  assert_null(ft_fit_make(FT_FIT_SYMBOLIC, &rows, &settings, &err));
+  assert_non_null(strstr(err.text, "add,tan: expected names of add"));
+  x[0] = -1;
+  assert_null(ft_fit_make(FT_FIT_LOGLINEAR, &rows, NULL, &err));
+  assert_non_null(strstr(err.text, "not above 0"));
+  rows.features = FT_FIT_FEATURES + 1;
+  assert_null(ft_fit_make(FT_FIT_LINEAR, &rows, NULL, &err));
+  assert_non_null(strstr(err.text, "at most 255 features"));
+}
+
+/* Platform b is twice as fast as a. */
+static void a_model_of_several_platforms_is_stored_and_predicts(void **state)
+{
+  ft_relative_name feature[] = { "n" }, platform[] = { "a", "b" }, label[40] = { { 0 } };
+  double x[40], seconds[80], times[] = { 10, NAN };
+  size_t group[40];
+  struct ft_relative_table t = { .rows = 40,
+                                 .features = 1,
+                                 .platforms = 2,
+                                 .feature = feature,
+                                 .platform = platform,
+                                 .label = label,
+                                 .x = x,
+                                 .seconds = seconds,
+                                 .group = group };
+  struct ft_relative_settings settings = { .trees = 20, .seed = 1 };
+  struct ft_relative_prediction answer;
+  struct ft_relative_facts facts;
+  struct ft_relative_part part;
+  size_t which[2], share[2], parts = 0;
+  ft_relative_model *m;
+  struct ft_error err;
+  char path[96];
+
+  (void)state;
+  for (size_t r = 0; r < 40; r++) {
+    x[r] = (double)r + 1;
+    seconds[2 * r] = 2 * x[r];
+    seconds[2 * r + 1] = x[r];
+    group[r] = r;
+  }
+  settings.from = ft_relative_source(&t, "a", &err);
+  settings.learners = ft_relative_learners("ridge,forest");
+  assert_true(settings.from == 0 && settings.learners);
+  assert_int_equal(ft_relative_learners("oracle"), 0);
+  m = ft_relative_train(&t, NULL, &settings, &err);
+  assert_non_null(m);
+  (void)snprintf(path, sizeof path, "%s/speed.model", folder);
+  assert_int_equal(ft_relative_save(m, path, 0600, &err), 0);
+  ft_relative_close(m);
+  m = ft_relative_open(path, &err);
+  assert_non_null(m);
+  ft_relative_describe(m, &facts);
+  assert_true(facts.features == 1 && facts.platforms == 2 && facts.rows == 40);
+  assert_string_equal(facts.platform[1], "b");
+  assert_int_equal(ft_relative_predict(m, (double[]){ 5 }, times, &answer, &err), 0);
+  assert_near(answer.speed[1], 2, 0.05);
+  while (ft_relative_part(m, parts, &part))
+    parts++;
+  assert_true(parts > 2);
+  ft_relative_close(m);
+  ft_relative_close(NULL);
+  assert_int_equal(ft_relative_which(&t, 0, 2, 1, which, share, &err), 0);
+  assert_int_equal(share[0] + share[1], 40);
+  assert_null(ft_relative_open("/nonexistent/model", &err));
+  assert_non_null(strstr(err.text, "/nonexistent/model"));
+}
+
 static int set_up(void **state)
 {
   (void)state;
@@ -291,7 +415,9 @@ int main(void)
     cmocka_unit_test(a_script_sets_what_its_directives_request),
     cmocka_unit_test(a_script_that_sbatch_rejects_is_an_error),
     cmocka_unit_test(each_quantity_has_a_name_that_ends_in_its_unit),
-    cmocka_unit_test(a_job_names_its_wrong_option)
+    cmocka_unit_test(a_job_names_its_wrong_option),
+    cmocka_unit_test(a_table_is_fitted_by_each_method),
+    cmocka_unit_test(a_model_of_several_platforms_is_stored_and_predicts)
   };
 
   return cmocka_run_group_tests_name("public", tests, set_up, tear_down);

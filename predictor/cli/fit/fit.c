@@ -6,28 +6,31 @@
  */
 #include "config.h"
 
+#include <limits.h>
 #include <math.h>
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "predictor/cli/cli.h"
-#include "predictor/cli/fit/equation.h"
 #include "predictor/cli/fit/fit.h"
 #include "predictor/core/sort.h"
 #include "predictor/core/text.h"
 
-enum { SEEDS = 1000 };
+enum {
+  SEEDS = 1000,
+  DIGITS = 4 /* significant digits of a coefficient */
+};
 
 /* rows; below it an equation with five constants often fits by chance (two rows per constant) */
 enum { FEW_ROWS = 10 };
 
 struct options {
-  const char *target, *features, *held, *method, *unit, *primitives;
+  const char *target, *features, *held, *method, *unit;
   double test;
   unsigned long seed, seeds, population, generations, tournament, digits;
-  struct ft_symbolic_settings symbolic; /* derived from the options above */
-  bool drawn_constants, front, skips, json;
+  struct ft_fit_settings search; /* derived from the options above */
+  bool front, skips, json;
 };
 
 static const char *const method_names[FT_FIT_METHODS] = {
@@ -52,8 +55,8 @@ static json_t *outcome_json(const struct ft_outcome *out, size_t count)
   for (size_t i = 0; i < count; i++)
     json_array_append_new(spread, ft_json_number(true, out[i].test_mape));
   return json_pack(
-      "{s:s, s:o, s:o, s:o, s:o, s:o, s:o, s:b, s:o}", "equation", ft_buf_text(&out[0].equation),
-      "latex", out[0].latex.length ? json_string(out[0].latex.data) : json_null(), "train_mape",
+      "{s:s, s:o, s:o, s:o, s:o, s:o, s:o, s:b, s:o}", "equation", out[0].equation, "latex",
+      out[0].latex[0] ? json_string(out[0].latex) : json_null(), "train_mape",
       ft_json_number(true, median_outcome(out, count, offsetof(struct ft_outcome, train_mape))),
       "test_mape",
       ft_json_number(true, median_outcome(out, count, offsetof(struct ft_outcome, test_mape))),
@@ -83,8 +86,8 @@ static void print_outcome(const char *name, const struct ft_outcome *out, size_t
   printf("%-10s %s %s %8s %8.3f s  %s%s\n", name,
          format_error(median_outcome(out, count, offsetof(struct ft_outcome, train_mape)), train),
          format_error(median_outcome(out, count, offsetof(struct ft_outcome, test_mape)), test),
-         fit, median_outcome(out, count, offsetof(struct ft_outcome, seconds)),
-         ft_buf_text(&out[0].equation), out[count - 1].cancelled ? " (the best so far)" : "");
+         fit, median_outcome(out, count, offsetof(struct ft_outcome, seconds)), out[0].equation,
+         out[count - 1].cancelled ? " (the best so far)" : "");
 }
 
 /* Prints the Pareto front of the first split, one equation per line. */
@@ -94,12 +97,13 @@ static void print_pareto_front(const json_t *front)
   json_t *p;
 
   printf("%-10s %10s %10s  equation\n", "length", "train", "validated");
-  json_array_foreach((json_t *)(uintptr_t)front, i, p) printf(
-      "%s %8lld %8.2f %% %8.2f %%  %s\n", json_is_true(json_object_get(p, "chosen")) ? ">" : " ",
-      (long long)json_integer_value(json_object_get(p, "length")),
-      json_number_value(json_object_get(p, "train_mape")),
-      json_number_value(json_object_get(p, "validated_mape")),
-      json_string_value(json_object_get(p, "equation")));
+  json_array_foreach ((json_t *)(uintptr_t)front, i, p)
+    printf("%s %8lld %8.2f %% %8.2f %%  %s\n",
+           json_is_true(json_object_get(p, "chosen")) ? ">" : " ",
+           (long long)json_integer_value(json_object_get(p, "length")),
+           json_number_value(json_object_get(p, "train_mape")),
+           json_number_value(json_object_get(p, "validated_mape")),
+           json_string_value(json_object_get(p, "equation")));
 }
 
 static volatile sig_atomic_t interrupted;
@@ -138,7 +142,7 @@ static int open_work(const struct ft_table *t, const struct options *o, struct w
   w->order = malloc(t->rows * sizeof *w->order);
   if (!w->order || ft_split_open(t, &w->split) < 0)
     return ft_error_errno(err, "fit");
-  if (t->columns <= FT_EXPRESSION_VARIABLES)
+  if (t->columns <= FT_FIT_FEATURES)
     return 0;
   w->choices = calloc(o->seeds, sizeof *w->choices);
   if (!w->choices)
@@ -161,21 +165,19 @@ static int run_method(int method, const struct ft_table *t, const struct options
   struct ft_outcome *out = calloc(o->seeds, sizeof *out);
   size_t done = 0;
   struct ft_progress progress;
-  /* Default: the primitives of the paper; the data decide whether minimum joins them. Not if
-   * --primitives chose. */
-  unsigned more = o->primitives ? 0 : 1u << FT_SYMBOL_MINIMUM;
-  double turns = (double)o->generations * (more ? 2 : 1);
-  struct ft_fit_settings settings = { o->unit, (int)o->digits,     o->symbolic,
-                                      more,    is_not_interrupted, &progress,
-                                      0 };
+  /* without --primitives, a second search tries one more */
+  double turns = (double)o->generations * (o->search.primitives ? 1 : 2);
+  struct ft_method_settings settings = {
+    o->target, o->unit, (int)o->digits, o->search, is_not_interrupted, &progress, 0
+  };
   int status = out ? 0 : ft_error_errno(err, "fit");
 
   ft_progress_start(&progress, method_names[method], turns * (double)o->seeds);
   while (status == 0 && done < o->seeds && (!interrupted || !done)) {
     ft_split_draw(t, o->test, o->seed + done, w->order, &w->split);
     settings.before = turns * (double)done;
-    status = ft_fit(method, t, &w->split, w->choices ? &w->choices[done] : NULL, &settings,
-                    o->seed + done, &out[done], err);
+    status = ft_fit_split(method, t, &w->split, w->choices ? &w->choices[done] : NULL, &settings,
+                          o->seed + done, &out[done], err);
     done++;
   }
   ft_progress_end(&progress);
@@ -191,60 +193,20 @@ static int run_method(int method, const struct ft_table *t, const struct options
   return status;
 }
 
-static int parse_primitives(struct options *o)
+/* Clamps COUNT, so that one beyond a setting's range stays beyond it. */
+static unsigned clamp_count(unsigned long count)
 {
-  static const char *const names[FT_SYMBOLS] = {
-    [FT_SYMBOL_ADD] = "add",    [FT_SYMBOL_MULTIPLY] = "multiply", [FT_SYMBOL_SQUARE] = "square",
-    [FT_SYMBOL_CUBE] = "cube",  [FT_SYMBOL_SUBTRACT] = "subtract", [FT_SYMBOL_DIVIDE] = "divide",
-    [FT_SYMBOL_ROOT] = "root",  [FT_SYMBOL_LOG] = "log",           [FT_SYMBOL_SINE] = "sin",
-    [FT_SYMBOL_COSINE] = "cos", [FT_SYMBOL_EXPONENTIAL] = "exp",   [FT_SYMBOL_MINIMUM] = "min"
-  };
-  struct ft_text list = ft_text_from(o->primitives), piece;
-  bool known = ft_text_left(&list) > 0;
-
-  if (!o->primitives)
-    return 0;
-  o->symbolic.primitives = 0;
-  while (known && ft_text_until(&list, ',', &piece)) {
-    unsigned bit = 0;
-
-    for (unsigned s = 0; s < FT_SYMBOLS; s++)
-      if (names[s] && ft_text_equals(ft_text_trim(piece), names[s]))
-        bit = 1u << s;
-    known = bit != 0;
-    o->symbolic.primitives |= bit;
-  }
-  return known ? 0
-               : ft_print_error("fit", -1,
-                                "--primitives=%s: expected names of add, multiply, square, cube, "
-                                "subtract, divide, root, log, sin, cos, exp, min",
-                                o->primitives);
+  return count > UINT_MAX ? UINT_MAX : (unsigned)count;
 }
 
-static bool is_fraction(double value)
-{
-  return value >= 0 && value <= 1;
-}
-
-/* Sets up the symbolic search; the options' ranges are already checked. */
 static int parse_search_options(struct options *o)
 {
-  struct ft_symbolic_settings *s = &o->symbolic;
+  struct ft_error err;
 
-  if (o->population < 2 || o->population > FT_SYMBOLIC_POPULATION || o->generations > 100000)
-    return ft_print_error("fit", -1,
-                          "expected a population of 2 to 100000 and at most 100000 "
-                          "generations");
-  if (o->tournament < 1 || o->tournament > 1000 || !(s->parsimony_size >= 1) ||
-      !(s->parsimony_size <= 2) || !is_fraction(s->crossover) || !is_fraction(s->mutation))
-    return ft_print_error("fit", -1,
-                          "expected a tournament of 1 to 1000, a parsimony of 1 to 2 and "
-                          "probabilities of 0 to 1");
-  s->population = (unsigned)o->population;
-  s->generations = (unsigned)o->generations;
-  s->fitness_size = (unsigned)o->tournament;
-  s->constants = !o->drawn_constants;
-  return parse_primitives(o);
+  o->search.population = clamp_count(o->population);
+  o->search.generations = clamp_count(o->generations);
+  o->search.tournament = clamp_count(o->tournament);
+  return ft_fit_check(&o->search, &err) < 0 ? ft_print_error("fit", -1, "%s", err.text) : 0;
 }
 
 static int check_fit_options(const struct options *o)
@@ -378,8 +340,6 @@ static int run_fit(const char *path, struct options *o)
   struct ft_error err;
   int status;
 
-  if (!o->unit && o->target && !ft_named_bytes(o->target))
-    o->unit = "";
   if (check_fit_options(o) < 0 || parse_search_options(o) < 0)
     return FT_EXIT_USAGE;
   if (ft_table_read(path, o->target, o->features, o->held, &t, &err) < 0)
@@ -408,7 +368,7 @@ int ft_command_fit(int argc, char **argv)
                        .population = 300,
                        .generations = 150,
                        .tournament = 3,
-                       .digits = FT_EQUATION_DIGITS };
+                       .digits = DIGITS };
   const struct ft_option options[] = {
     { 't', "target", "COLUMN", "the column to model", FT_OPTION_STRING, &o.target },
     { 'f', "features", "LIST", "feature columns, separated by commas; default: all others",
@@ -426,14 +386,13 @@ int ft_command_fit(int argc, char **argv)
     { 0, "tournament", "N", "equations in a fitness tournament (3)", FT_OPTION_COUNT,
       &o.tournament },
     { 0, "parsimony", "SIZE", "size of the length tournament, 1 to 2 (1.1)", FT_OPTION_DOUBLE,
-      &o.symbolic.parsimony_size },
-    { 0, "crossover", "P", "probability of crossover (1)", FT_OPTION_DOUBLE,
-      &o.symbolic.crossover },
-    { 0, "mutation", "P", "probability of mutation (0.5)", FT_OPTION_DOUBLE, &o.symbolic.mutation },
+      &o.search.parsimony },
+    { 0, "crossover", "P", "probability of crossover (1)", FT_OPTION_DOUBLE, &o.search.crossover },
+    { 0, "mutation", "P", "probability of mutation (0.5)", FT_OPTION_DOUBLE, &o.search.mutation },
     { 0, "primitives", "LIST", "default: add,multiply,square,cube, and min if it helps",
-      FT_OPTION_STRING, &o.primitives },
+      FT_OPTION_STRING, &o.search.primitives },
     { 0, "drawn-constants", NULL, "keep constants as drawn, do not fit them", FT_OPTION_FLAG,
-      &o.drawn_constants },
+      &o.search.drawn_constants },
     { 0, "front", NULL, "show the Pareto front of error against length", FT_OPTION_FLAG, &o.front },
     { 0, "digits", "N", "digits of coefficients and powers, 1 to 17 (4)", FT_OPTION_COUNT,
       &o.digits },
@@ -444,7 +403,7 @@ int ft_command_fit(int argc, char **argv)
   };
   int status, first;
 
-  ft_symbolic_defaults(&o.symbolic);
+  ft_fit_defaults(&o.search);
   first = ft_options_parse(options, "[OPTION]... DATA.csv",
                            "Finds an equation for a column of a table.", 1, argc, argv, &status);
   if (first < 0)

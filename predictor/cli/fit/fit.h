@@ -9,10 +9,7 @@
 
 #include "predictor/cli/cli.h"
 #include "predictor/cli/fit/fit_table.h"
-#include "predictor/core/buf.h"
-#include "predictor/learn/symbolic/symbolic.h"
-
-enum ft_fit_method { FT_FIT_SYMBOLIC, FT_FIT_LINEAR, FT_FIT_LOGLINEAR, FT_FIT_METHODS };
+#include "predictor/foretell.h"
 
 /* One split: training rows and test rows; x is row-major. */
 struct ft_split {
@@ -34,8 +31,8 @@ void ft_split_draw(const struct ft_table *table, double part, uint64_t seed, siz
 
 /* Features selected from more than an equation can have. */
 struct ft_choice {
-  size_t column[FT_EXPRESSION_VARIABLES]; /* indices into the table, ascending */
-  double seconds;                         /* s; time of the selection */
+  size_t column[FT_FIT_FEATURES]; /* indices into the table, ascending */
+  double seconds;                 /* s; time of the selection */
 };
 
 /* Selects the features that are most associated with the target in the training part. Returns 0;
@@ -44,11 +41,11 @@ int ft_split_choose(const struct ft_table *table, const struct ft_split *split,
                     struct ft_choice *choice, struct ft_error *err);
 
 /* Settings of a method. Progress is drawn on PROGRESS from BEFORE on. */
-struct ft_fit_settings {
-  const char *unit;                     /* of the target; NULL: bytes, scaled */
-  int digits;                           /* significant digits of coefficients */
-  struct ft_symbolic_settings symbolic; /* all but seed and progress */
-  unsigned more;                        /* bit mask of primitives that the data may enable */
+struct ft_method_settings {
+  const char *target;            /* its name */
+  const char *unit;              /* of the target; NULL: by its name */
+  int digits;                    /* significant digits of coefficients */
+  struct ft_fit_settings search; /* all but seed and progress */
   bool (*go_on)(void); /* returns false to stop the search with the best equation so far */
   struct ft_progress *progress;
   double before;
@@ -57,9 +54,9 @@ struct ft_fit_settings {
 /* Result of one method on one split; errors in per cent. */
 struct ft_outcome {
   double train_mape, test_mape, r2, seconds;
-  struct ft_buf equation, latex;
-  json_t *front;  /* symbolic: Pareto front of error against length */
-  bool cancelled; /* interrupted; holds the best equation so far */
+  char *equation, *latex; /* owned */
+  json_t *front;          /* symbolic: Pareto front of error against length */
+  bool cancelled;         /* interrupted; holds the best equation so far */
 };
 
 /*
@@ -67,9 +64,9 @@ struct ft_outcome {
  * CHOICE NULL uses all features. The caller frees OUT in either case. Returns 0; -1 and fills ERR
  * if the method cannot fit these numbers.
  */
-int ft_fit(enum ft_fit_method method, const struct ft_table *table, struct ft_split *split,
-           const struct ft_choice *choice, const struct ft_fit_settings *settings, uint64_t seed,
-           struct ft_outcome *out, struct ft_error *err);
+int ft_fit_split(enum ft_fit_method method, const struct ft_table *table, struct ft_split *split,
+                 const struct ft_choice *choice, const struct ft_method_settings *settings,
+                 uint64_t seed, struct ft_outcome *out, struct ft_error *err);
 void ft_outcome_free(struct ft_outcome *out);
 
 #endif

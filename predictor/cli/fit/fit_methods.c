@@ -6,12 +6,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "predictor/cli/fit/equation.h"
 #include "predictor/cli/fit/fit.h"
 #include "predictor/core/io.h"
 #include "predictor/core/random.h"
-#include "predictor/learn/feature_screening.h"
-#include "predictor/learn/regression/linear.h"
 
 int ft_split_open(const struct ft_table *t, struct ft_split *s)
 {
@@ -60,20 +57,18 @@ void ft_split_draw(const struct ft_table *t, double part, uint64_t seed, size_t 
   }
 }
 
-typedef double predictor(const void *model, const double *x, size_t columns);
-
-static double mape_of_model(predictor *f, const void *model, const double *x, const double *y,
-                            size_t rows, size_t columns)
+static double mape_of_fit(const ft_fit *fit, const double *x, const double *y, size_t rows,
+                          size_t columns)
 {
   double total = 0;
 
   for (size_t r = 0; r < rows; r++)
-    total += fabs(f(model, x + r * columns, columns) / y[r] - 1);
+    total += fabs(ft_fit_value(fit, x + r * columns) / y[r] - 1);
   return rows ? 100 * total / (double)rows : NAN;
 }
 
 /* R squared on the test part; on the training part if there is no test part. */
-static double r_squared(predictor *f, const void *model, const struct ft_split *s, size_t columns)
+static double r_squared(const ft_fit *fit, const struct ft_split *s, size_t columns)
 {
   const double *x = s->test ? s->test_x : s->train_x, *y = s->test ? s->test_y : s->train_y;
   size_t rows = s->test ? s->test : s->train;
@@ -82,7 +77,7 @@ static double r_squared(predictor *f, const void *model, const struct ft_split *
   for (size_t r = 0; r < rows; r++)
     mean += y[r] / (double)rows;
   for (size_t r = 0; r < rows; r++) {
-    double e = y[r] - f(model, x + r * columns, columns);
+    double e = y[r] - ft_fit_value(fit, x + r * columns);
 
     left += e * e;
     all += (y[r] - mean) * (y[r] - mean);
@@ -90,192 +85,82 @@ static double r_squared(predictor *f, const void *model, const struct ft_split *
   return all > 0 ? 1 - left / all : NAN;
 }
 
-static void score_method(predictor *f, const void *model, const struct ft_split *s, size_t columns,
+static void score_method(const ft_fit *fit, const struct ft_split *s, size_t columns,
                          struct ft_outcome *out)
 {
-  out->train_mape = mape_of_model(f, model, s->train_x, s->train_y, s->train, columns);
-  out->test_mape = mape_of_model(f, model, s->test_x, s->test_y, s->test, columns);
-  out->r2 = r_squared(f, model, s, columns);
+  out->train_mape = mape_of_fit(fit, s->train_x, s->train_y, s->train, columns);
+  out->test_mape = mape_of_fit(fit, s->test_x, s->test_y, s->test, columns);
+  out->r2 = r_squared(fit, s, columns);
 }
 
 /* ---- the methods ---- */
 
-struct linear {
-  bool log;
-  double *c; /* the intercept, then one per feature */
-};
-
-static double linear_at(const void *model, const double *x, size_t columns)
+static bool report_generation(void *data, unsigned generation)
 {
-  const struct linear *l = model;
-  double v = l->c[0];
+  const struct ft_method_settings *o = data;
 
-  for (size_t i = 0; i < columns; i++)
-    v += l->c[i + 1] * (l->log ? log(x[i]) : x[i]);
-  return l->log ? exp(v) : v;
-}
-
-/* Geometric scale of COUNT values, STRIDE apart. */
-static double geometric_scale(const double *value, size_t count, size_t stride)
-{
-  double sum = 0;
-
-  for (size_t i = 0; i < count; i++)
-    sum += fabs(value[i * stride]);
-  return sum / (double)count;
-}
-
-static int show_linear(const struct linear *l, const struct ft_table *t, const struct ft_split *s,
-                       const struct ft_fit_settings *o, struct ft_outcome *out,
-                       struct ft_error *err)
-{
-  const char *names[FT_EXPRESSION_VARIABLES];
-  double sizes[FT_EXPRESSION_VARIABLES], size = geometric_scale(s->train_y, s->train, 1);
-  struct ft_linear_equation q = { l->c, l->log, names, sizes, t->columns };
-
-  for (size_t i = 0; i < t->columns; i++) {
-    names[i] = t->column[i].name;
-    sizes[i] = geometric_scale(s->train_x + i, s->train, t->columns);
-  }
-  if (ft_show_linear(&q, o->unit, size, false, o->digits, &out->equation) < 0 ||
-      ft_show_linear(&q, o->unit, size, true, o->digits, &out->latex) < 0)
-    return ft_error_set(err, "fit: the equation is too long to print");
-  return 0;
-}
-
-/* Fits by relative least squares on the features, or by least squares on logarithms. */
-static int fit_linear_method(bool logarithms, const struct ft_table *t, const struct ft_split *s,
-                             const struct ft_fit_settings *o, struct ft_outcome *out,
-                             struct ft_error *err)
-{
-  struct linear l = { .log = logarithms, .c = calloc(t->columns + 1, sizeof *l.c) };
-  size_t n = s->train;
-  double *x = malloc(n * t->columns * sizeof *x), *y = malloc(n * sizeof *y);
-  double *w = malloc(n * sizeof *w);
-  int status = -1;
-
-  if (!x || !y || !w || !l.c) {
-    ft_error_errno(err, "fit");
-    goto out;
-  }
-  for (size_t r = 0; r < n; r++) {
-    if (logarithms && s->train_y[r] < 0) {
-      ft_error_set(err, "loglinear: a target below 0 has no logarithm");
-      goto out;
-    }
-    y[r] = logarithms ? log(s->train_y[r]) : s->train_y[r];
-    w[r] = logarithms ? 1 : 1 / (s->train_y[r] * s->train_y[r]);
-  }
-  for (size_t i = 0; i < n * t->columns; i++) {
-    if (logarithms && s->train_x[i] <= 0) {
-      ft_error_set(err, "loglinear: a feature that is not above 0 has no logarithm");
-      goto out;
-    }
-    x[i] = logarithms ? log(s->train_x[i]) : s->train_x[i];
-  }
-  if (ft_linear_fit(x, y, w, n, t->columns, l.c, err) < 0)
-    goto out;
-  score_method(linear_at, &l, s, t->columns, out);
-  status = show_linear(&l, t, s, o, out, err);
-out:
-  free(w);
-  free(y);
-  free(x);
-  free(l.c);
-  return status;
-}
-
-static double symbolic_at(const void *model, const double *x, size_t columns)
-{
-  (void)columns;
-  return ft_expression_evaluate(model, x);
-}
-
-static bool report_generation(void *data, unsigned generation, double best)
-{
-  const struct ft_fit_settings *o = data;
-
-  (void)best;
   ft_progress_step(o->progress, o->before + generation);
   return o->go_on();
 }
 
-static json_t *pareto_front_json(const struct ft_symbolic_result *result, const char *const *names,
-                                 size_t columns, const struct ft_fit_settings *o, double size)
+static json_t *pareto_front_json(const ft_fit *fit, const struct ft_fit_format *format)
 {
   json_t *list = json_array();
+  struct ft_fit_point p;
 
-  for (unsigned i = 0; i < result->count; i++) {
-    const struct ft_symbolic_point *p = &result->front[i];
-    struct ft_buf text;
+  for (size_t i = 0; ft_fit_front(fit, i, &p); i++) {
+    char *text = ft_fit_equation(fit, i, format, NULL);
 
-    ft_buf_init(&text, FT_LIMIT_LINE);
-    if (ft_show_expression(&p->expression, names, columns, o->unit, size, false, o->digits,
-                           &text) == 0)
-      json_array_append_new(list, json_pack("{s:i, s:o, s:o, s:s, s:b}", "length",
-                                            p->expression.length, "train_mape",
-                                            ft_json_number(true, 100 * p->mape), "validated_mape",
-                                            ft_json_number(true, 100 * p->validated), "equation",
-                                            ft_buf_text(&text), "chosen", i == result->chosen));
-    ft_buf_free(&text);
+    if (text)
+      json_array_append_new(list, json_pack("{s:i, s:o, s:o, s:s, s:b}", "length", (int)p.length,
+                                            "train_mape", ft_json_number(true, 100 * p.train_mape),
+                                            "validated_mape",
+                                            ft_json_number(true, 100 * p.validated_mape),
+                                            "equation", text, "chosen", (int)p.chosen));
+    free(text);
   }
   return list;
 }
 
-static int fit_symbolic(const struct ft_table *t, const struct ft_split *s,
-                        const struct ft_fit_settings *o, uint64_t seed, struct ft_outcome *out,
-                        struct ft_error *err)
-{
-  struct ft_symbolic_result *result = malloc(sizeof *result);
-  struct ft_symbolic_settings settings = o->symbolic;
-  struct ft_fit_settings own = *o;
-  const char *names[FT_EXPRESSION_VARIABLES];
-  const struct ft_expression *e;
-  double size = geometric_scale(s->train_y, s->train, 1);
-  int status = -1;
-
-  if (!result)
-    return ft_error_errno(err, "fit");
-  settings.seed = seed;
-  settings.progress = report_generation;
-  settings.data = &own;
-  if (ft_symbolic_fit_more(s->train_x, s->train_y, s->train, t->columns, &settings, o->more, result,
-                           err) < 0)
-    goto out;
-  for (size_t i = 0; i < t->columns; i++)
-    names[i] = t->column[i].name;
-  e = &result->front[result->chosen].expression;
-  score_method(symbolic_at, e, s, t->columns, out);
-  out->cancelled = result->cancelled;
-  out->front = pareto_front_json(result, names, t->columns, o, size);
-  if (ft_show_expression(e, names, t->columns, o->unit, size, false, o->digits, &out->equation) <
-          0 ||
-      ft_show_expression(e, names, t->columns, o->unit, size, true, o->digits, &out->latex) < 0)
-    ft_error_set(err, "fit: the equation is too long to print");
-  else
-    status = 0;
-out:
-  free(result);
-  return status;
-}
-
 static int fit_method(enum ft_fit_method method, const struct ft_table *t, const struct ft_split *s,
-                      const struct ft_fit_settings *o, uint64_t seed, struct ft_outcome *out,
+                      const struct ft_method_settings *o, uint64_t seed, struct ft_outcome *out,
                       struct ft_error *err)
 {
-  return method == FT_FIT_SYMBOLIC
-             ? fit_symbolic(t, s, o, seed, out, err)
-             : fit_linear_method(method == FT_FIT_LOGLINEAR, t, s, o, out, err);
+  const char *names[FT_FIT_FEATURES];
+  const struct ft_fit_rows rows = {
+    s->train_x, s->train_y, s->train, t->columns, names, o->target
+  };
+  struct ft_fit_settings search = o->search;
+  struct ft_method_settings own = *o;
+  struct ft_fit_format format = { o->unit, false, o->digits };
+  ft_fit *fit;
+
+  for (size_t i = 0; i < t->columns; i++)
+    names[i] = t->column[i].name;
+  search.seed = seed;
+  search.progress = report_generation;
+  search.data = &own;
+  fit = ft_fit_make(method, &rows, &search, err);
+  if (!fit)
+    return -1;
+  score_method(fit, s, t->columns, out);
+  out->cancelled = ft_fit_cancelled(fit);
+  out->front = method == FT_FIT_SYMBOLIC ? pareto_front_json(fit, &format) : NULL;
+  out->equation = ft_fit_equation(fit, SIZE_MAX, &format, err);
+  format.latex = true;
+  out->latex = ft_fit_equation(fit, SIZE_MAX, &format, err);
+  ft_fit_free(fit);
+  return out->equation && out->latex ? 0 : -1;
 }
 
 int ft_split_choose(const struct ft_table *t, const struct ft_split *s, struct ft_choice *choice,
                     struct ft_error *err)
 {
+  const struct ft_fit_rows rows = { s->train_x, s->train_y, s->train, t->columns, NULL, NULL };
   double began = ft_io_monotonic();
 
-  if (ft_feature_screening(s->train_x, s->train_y, s->train, t->columns, FT_EXPRESSION_VARIABLES,
-                           choice->column) < 0)
-    return ft_error_errno(err, "fit");
+  if (ft_fit_choose(&rows, FT_FIT_FEATURES, choice->column, err) < 0)
+    return -1;
   choice->seconds = ft_io_monotonic() - began;
   return 0;
 }
@@ -284,38 +169,36 @@ int ft_split_choose(const struct ft_table *t, const struct ft_split *s, struct f
 static void select_columns(double *x, size_t rows, size_t columns, const size_t *chosen)
 {
   for (size_t r = 0; r < rows; r++)
-    for (size_t i = 0; i < FT_EXPRESSION_VARIABLES; i++)
-      x[r * FT_EXPRESSION_VARIABLES + i] = x[r * columns + chosen[i]];
+    for (size_t i = 0; i < FT_FIT_FEATURES; i++)
+      x[r * FT_FIT_FEATURES + i] = x[r * columns + chosen[i]];
 }
 
 /* Draws the split again for each fit, because selecting columns overwrites it. */
 static int fit_selected_columns(enum ft_fit_method method, const struct ft_table *t,
                                 struct ft_split *s, const struct ft_choice *choice,
-                                const struct ft_fit_settings *o, uint64_t seed,
+                                const struct ft_method_settings *o, uint64_t seed,
                                 struct ft_outcome *out, struct ft_error *err)
 {
-  struct ft_table_column column[FT_EXPRESSION_VARIABLES];
+  struct ft_table_column column[FT_FIT_FEATURES];
   struct ft_table narrow = *t;
 
-  for (size_t i = 0; i < FT_EXPRESSION_VARIABLES; i++)
+  for (size_t i = 0; i < FT_FIT_FEATURES; i++)
     column[i] = t->column[choice->column[i]];
   select_columns(s->train_x, s->train, t->columns, choice->column);
   select_columns(s->test_x, s->test, t->columns, choice->column);
   narrow.column = column;
-  narrow.columns = FT_EXPRESSION_VARIABLES;
+  narrow.columns = FT_FIT_FEATURES;
   return fit_method(method, &narrow, s, o, seed, out, err);
 }
 
-int ft_fit(enum ft_fit_method method, const struct ft_table *t, struct ft_split *s,
-           const struct ft_choice *choice, const struct ft_fit_settings *o, uint64_t seed,
-           struct ft_outcome *out, struct ft_error *err)
+int ft_fit_split(enum ft_fit_method method, const struct ft_table *t, struct ft_split *s,
+                 const struct ft_choice *choice, const struct ft_method_settings *o, uint64_t seed,
+                 struct ft_outcome *out, struct ft_error *err)
 {
   double began = ft_io_monotonic();
   int status;
 
   *out = (struct ft_outcome){ 0 };
-  ft_buf_init(&out->equation, FT_LIMIT_LINE);
-  ft_buf_init(&out->latex, FT_LIMIT_LINE);
   status = choice ? fit_selected_columns(method, t, s, choice, o, seed, out, err)
                   : fit_method(method, t, s, o, seed, out, err);
   out->seconds = ft_io_monotonic() - began + (choice ? choice->seconds : 0);
@@ -324,7 +207,7 @@ int ft_fit(enum ft_fit_method method, const struct ft_table *t, struct ft_split 
 
 void ft_outcome_free(struct ft_outcome *out)
 {
-  ft_buf_free(&out->equation);
-  ft_buf_free(&out->latex);
+  free(out->equation);
+  free(out->latex);
   json_decref(out->front);
 }

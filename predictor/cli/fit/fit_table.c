@@ -13,7 +13,7 @@
 #include "predictor/core/csv.h"
 #include "predictor/core/text.h"
 #include "predictor/core/utf8.h"
-#include "predictor/learn/symbolic/symbolic.h"
+#include "predictor/foretell.h"
 
 enum {
   ROWS = 1000000,
@@ -217,7 +217,7 @@ static int read_cell(const struct ft_csv *csv, struct ft_table *t, size_t c, dou
     return ft_csv_fail(csv, field, name, err,
                        "expected one decimal sign, a point or a comma, in the whole table");
   t->decimal = sign ? sign : t->decimal;
-  if (fabs(*to) > FT_SYMBOLIC_MAX)
+  if (fabs(*to) > FT_FIT_MAX)
     return ft_csv_fail(csv, field, name, err, "expected at most 1e100");
   return 1;
 }
@@ -244,7 +244,7 @@ static int add_fit_row(struct ft_csv *csv, struct ft_table *t, struct ft_error *
     if (got <= 0)
       return got;
   }
-  if (fabs(t->y[t->rows]) < 1 / FT_SYMBOLIC_MAX)
+  if (fabs(t->y[t->rows]) < 1 / FT_FIT_MAX)
     return ft_csv_fail(csv, t->column[t->columns].field, t->column[t->columns].name, err,
                        "the target must not be 0: errors are relative");
   if (t->holds && read_held(csv, t, err) < 0)

@@ -3,8 +3,10 @@
 #ifndef FT_CLI_FIT_TABLE_H
 #define FT_CLI_FIT_TABLE_H
 
+#include <stdbool.h>
+#include <stddef.h>
+
 #include "predictor/core/error.h"
-#include "predictor/learn/symbolic/expression.h"
 
 enum { FT_TABLE_FEATURES = 10000 };
 

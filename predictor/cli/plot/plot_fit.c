@@ -10,7 +10,7 @@
 
 #include "predictor/cli/names/app_name.h"
 #include "predictor/cli/cli.h"
-#include "predictor/cli/fit/equation.h"
+#include "predictor/cli/model/model_equation.h"
 #include "predictor/cli/plot/chart.h"
 #include "predictor/cli/plot/plot.h"
 #include "predictor/cli/state_dir.h"
@@ -19,6 +19,7 @@
 #include "predictor/estimate/memory.h"
 #include "predictor/estimate/quantity.h"
 #include "predictor/history/json.h"
+#include "predictor/learn/table/show.h"
 #include "predictor/record/state_files.h"
 
 enum {

@@ -14,10 +14,9 @@
 #include <unistd.h>
 
 #include "predictor/cli/relative/relative.h"
-#include "predictor/cli/store_access.h"
+#include "predictor/cli/model/relative_store.h"
 #include "predictor/core/io.h"
 #include "predictor/core/text.h"
-#include "predictor/record/state_files.h"
 
 struct options {
   struct ft_relative_reading reading;
@@ -63,23 +62,17 @@ static int make_settings(const struct options *o, const struct ft_relative_table
   struct ft_error err;
 
   *s = (struct ft_relative_settings){ 0 };
-  s->ratios = (struct ft_speedup_settings){
-    (unsigned)o->trees, (1u << FT_LEARNERS) - 1, false, o->seed, NULL, NULL
-  };
-  if (strcmp(o->learner, "best") != 0) {
-    s->ratios.learners = 0;
-    s->ratios.unvalidated = true;
-    for (int l = 0; l < FT_LEARNERS; l++)
-      if (ft_text_lists(ft_text_from(o->learner), ft_learner_names[l]))
-        s->ratios.learners |= 1u << l;
-    if (!s->ratios.learners)
-      return ft_print_error(
-          command, FT_EXIT_USAGE,
-          "--learner=%s: expected best, or names of constant, trees, forest, boosting, "
-          "ridge, ridge_trees, few_trees, process, rate_trees, "
-          "rate_process, work_process, work_rates, autoencoder",
-          o->learner);
-  }
+  s->trees = (unsigned)o->trees;
+  s->seed = o->seed;
+  s->unvalidated = strcmp(o->learner, "best") != 0;
+  s->learners = ft_relative_learners(s->unvalidated ? o->learner : NULL);
+  if (!s->learners)
+    return ft_print_error(
+        command, FT_EXIT_USAGE,
+        "--learner=%s: expected best, or names of constant, trees, forest, boosting, "
+        "ridge, ridge_trees, few_trees, process, rate_trees, "
+        "rate_process, work_process, work_rates, autoencoder",
+        o->learner);
   if (o->trees < 3 || o->trees > MAX_TREES || o->folds > MAX_FOLDS)
     return ft_print_error(command, FT_EXIT_USAGE, "expected 3 to %d trees and at most %d folds",
                           MAX_TREES, MAX_FOLDS);
@@ -115,15 +108,16 @@ static json_t *numbers_json(const double *value, size_t count)
   return list;
 }
 
-static json_t *learners_json(const struct ft_speedup_model *m)
+static json_t *learners_json(const ft_relative_model *m)
 {
   json_t *all = json_object();
+  struct ft_relative_part part;
 
-  for (int l = 0; l < FT_LEARNERS; l++)
-    if (m->weight[l] > 0 || !isnan(m->error[l]))
-      json_object_set_new(all, ft_learner_names[l],
-                          json_pack("{s:o, s:o}", "weight", ft_json_number(true, m->weight[l]),
-                                    "held_out_error", ft_json_number(true, m->error[l])));
+  for (size_t i = 0; ft_relative_part(m, i, &part); i++)
+    if (part.weight > 0 || !isnan(part.held_out_error))
+      json_object_set_new(all, part.name,
+                          json_pack("{s:o, s:o}", "weight", ft_json_number(true, part.weight),
+                                    "held_out_error", ft_json_number(true, part.held_out_error)));
   return all;
 }
 
@@ -210,7 +204,7 @@ out:
 /* ---- prediction with a model ---- */
 
 /* Warns about model features missing in the table and table platforms missing in the model. */
-static void warn_name_differences(const struct ft_relative_model *m,
+static void warn_name_differences(const struct ft_relative_facts *m,
                                   const struct ft_relative_table *t)
 {
   size_t absent = 0;
@@ -228,7 +222,7 @@ static void warn_name_differences(const struct ft_relative_model *m,
                            t->platform[p]);
 }
 
-static void print_answer(const struct ft_relative_model *m, const char *label, double seconds,
+static void print_answer(const struct ft_relative_facts *m, const char *label, double seconds,
                          const struct ft_relative_prediction *a)
 {
   printf("%s\n", label);
@@ -247,15 +241,18 @@ static void print_answer(const struct ft_relative_model *m, const char *label, d
  * status. */
 static int run_model(const struct options *o, const struct ft_relative_table *t)
 {
-  struct ft_relative_model m;
-  double x[FT_FEATURE_ENCODER_COLUMNS], seconds[FT_RELATIVE_PLATFORMS];
+  ft_relative_model *model;
+  struct ft_relative_facts m;
+  double x[FT_RELATIVE_FEATURES], seconds[FT_RELATIVE_PLATFORMS];
   json_t *rows = o->json ? json_array() : NULL, *answer;
   struct ft_relative_prediction a;
   struct ft_error err;
   int status = FT_EXIT_USAGE;
 
-  if (ft_relative_load(o->model, &m, &err) < 0)
+  model = ft_relative_open(o->model, &err);
+  if (!model)
     goto fail;
+  ft_relative_describe(model, &m);
   warn_name_differences(&m, t);
   for (size_t r = 0; r < t->rows; r++) {
     for (size_t f = 0; f < m.features; f++) {
@@ -268,7 +265,7 @@ static int run_model(const struct options *o, const struct ft_relative_table *t)
 
       seconds[p] = at < t->platforms ? t->seconds[r * t->platforms + at] : NAN;
     }
-    if (ft_relative_predict(&m, x, seconds, &a, &err) < 0)
+    if (ft_relative_predict(model, x, seconds, &a, &err) < 0)
       goto fail;
     if (rows)
       json_array_append_new(rows, json_pack("{s:s, s:o, s:o, s:o}", "app", t->label[r], "speed",
@@ -282,7 +279,7 @@ static int run_model(const struct options *o, const struct ft_relative_table *t)
   if (rows) {
     answer =
         json_pack("{s:o, s:s, s:o, s:o}", "platforms", names_json(m.platform, m.platforms), "from",
-                  m.platform[0], "rows", json_incref(rows), "learners", learners_json(&m.ratios));
+                  m.platform[0], "rows", json_incref(rows), "learners", learners_json(model));
     status = ft_json_print(answer);
   }
   goto out;
@@ -290,7 +287,7 @@ fail:
   (void)ft_print_error("relative", 0, "%s", err.text);
 out:
   json_decref(rows);
-  ft_relative_model_free(&m);
+  ft_relative_close(model);
   return status;
 }
 
@@ -409,15 +406,6 @@ int ft_command_relative(int argc, char **argv)
 
 /* ---- foretell train relative ---- */
 
-/* The held-out error is unknown with one group of rows or with learners named by --learner. */
-static bool has_held_out_error(const struct ft_speedup_model *ratios)
-{
-  for (size_t o = 0; o < ratios->outputs; o++)
-    if (ratios->count[o])
-      return true;
-  return false;
-}
-
 struct learning {
   struct ft_progress progress;
   double learners; /* fitted so far */
@@ -432,41 +420,52 @@ static bool count_fitted_learner(void *data)
   return false;
 }
 
+static void print_model(const char *path, const ft_relative_model *model,
+                        const struct ft_relative_facts *m)
+{
+  struct ft_relative_part part;
+
+  printf("%s: from %s to %zu platforms, learnt from %zu rows", path, m->platform[0],
+         m->platforms - 1, m->rows);
+  if (!isnan(m->held_out_error))
+    printf("; typically within a factor of %.2f on rows held out", exp(m->held_out_error));
+  printf("\n");
+  for (size_t i = 0; ft_relative_part(model, i, &part); i++)
+    if (part.weight > 0)
+      printf("  %-12s %3.0f %%\n", part.name, 100 * part.weight);
+}
+
 static int train_model(const struct options *o, const struct ft_relative_table *t)
 {
   struct ft_relative_settings settings;
-  struct ft_relative_model m;
+  struct ft_relative_facts m;
+  ft_relative_model *model;
   struct learning learning = { .learners = 0 };
   struct ft_error err;
-  int status = make_settings(o, t, "train", &settings), learnt;
+  int status = make_settings(o, t, "train", &settings);
 
   if (status != FT_EXIT_DONE)
     return status;
   status = FT_EXIT_USAGE;
   ft_progress_start(&learning.progress, "train", 0);
-  settings.ratios.stop = count_fitted_learner;
-  settings.ratios.data = &learning;
-  learnt = ft_relative_learn(t, NULL, &settings, &m, &err);
+  settings.stop = count_fitted_learner;
+  settings.data = &learning;
+  model = ft_relative_train(t, NULL, &settings, &err);
   ft_progress_end(&learning.progress);
-  if (learnt < 0 || ft_relative_save(&m, o->output, o->store ? 0600 : 0644, &err) < 0) {
+  if (model)
+    ft_relative_describe(model, &m);
+  if (!model || ft_relative_save(model, o->output, o->store ? 0600 : 0644, &err) < 0) {
     (void)ft_print_error("train", 0, "%s", err.text);
   } else if (o->json) {
-    status = ft_json_print(json_pack(
-        "{s:o, s:s, s:i, s:o, s:o}", "platforms", names_json(m.platform, m.platforms), "from",
-        m.platform[0], "rows", (int)m.ratios.rows, "learners", learners_json(&m.ratios),
-        "held_out_error", ft_json_number(has_held_out_error(&m.ratios), m.ratios.mixture_error)));
+    status = ft_json_print(json_pack("{s:o, s:s, s:i, s:o, s:o}", "platforms",
+                                     names_json(m.platform, m.platforms), "from", m.platform[0],
+                                     "rows", (int)m.rows, "learners", learners_json(model),
+                                     "held_out_error", ft_json_number(true, m.held_out_error)));
   } else {
     status = FT_EXIT_DONE;
-    printf("%s: from %s to %zu platforms, learnt from %zu rows", o->output, m.platform[0],
-           m.platforms - 1, m.ratios.rows);
-    if (has_held_out_error(&m.ratios))
-      printf("; typically within a factor of %.2f on rows held out", exp(m.ratios.mixture_error));
-    printf("\n");
-    for (int l = 0; l < FT_LEARNERS; l++)
-      if (m.ratios.weight[l] > 0)
-        printf("  %-12s %3.0f %%\n", ft_learner_names[l], 100 * m.ratios.weight[l]);
+    print_model(o->output, model, &m);
   }
-  ft_relative_model_free(&m);
+  ft_relative_close(model);
   return status;
 }
 
@@ -497,7 +496,7 @@ int ft_command_train(int argc, char **argv)
   };
   struct ft_relative_table t = { 0 };
   struct ft_store_access records = { .state_fd = -1 };
-  char path[PATH_MAX + sizeof FT_STATE_RELATIVE];
+  char path[PATH_MAX + 64];
   int status, first;
 
   first = ft_options_parse(options, "relative [OPTION]... DATA.csv|--store",
@@ -514,7 +513,7 @@ int ft_command_train(int argc, char **argv)
     bool in_state = !o.output;
 
     if (in_state)
-      (void)snprintf(path, sizeof path, "%s/" FT_STATE_RELATIVE, records.config.state_directory);
+      ft_relative_store_path(&records, path, sizeof path);
     o.output = in_state ? path : o.output;
     status = train_model(&o, &t);
     if (in_state && status == FT_EXIT_DONE)

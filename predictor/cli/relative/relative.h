@@ -4,13 +4,12 @@
 #define FT_CLI_RELATIVE_H
 
 #include "predictor/cli/cli.h"
-#include "predictor/estimate/relative.h"
+#include "predictor/foretell.h"
 
 /* Roles of the columns of a CSV file. */
 struct ft_relative_reading {
-  const char
-      *features; /* comma-separated names; NULL: every numeric column without another role */
-  const char *groups;    /* columns that together define a group; NULL: each row is a group */
+  const char *features; /* comma-separated names; NULL: every numeric column without another role */
+  const char *groups;   /* columns that together define a group; NULL: each row is a group */
   const char *platforms; /* platforms to use; NULL: all */
 };
 
@@ -21,15 +20,6 @@ struct ft_relative_reading {
  */
 int ft_relative_read(const char *path, const struct ft_relative_reading *reading,
                      struct ft_relative_table *table, struct ft_error *err);
-
-/*
- * Builds the table from the store in the state directory STATE (NULL: the configured one): a row
- * per app with runs on several platforms, each row a group. The caller closes RECORDS in either
- * case. Returns 0; -1 and fills ERR.
- */
-struct ft_store_access;
-int ft_relative_read_store(const char *state, struct ft_store_access *records,
-                           struct ft_relative_table *table, struct ft_error *err);
 
 /* Predictions of held-out rows and the measured values, by platform of the table. */
 struct ft_relative_trial {
@@ -67,14 +57,5 @@ int ft_relative_score(const struct ft_relative_trial *trial, struct ft_relative_
  */
 int ft_relative_plot(const struct ft_relative_table *table, const struct ft_relative_trial *trial,
                      const char *prefix, struct ft_error *err);
-
-/*
- * Selects the COUNT most representative rows of TABLE with a time on platform FROM: the runs to
- * measure on a new platform. WHICH receives their indices, ascending; SHARE the number of rows
- * that each represents. Of more than 2000 rows, uses 2000, evenly spaced. Returns 0; -1 and fills
- * ERR.
- */
-int ft_relative_which(const struct ft_relative_table *table, size_t from, size_t count,
-                      uint64_t seed, size_t *which, size_t *share, struct ft_error *err);
 
 #endif

@@ -46,7 +46,7 @@ static int add_named_column(struct reader *r, size_t field, const char *name, en
   bool time = role == TIME;
   ft_relative_name **names = time ? &r->t->platform : &r->t->feature;
   size_t *count = time ? &r->t->platforms : &r->t->features;
-  size_t most = time ? FT_RELATIVE_PLATFORMS : FT_FEATURE_ENCODER_COLUMNS - 1;
+  size_t most = time ? FT_RELATIVE_PLATFORMS : FT_RELATIVE_FEATURES;
 
   for (const char *p = name; *p; p++)
     if ((unsigned char)*p < ' ' || *p == 0x7f)
@@ -98,7 +98,7 @@ static int read_relative_header(struct reader *r, struct ft_error *err)
       check_list(r, w->groups, false, "column", err) < 0 ||
       check_list(r, w->platforms, true, "platform", err) < 0)
     return -1;
-  r->t->feature = calloc(FT_FEATURE_ENCODER_COLUMNS, sizeof *r->t->feature);
+  r->t->feature = calloc(FT_RELATIVE_FEATURES, sizeof *r->t->feature);
   r->t->platform = calloc(FT_RELATIVE_PLATFORMS, sizeof *r->t->platform);
   if (!r->t->feature || !r->t->platform)
     return ft_error_set(err, "%s: out of memory", r->csv.name);

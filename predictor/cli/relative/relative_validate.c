@@ -51,8 +51,8 @@ static size_t assign_folds(const struct ft_relative_table *t, size_t folds, uint
 
 /* Predicts row R from its features and its time on the source platform only.
  * Returns 0, also without such a time; -1 on error and fills ERR. */
-static int predict_row(const struct ft_relative_table *t, const struct ft_relative_model *m,
-                       size_t r, struct ft_relative_trial *trial, struct ft_error *err)
+static int predict_row(const struct ft_relative_table *t, const ft_relative_model *m, size_t r,
+                       struct ft_relative_trial *trial, struct ft_error *err)
 {
   double seconds[FT_RELATIVE_PLATFORMS];
   struct ft_relative_prediction answer;
@@ -99,23 +99,24 @@ int ft_relative_try(const struct ft_relative_table *t, const struct ft_relative_
     ft_error_set(err, "out of memory");
     goto out;
   }
-  folds = assign_folds(t, folds, settings->ratios.seed, fold, dealt);
+  folds = assign_folds(t, folds, settings->seed, fold, dealt);
   if (folds < 2) {
     ft_error_set(err, "one group of rows; cross-validation needs at least two");
     goto out;
   }
   progress->total = (double)folds;
   for (size_t f = 0; f < folds; f++) {
-    struct ft_relative_model m;
+    ft_relative_model *m;
     bool fine;
 
     ft_progress_step(progress, (double)f);
     for (size_t r = 0; r < t->rows; r++)
       keep[r] = fold[r] != f;
-    fine = ft_relative_learn(t, keep, settings, &m, err) == 0;
+    m = ft_relative_train(t, keep, settings, err);
+    fine = m != NULL;
     for (size_t r = 0; fine && r < t->rows; r++)
-      fine = keep[r] || predict_row(t, &m, r, trial, err) == 0;
-    ft_relative_model_free(&m);
+      fine = keep[r] || predict_row(t, m, r, trial, err) == 0;
+    ft_relative_close(m);
     if (!fine)
       goto out;
   }

@@ -1,13 +1,10 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Prints equations in readable units: of a table's columns, and of an app's model. */
-#ifndef FT_CLI_EQUATION_H
-#define FT_CLI_EQUATION_H
-
-#include <jansson.h>
+/* Prints equations in readable units. */
+#ifndef FT_LEARN_SHOW_H
+#define FT_LEARN_SHOW_H
 
 #include "predictor/core/buf.h"
 #include "predictor/learn/symbolic/expression.h"
-#include "predictor/record/run_columns.h"
 
 /* True if NAME names bytes: "bytes", "input_bytes". */
 bool ft_named_bytes(const char *name);
@@ -37,17 +34,5 @@ struct ft_linear_equation {
  */
 int ft_show_linear(const struct ft_linear_equation *equation, const char *unit, double typical,
                    bool latex, int digits, struct ft_buf *out);
-
-/* significant digits of a printed coefficient */
-enum { FT_EQUATION_DIGITS = 4 };
-
-/* Prints MODEL's equation with the names of its CATEGORIES; nothing if it has none. Returns 0; -1
- * past OUT's limit. */
-int ft_show_equation(const ft_model *model, const ft_categories *categories, bool latex,
-                     struct ft_buf *out);
-
-/* Returns a new object with "equation", "latex", "error", "runs", "fitted" and "used"; null if
- * MODEL has no equation. */
-json_t *ft_equation_json(const ft_model *model, const ft_categories *categories);
 
 #endif

@@ -5,7 +5,8 @@
 #include <math.h>
 #include <stdlib.h>
 
-#include "predictor/cli/relative/relative.h"
+#include "predictor/core/error.h"
+#include "predictor/learn/feature_encoder.h"
 #include "predictor/learn/relative/medoids.h"
 
 /* Upper limit of the rows that are clustered; larger tables are sampled evenly. */

@@ -2,10 +2,12 @@
 /* Builds the table of run times and performance counters from the observation store. */
 #include "config.h"
 
-#include "predictor/cli/relative/relative.h"
-#include "predictor/cli/store_access.h"
+#include <stdio.h>
+
+#include "predictor/cli/model/relative_store.h"
 #include "predictor/online/platform_transfer.h"
 #include "predictor/rebuild/runtimes.h"
+#include "predictor/record/state_files.h"
 
 static int append_performance(const ft_performance *performance, const struct ft_runtimes *runtimes,
                               void *data, struct ft_error *err)
@@ -24,4 +26,9 @@ int ft_relative_read_store(const char *state, struct ft_store_access *records,
   if (!t->rows)
     return ft_error_set(err, "%s: no app has completed on two platforms", records->path);
   return 0;
+}
+
+void ft_relative_store_path(const struct ft_store_access *records, char *out, size_t size)
+{
+  (void)snprintf(out, size, "%s/" FT_STATE_RELATIVE, records->config.state_directory);
 }
