@@ -35,7 +35,7 @@ void ft_series_run_read_x(const float *x, size_t count, struct ft_series_run *ru
 
 void ft_series_read_columns(const ft_column *columns, size_t count, struct ft_series *s)
 {
-  s->by_many = s->by_unit = false;
+  s->by_many = s->shifts = s->by_unit = false;
   s->unit_column = FT_SERIES_COLUMNS;
   s->columns = count;
   for (size_t j = 0; j < count; j++)

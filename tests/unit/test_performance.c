@@ -224,6 +224,29 @@ static void small_runs_extrapolate_products_of_features(void **state)
   }
 }
 
+/* A job of 371 s, once of 435, that takes 330 from a day on, by 0.2 %. */
+static void a_change_of_the_run_time_is_taken_up_within_three_runs(void **state)
+{
+  struct ft_platform_runtime place[FT_RUNTIME_PLATFORMS];
+
+  (void)state;
+  for (unsigned before = 5; before <= 80; before += 15) {
+    struct app_times *p = learnt(0, 1);
+    struct ft_random random;
+
+    ft_random_seed(&random, before);
+    for (unsigned i = 0; i < before + 3; i++) {
+      double level = i == 2 ? 435 : i < before ? 371 : 330;
+      ft_observation o = make_run(i, "node", 1, level * exp(0.002 * ft_random_normal(&random)));
+
+      assert_int_equal(ft_performance_update(&p->performance, &p->runs, &o, NULL), 1);
+    }
+    assert_int_equal(ft_runtime_estimate(&p->performance, NULL, 0, place), 1);
+    assert_near(ft_estimate_quantile(&place[0].seconds, 0.5), 330, 0.01);
+    free(p);
+  }
+}
+
 /* Ten numbers that each matter a little. */
 static void many_weak_numbers_make_a_power_law(void **state)
 {
@@ -530,6 +553,7 @@ int main(void)
     cmocka_unit_test(runs_without_counters_lose_no_feature),
     cmocka_unit_test(run_time_and_ratio_are_found),
     cmocka_unit_test(small_runs_extrapolate_products_of_features),
+    cmocka_unit_test(a_change_of_the_run_time_is_taken_up_within_three_runs),
     cmocka_unit_test(many_weak_numbers_make_a_power_law),
     cmocka_unit_test(the_memory_of_a_run_does_not_change_its_time),
     cmocka_unit_test(only_runs_with_a_run_time_count),

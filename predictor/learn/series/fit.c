@@ -357,7 +357,7 @@ static size_t count_before_change(const struct ft_series *s, const struct ft_ser
     log_residual[count] = r->log_residual[i];
     covariate[count++] = ft_series_primary_covariate(&s->fit, &s->run[i]);
   }
-  first = ft_change_point_find(log_residual, covariate, count);
+  first = ft_change_point_find(log_residual, covariate, count, s->shifts);
   return first ? at[first] : 0;
 }
 
