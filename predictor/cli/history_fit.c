@@ -89,6 +89,28 @@ static void print_equation(const ft_model *model, const ft_categories *categorie
   ft_buf_free(&text);
 }
 
+static void print_products(const ft_model *model)
+{
+  const ft_products *p = &model->evaluator.products;
+  char effect[32];
+  size_t at = 0;
+
+  for (size_t t = 0; model->evaluator.has_products && t < p->coefficients_count; t++) {
+    printf("%s%s", t ? " + " : "  sum of products: ", show_fit_bytes(p->coefficients[t], effect));
+    for (size_t c = 0; c < p->columns.size; c++) {
+      int power = p->powers.bytes[at++] - FT_PRODUCTS_POWER_0;
+
+      if (power == 0)
+        continue;
+      printf(" %s", model->columns[p->columns.bytes[c]].name);
+      if (power != 1)
+        printf("^%d", power);
+    }
+  }
+  if (model->evaluator.has_products)
+    printf("%s\n", model->evaluator.by_equation ? " (not used: the equation is better)" : "");
+}
+
 void ft_fit_print(const ft_model *model, const ft_categories *categories)
 {
   const ft_evaluator *e = &model->evaluator;
@@ -111,6 +133,7 @@ void ft_fit_print(const ft_model *model, const ft_categories *categories)
          show_fit_bytes(ft_estimate_quantile(&estimate, 0.05), text[1]),
          show_fit_bytes(ft_estimate_quantile(&estimate, 0.95), text[2]));
   print_equation(model, categories);
+  print_products(model);
   for (size_t i = 0; i < e->terms_count; i++)
     if (ft_term_has_effect(&e->terms[i]) || e->terms[i].has_aliased_with)
       print_term(model, categories, &e->terms[i]);
@@ -133,6 +156,25 @@ static json_t *json_of_term(const ft_model *model, const ft_categories *categori
       term->has_aliased_with ? ft_json_text(model->columns[term->aliased_with].name) : json_null());
 }
 
+/* Returns the sum of products of MODEL: a coefficient and the power of each feature; null: none. */
+static json_t *json_of_products(const ft_model *model)
+{
+  const ft_products *p = &model->evaluator.products;
+  json_t *list = model->evaluator.has_products ? json_array() : json_null();
+  size_t at = 0;
+
+  for (size_t t = 0; model->evaluator.has_products && t < p->coefficients_count; t++) {
+    json_t *powers = json_object();
+
+    for (size_t c = 0; c < p->columns.size; c++)
+      (void)json_object_set_new(powers, model->columns[p->columns.bytes[c]].name,
+                                json_integer(p->powers.bytes[at++] - FT_PRODUCTS_POWER_0));
+    json_array_append_new(
+        list, json_pack("{s:f, s:o}", "coefficient", p->coefficients[t], "powers", powers));
+  }
+  return list;
+}
+
 json_t *ft_fit_json(const ft_model *model, const ft_categories *categories)
 {
   const ft_evaluator *e = &model->evaluator;
@@ -146,13 +188,13 @@ json_t *ft_fit_json(const ft_model *model, const ft_categories *categories)
                      ft_estimate_quantile(&estimate, 0.5), "p95",
                      ft_estimate_quantile(&estimate, 0.95));
   return json_pack(
-      "{s:o, s:I, s:s, s:I, s:I, s:I, s:o, s:o, s:b, s:f, s:o, s:o, s:I, s:o, s:o}", "app",
+      "{s:o, s:I, s:s, s:I, s:I, s:I, s:o, s:o, s:b, s:f, s:o, s:o, s:o, s:I, s:o, s:o}", "app",
       ft_json_text(model->app), "uid", (json_int_t)model->uid, "rule", ft_rule_name(model->rule),
       "runs", (json_int_t)model->runs, "completed", (json_int_t)model->completed, "censored",
       (json_int_t)model->censored, "updated", ft_json_number(model->updated > 0, model->updated),
       "method", e->method[0] ? ft_json_text(e->method) : json_null(), "log_target", e->log_target,
-      "intercept", e->intercept, "terms", terms, "equation", ft_equation_json(model, categories),
-      "residuals", (json_int_t)e->residuals_count, "max_bytes",
+      "intercept", e->intercept, "terms", terms, "products", json_of_products(model), "equation",
+      ft_equation_json(model, categories), "residuals", (json_int_t)e->residuals_count, "max_bytes",
       ft_json_number(e->max_bytes > 0, e->max_bytes), "peak_memory_bytes", peak);
 }
 

@@ -218,7 +218,7 @@ static void append_model_form(struct grounds *g)
 {
   const ft_evaluator *e = &g->model->evaluator;
   const struct ft_grounds *out = g->out;
-  bool line = out->effect_count == 1 && !e->log_target && !isnan(out->effect[0].low);
+  bool line = out->effect_count == 1 && !e->log_target && !e->has_products && !isnan(out->effect[0].low);
 
   if (!out->effect_count) {
     append_ground(g, "the peaks of %u completed runs; no feature explains their differences",

@@ -79,6 +79,8 @@ static bool depends_on_primary_only(const ft_evaluator *e)
 
     only &= !ft_term_has_effect(t) || (e->has_primary_column && t->column == e->primary_column);
   }
+  for (size_t i = 0; e->has_products && i < e->products.columns.size; i++)
+    only &= e->has_primary_column && e->products.columns.bytes[i] == e->primary_column;
   for (size_t i = 0; e->by_equation && i < e->equation.columns_count; i++)
     only &= e->has_primary_column && e->equation.columns[i] == e->primary_column;
   return only;

@@ -94,6 +94,20 @@ static void read_point_term(const ft_term *t, struct ft_point_term *term)
   memcpy(term->levels, t->levels, t->levels_count * sizeof *t->levels);
 }
 
+static void read_products(const ft_products *from, struct ft_posynomial *to)
+{
+  size_t powers = 0;
+
+  to->columns = from->columns.size;
+  memcpy(to->column, from->columns.bytes, to->columns);
+  to->terms = from->coefficients_count;
+  for (size_t t = 0; t < to->terms; t++) {
+    to->term[t].coefficient = from->coefficients[t];
+    for (size_t c = 0; c < to->columns; c++)
+      to->term[t].power[c] = (int8_t)(from->powers.bytes[powers++] - FT_PRODUCTS_POWER_0);
+  }
+}
+
 void ft_point_model_read(const ft_evaluator *e, struct ft_point_model *model)
 {
   model->log_target = e->log_target;
@@ -104,6 +118,9 @@ void ft_point_model_read(const ft_evaluator *e, struct ft_point_model *model)
   model->unit_column = FT_POINT_COLUMNS;
   if (!e->has_equation || !ft_equation_open(&e->equation, &model->law))
     model->law.code.length = 0;
+  model->products = (struct ft_posynomial){ 0 };
+  if (e->has_products)
+    read_products(&e->products, &model->products);
   model->terms_count = e->terms_count;
   for (size_t i = 0; i < e->terms_count; i++)
     read_point_term(&e->terms[i], &model->terms[i]);
@@ -143,6 +160,9 @@ bool ft_point_prediction_uses(const ft_evaluator *e, size_t column)
 {
   for (size_t i = 0; i < e->terms_count; i++)
     if (e->terms[i].column == column && ft_term_has_effect(&e->terms[i]))
+      return true;
+  for (size_t c = 0; e->has_products && !e->by_equation && c < e->products.columns.size; c++)
+    if (e->products.columns.bytes[c] == column)
       return true;
   for (size_t v = 0; e->by_equation && v < e->equation.columns_count; v++)
     if (e->equation.columns[v] == column)

@@ -32,6 +32,7 @@ static void read_timed_runs(struct ft_runtime_series *w)
   const ft_performance *p = &w->next;
 
   ft_series_read_columns(p->columns, p->columns_count, &w->series);
+  w->series.by_many = w->series.shifts = true;
   ft_series_read_evaluator(&p->runtime_model, &w->series);
   w->series.completed = p->runs;
   w->series.runs = w->runs;

@@ -20,6 +20,9 @@ _Static_assert(COUNT(((ft_evaluator *)NULL)->residuals) == FT_SERIES_RUNS, "fore
 _Static_assert(COUNT(((ft_evaluator *)NULL)->needs) == FT_SERIES_RUNS, "foretell.options");
 _Static_assert(COUNT(((ft_evaluator *)NULL)->terms) == FT_SERIES_COLUMNS, "foretell.options");
 _Static_assert(COUNT(((ft_evaluator *)NULL)->baselines) == FT_BASELINES, "foretell.options");
+_Static_assert(COUNT(((ft_products *)NULL)->columns.bytes) == FT_POSYNOMIAL_COLUMNS &&
+                   COUNT(((ft_products *)NULL)->coefficients) == FT_POSYNOMIAL_TERMS,
+               "foretell.options");
 
 /* Copies COUNT elements of an array to one of the same type. */
 #define COPY(to, from, count) memcpy(to, from, (count) * sizeof *(to))
@@ -34,7 +37,7 @@ void ft_series_run_read_x(const float *x, size_t count, struct ft_series_run *ru
 
 void ft_series_read_columns(const ft_column *columns, size_t count, struct ft_series *s)
 {
-  s->by_unit = false;
+  s->by_many = s->shifts = s->by_unit = false;
   s->unit_column = FT_SERIES_COLUMNS;
   s->columns = count;
   for (size_t j = 0; j < count; j++)
@@ -113,6 +116,21 @@ static void write_baseline(const struct ft_series_baseline *from, ft_baseline *t
   COPY(to->runs.bytes, from->runs, from->needs_count);
 }
 
+static void write_products(const struct ft_posynomial *from, ft_products *to)
+{
+  pb_size_t powers = 0;
+
+  to->columns.size = (pb_size_t)from->columns;
+  COPY(to->columns.bytes, from->column, from->columns);
+  to->coefficients_count = (pb_size_t)from->terms;
+  for (size_t t = 0; t < from->terms; t++) {
+    to->coefficients[t] = from->term[t].coefficient;
+    for (size_t c = 0; c < from->columns; c++)
+      to->powers.bytes[powers++] = (pb_byte_t)(from->term[t].power[c] + FT_PRODUCTS_POWER_0);
+  }
+  to->powers.size = powers;
+}
+
 void ft_series_write_evaluator(const struct ft_series *s, ft_evaluator *e)
 {
   const struct ft_series_fit *fit = &s->fit;
@@ -129,6 +147,8 @@ void ft_series_write_evaluator(const struct ft_series *s, ft_evaluator *e)
   e->terms_count = (pb_size_t)fit->point.terms_count;
   for (size_t i = 0; i < fit->point.terms_count; i++)
     write_term(&fit->point.terms[i], &e->terms[i]);
+  e->has_products = fit->point.products.columns > 0;
+  write_products(&fit->point.products, &e->products);
   e->residuals_count = (pb_size_t)fit->residuals_count;
   COPY(e->residuals, fit->residuals, fit->residuals_count);
   e->max_bytes = fit->max_value;

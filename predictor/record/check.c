@@ -240,6 +240,23 @@ static int check_facts(const ft_evaluator *e, size_t columns, struct ft_error *e
   return 0;
 }
 
+/* Checks the products of a model that has COLUMNS columns. */
+static int check_products(const ft_products *p, size_t columns, struct ft_error *err)
+{
+  if (!p->columns.size || p->powers.size != p->coefficients_count * p->columns.size)
+    return bad(err, "products");
+  for (size_t c = 0; c < p->columns.size; c++)
+    if (p->columns.bytes[c] >= columns)
+      return bad(err, "products");
+  for (size_t t = 0; t < p->coefficients_count; t++)
+    if (!(p->coefficients[t] >= 0 && isfinite(p->coefficients[t])))
+      return bad(err, "products");
+  for (size_t i = 0; i < p->powers.size; i++)
+    if (p->powers.bytes[i] > 2 * FT_PRODUCTS_POWER_0)
+      return bad(err, "products");
+  return 0;
+}
+
 /* Checks an evaluator whose model has COLUMNS columns: lists of equal length, finite numbers in
  * range, sorted residuals and needs. Returns 0; -1 and fills ERR with the field. */
 static int check_evaluator(const ft_evaluator *e, size_t columns, struct ft_error *err)
@@ -258,6 +275,8 @@ static int check_evaluator(const ft_evaluator *e, size_t columns, struct ft_erro
     return -1;
   if (!isfinite(e->equation_shift))
     return bad(err, "equation");
+  if (e->has_products && check_products(&e->products, columns, err) < 0)
+    return -1;
   if (e->has_equation && check_equation(&e->equation, columns, err) < 0)
     return -1;
   for (size_t i = 0; i < e->needs_count; i++)

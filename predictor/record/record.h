@@ -164,6 +164,9 @@ double ft_observation_submitted(const ft_observation *observation);
  * the GPU context. */
 #define FT_FEATURE_NETWORK "model_gpu_bytes"
 
+/* The power 0 in ft_products.powers. */
+#define FT_PRODUCTS_POWER_0 8
+
 /* Names of the features with the numbers of tasks and of nodes that a submission requests. */
 #define FT_FEATURE_TASKS "tasks"
 #define FT_FEATURE_NODES "nodes"

@@ -5,7 +5,8 @@
  *
  *   runtime_replay <LINES
  *
- * A line of standard input is "APP PLATFORM SECONDS INPUT": APP is a number, INPUT bytes or "-".
+ * A line of standard input is "APP PLATFORM SECONDS INPUT": APP is a number, SECONDS "-" for a run
+ * that is only estimated, INPUT bytes, NAME=NUMBER,... or "-".
  * Prints "P05 P50 P95" in seconds for each line, or "-" if there is no estimate for the platform.
  */
 #include "config.h"
@@ -58,31 +59,53 @@ static void print_estimate(const ft_performance *performance, const ft_observati
   puts("-");
 }
 
+/* Adds the features of INPUT to S. Returns false if it is malformed. */
+static bool add_features(struct ft_text input, ft_submission *s)
+{
+  struct ft_text part, name;
+  double number;
+
+  if (ft_text_is_double(input, &number))
+    return ft_feature_number(s->features, &s->features_count, 1, "input_bytes", number);
+  if (ft_text_equals(input, "-"))
+    return true;
+  while (ft_text_until(&input, ',', &part)) {
+    char text[64];
+
+    if (!ft_text_until(&part, '=', &name) || !ft_text_copy(name, text, sizeof text) ||
+        !ft_text_is_double(part, &number) ||
+        !ft_feature_number(s->features, &s->features_count,
+                           sizeof s->features / sizeof *s->features, text, number))
+      return false;
+  }
+  return true;
+}
+
 int main(void)
 {
-  char line[256];
+  char line[1024];
 
   for (uint32_t job = 1; fgets(line, sizeof line, stdin); job++) {
     ft_observation o = { .job_id = job, .outcome = FT_OUTCOME_COMPLETED, .end_time = job };
     struct ft_text text = ft_text_from(line), name, platform, seconds, input;
     struct app *app;
-    double number, input_bytes;
+    double number;
+    bool runs;
     struct ft_error err;
 
     if (!ft_text_word(&text, &name) || !ft_text_word(&text, &platform) ||
         !ft_text_word(&text, &seconds) || !ft_text_word(&text, &input) ||
         !ft_text_is_double(name, &number) || number < 0 || number >= APPS ||
         !ft_text_copy(platform, o.platform, sizeof o.platform) ||
-        !ft_text_is_double(seconds, &o.runtime_seconds)) {
+        !((runs = ft_text_is_double(seconds, &o.runtime_seconds)) ||
+          ft_text_equals(seconds, "-")) ||
+        !add_features(input, &o.submission)) {
       fprintf(stderr, "runtime_replay: line %u: expected APP PLATFORM SECONDS INPUT\n", job);
       return 2;
     }
-    if (ft_text_is_double(input, &input_bytes))
-      (void)ft_feature_number(o.submission.features, &o.submission.features_count, 1, "input_bytes",
-                              input_bytes);
     app = find_app((size_t)number);
     print_estimate(&app->performance, &o);
-    if (ft_performance_update(&app->performance, &app->runs, &o, &err) < 0) {
+    if (runs && ft_performance_update(&app->performance, &app->runs, &o, &err) < 0) {
       fprintf(stderr, "runtime_replay: %s\n", err.text);
       return 3;
     }

@@ -162,6 +162,155 @@ static void run_time_and_ratio_are_found(void **state)
   free(p);
 }
 
+/* A run time of two or more features: RUNS small ones predict a larger one. */
+struct time_law {
+  const char *name;
+  double (*seconds)(const double x[3]);
+  unsigned runs;
+  double small[3][4], large[3]; /* values of the features */
+  double error;                 /* largest relative one */
+};
+
+static double paper_form(const double x[3])
+{
+  return 0.05 * x[0] * x[1] + 0.02 * x[1] + 0.1 * x[0] + 5;
+}
+
+static double scaling_law(const double x[3])
+{
+  return 4 + 30 * x[0] / x[1] + 0.1 * x[1];
+}
+
+static double three_numbers(const double x[3])
+{
+  return 10 + 0.2 * x[0] * x[1] / x[2];
+}
+
+static const struct time_law laws[] = {
+  { "affine in each of two",
+    paper_form,
+    6,
+    { { 1, 2, 8, 16 }, { 20, 50, 100, 150 } },
+    { 64, 2300 },
+    0.1 },
+  { "affine in each of two",
+    paper_form,
+    20,
+    { { 1, 2, 8, 16 }, { 20, 50, 100, 150 } },
+    { 64, 2300 },
+    0.05 },
+  { "processors", scaling_law, 24, { { 1, 2, 4, 8 }, { 1, 4, 16, 64 } }, { 32, 16 }, 0.1 },
+  { "three numbers",
+    three_numbers,
+    40,
+    { { 1, 2, 4, 8 }, { 10, 20, 50, 80 }, { 1, 2, 4, 8 } },
+    { 64, 640, 2 },
+    0.1 },
+};
+
+static void fill_law_features(const double x[3], ft_feature features[3])
+{
+  static const char *const names[] = { "a", "b", "c" };
+
+  for (size_t j = 0; j < 3; j++) {
+    features[j] = (ft_feature){ .has_number = true, .number = x[j] };
+    (void)ft_string_copy(names[j], features[j].name, sizeof features[j].name);
+  }
+}
+
+static void small_runs_extrapolate_products_of_features(void **state)
+{
+  struct ft_platform_runtime place[FT_RUNTIME_PLATFORMS];
+
+  (void)state;
+  for (size_t k = 0; k < sizeof laws / sizeof *laws; k++) {
+    struct app_times *p = learnt(0, 1);
+    ft_feature features[3];
+    struct ft_random random;
+    double truth = laws[k].seconds(laws[k].large);
+
+    ft_random_seed(&random, 11 + k);
+    for (unsigned i = 0; i < laws[k].runs; i++) {
+      double x[3] = { laws[k].small[0][i % 4], laws[k].small[1][(i + i / 4) % 4],
+                      laws[k].small[2][(i / 2 + i / 16) % 4] };
+      ft_observation o = make_run(i, "slow", 0, 0);
+
+      o.submission.features_count = 3;
+      fill_law_features(x, o.submission.features);
+      o.runtime_seconds = laws[k].seconds(x) * exp(0.02 * ft_random_normal(&random));
+      assert_int_equal(ft_performance_update(&p->performance, &p->runs, &o, NULL), 1);
+    }
+    fill_law_features(laws[k].large, features);
+    assert_int_equal(ft_runtime_estimate(&p->performance, features, 3, place), 1);
+    if (!(fabs(ft_estimate_quantile(&place[0].seconds, 0.5) / truth - 1) < laws[k].error) ||
+        !(ft_estimate_quantile(&place[0].seconds, 0.05) <= truth &&
+          truth <= ft_estimate_quantile(&place[0].seconds, 0.95)))
+      fail_msg("%s, %u runs: %g from %g to %g, not %g", laws[k].name, laws[k].runs,
+               ft_estimate_quantile(&place[0].seconds, 0.5),
+               ft_estimate_quantile(&place[0].seconds, 0.05),
+               ft_estimate_quantile(&place[0].seconds, 0.95), truth);
+    free(p);
+  }
+}
+
+/* A job of 371 s, once of 435, that takes 330 from a day on, by 0.2 %. */
+static void a_change_of_the_run_time_is_taken_up_within_three_runs(void **state)
+{
+  struct ft_platform_runtime place[FT_RUNTIME_PLATFORMS];
+
+  (void)state;
+  for (unsigned before = 5; before <= 80; before += 15) {
+    struct app_times *p = learnt(0, 1);
+    struct ft_random random;
+
+    ft_random_seed(&random, before);
+    for (unsigned i = 0; i < before + 3; i++) {
+      double level = i == 2 ? 435 : i < before ? 371 : 330;
+      ft_observation o = make_run(i, "node", 1, level * exp(0.002 * ft_random_normal(&random)));
+
+      assert_int_equal(ft_performance_update(&p->performance, &p->runs, &o, NULL), 1);
+    }
+    assert_int_equal(ft_runtime_estimate(&p->performance, NULL, 0, place), 1);
+    assert_near(ft_estimate_quantile(&place[0].seconds, 0.5), 330, 0.01);
+    free(p);
+  }
+}
+
+/* Ten numbers that each matter a little. */
+static void many_weak_numbers_make_a_power_law(void **state)
+{
+  enum { NUMBERS = 10, RUNS = 60, TESTS = 40 };
+  struct ft_platform_runtime place[FT_RUNTIME_PLATFORMS];
+  struct app_times *p = learnt(0, 1);
+  struct ft_random random;
+  double error = 0;
+
+  (void)state;
+  ft_random_seed(&random, 5);
+  for (unsigned i = 0; i < RUNS + TESTS; i++) {
+    ft_observation o = make_run(i, "slow", 0, 10);
+
+    o.submission.features_count = NUMBERS;
+    for (size_t j = 0; j < NUMBERS; j++) {
+      ft_feature *f = &o.submission.features[j];
+
+      *f = (ft_feature){ .has_number = true, .number = exp(3 * ft_random_double(&random)) };
+      (void)snprintf(f->name, sizeof f->name, "n%zu", j);
+      o.runtime_seconds *= pow(1 + f->number, j % 2 ? -0.3 : 0.4);
+    }
+    if (i < RUNS) {
+      o.runtime_seconds *= exp(0.05 * ft_random_normal(&random));
+      assert_int_equal(ft_performance_update(&p->performance, &p->runs, &o, NULL), 1);
+      continue;
+    }
+    assert_int_equal(ft_runtime_estimate(&p->performance, o.submission.features, NUMBERS, place),
+                     1);
+    error += fabs(log(ft_estimate_quantile(&place[0].seconds, 0.5) / o.runtime_seconds)) / TESTS;
+  }
+  assert_in_range((unsigned)(1000 * error), 0, 60);
+  free(p);
+}
+
 static void the_memory_of_a_run_does_not_change_its_time(void **state)
 {
   struct app_times *p = malloc(sizeof *p);
@@ -432,6 +581,9 @@ int main(void)
     cmocka_unit_test(a_run_keeps_what_it_had_of_each_quantity),
     cmocka_unit_test(runs_without_counters_lose_no_feature),
     cmocka_unit_test(run_time_and_ratio_are_found),
+    cmocka_unit_test(small_runs_extrapolate_products_of_features),
+    cmocka_unit_test(a_change_of_the_run_time_is_taken_up_within_three_runs),
+    cmocka_unit_test(many_weak_numbers_make_a_power_law),
     cmocka_unit_test(the_memory_of_a_run_does_not_change_its_time),
     cmocka_unit_test(only_runs_with_a_run_time_count),
     cmocka_unit_test(a_run_that_stopped_is_a_lower_bound),

@@ -12,6 +12,8 @@ enum { ROUNDS = 4 /* largest number of reweightings; half and twice were compare
 /* Largest number of runs for which curves are tried: with more they double the time of a fit, and
  * the search for equations finds them. Chosen by tests/bench/estimate. */
 enum { CURVE_RUNS = 64 };
+/* Fewest runs beyond its numbers for a power law of all numbers. */
+enum { SPARE_RUNS = 4 };
 
 /* Huber's threshold in standard deviations: 95 % efficient for normal residuals (Huber 1964). */
 #define HUBER 1.345
@@ -28,6 +30,9 @@ enum { CURVE_RUNS = 64 };
 /* Largest ratio of the error of a fit with terms, or of one with a plain target, to the smallest
  * error so far. Half and twice were compared. */
 #define FORM_ERROR 0.98
+/* Largest ratio of the error of a power law of all numbers, which were not chosen, to that without
+ * terms. Chosen by tests/bench/runtime_laws. */
+#define POWER_LAW_ERROR 0.8
 /* Largest ratio of the error with a curve of a number to that with the number or its logarithm.
  * Half and twice were compared. */
 #define CURVE_GAIN 0.8
@@ -251,6 +256,28 @@ static void fit_chosen_terms(struct ft_additive_work *w, struct attempt *a, doub
     *a = *longer;
 }
 
+/* Fits a power law of all numbers to A: of each the logarithm, where that is a candidate. Returns
+ * false if there are too few runs, or no more numbers than could be chosen. */
+static bool fit_power_law(struct ft_additive_work *w, struct attempt *a)
+{
+  a->terms = 0;
+  for (size_t j = 0; j < w->candidates; j++) {
+    const struct candidate *c = &w->candidate[j];
+    bool last = !a->terms || w->candidate[a->chosen[a->terms - 1]].column != c->column;
+
+    if (c->levels || c->form > FT_FORM_LOG || (!last && c->form != FT_FORM_LOG))
+      continue;
+    a->terms += last;
+    a->chosen[a->terms - 1] = j;
+  }
+  if (a->terms <= FT_ADDITIVE_CHOSEN || w->data->runs < a->terms + SPARE_RUNS)
+    return false;
+  a->error = a->start_error = w->attempt[0].error;
+  fit_terms(w, a);
+  fit_terms(w, a); /* with the penalty of its own error */
+  return true;
+}
+
 /* ---- the public function ---- */
 
 static void export_term(const struct ft_additive_work *w, const struct candidate *c,
@@ -314,7 +341,7 @@ void ft_additive_fit(const struct ft_additive_data *data, struct ft_additive_wor
   }
   ft_additive_gather(w);
   memset(w->attempt, 0, sizeof w->attempt);
-  w->attempt[0].log_target = w->attempt[1].log_target = true;
+  w->attempt[0].log_target = w->attempt[1].log_target = w->attempt[3].log_target = true;
   fit_terms(w, best);
   without = best->error;
   limit = without * ft_additive_error_ratio(w);
@@ -327,5 +354,8 @@ void ft_additive_fit(const struct ft_additive_data *data, struct ft_additive_wor
         a->error < (is_exponential(w, best) ? 1 / EXPONENTIAL_GAIN : FORM_ERROR) * best->error)
       best = a;
   }
+  if (data->has_many && best->error > NEGLIGIBLE_ERROR && fit_power_law(w, &w->attempt[3]) &&
+      w->attempt[3].error < fmin(FORM_ERROR * best->error, POWER_LAW_ERROR * without))
+    best = &w->attempt[3];
   export_fit(w, best, out);
 }

@@ -9,6 +9,9 @@
  * would at this number of runs and columns. The chosen terms are fitted together by ridge
  * regression with Huber weights (Huber 1964). All residuals are leave-one-out.
  *
+ * Where many numbers may matter a little, choosing costs more than it saves: a power law of all
+ * numbers is fitted, too, and used if its error is smaller.
+ *
  * A curve whose target is plain has one term per number: its form is the logarithm, x log x, or a
  * power up to the third. An exponential (a logarithmic target over a plain number) explodes outside
  * the range of the runs; it is chosen only if its error is far below that of every other form.
@@ -25,7 +28,8 @@ enum {
   FT_ADDITIVE_RUNS = 200,   /* largest number of runs: ft_model.history (foretell.options) */
   FT_ADDITIVE_COLUMNS = 24, /* largest number of columns: ft_model.columns */
   FT_ADDITIVE_LEVELS = 16,  /* largest number of categories: ft_column.categories */
-  FT_ADDITIVE_TERMS = 4     /* largest number of terms; chosen by judgement */
+  FT_ADDITIVE_CHOSEN = 4,   /* largest number of chosen terms; chosen by judgement */
+  FT_ADDITIVE_TERMS = FT_ADDITIVE_COLUMNS
 };
 
 struct ft_additive_data {
@@ -34,6 +38,7 @@ struct ft_additive_data {
   float x[FT_ADDITIVE_COLUMNS][FT_ADDITIVE_RUNS]; /* a number or the index of a category; NaN:
                                                      missing */
   unsigned levels[FT_ADDITIVE_COLUMNS];           /* categories of the column; 0: it is numeric */
+  bool has_many;   /* many numbers may matter a little each, as for a run time */
   bool has_bounds; /* some targets are of runs that needed more than was observed */
   bool has_divisor;
   size_t divisor; /* column, above 0, by which the targets are divided: a term is of its inverse */
@@ -59,6 +64,10 @@ struct ft_additive {
 
 /* Smallest linear prediction as a fraction of its intercept. Half and twice were compared. */
 #define FT_ADDITIVE_FLOOR (1.0 / 64)
+
+/* Returns the largest ratio of the error with one term to that without, of RUNS and that number of
+ * COLUMNS that vary, that is not chance. */
+double ft_additive_chance(size_t runs, size_t columns);
 
 struct ft_additive_work;
 

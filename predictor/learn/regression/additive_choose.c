@@ -147,10 +147,14 @@ static double mean_absolute_error(const struct ft_additive_work *w, bool log_tar
   return sum / (double)w->data->runs;
 }
 
+double ft_additive_chance(size_t runs, size_t columns)
+{
+  return 1 - fmin(MAX_REDUCTION, REDUCTION * sqrt(log(1 + (double)columns) / (double)runs));
+}
+
 double ft_additive_error_ratio(const struct ft_additive_work *w)
 {
-  return 1 - fmin(MAX_REDUCTION,
-                  REDUCTION * sqrt(log(1 + (double)w->columns_used) / (double)w->data->runs));
+  return ft_additive_chance(w->data->runs, w->columns_used);
 }
 
 /* ---- choosing terms ---- */
@@ -350,7 +354,7 @@ void ft_additive_choose(struct ft_additive_work *w, struct attempt *a)
     w->trial[0][i] = w->residual[i] / clamp_leverage_rest(1 - w->hat[i]);
   a->error = a->start_error = error = mean_absolute_error(w, a->log_target, w->trial[0]);
   limit = error;
-  while (a->tried < FT_ADDITIVE_TERMS && error > NEGLIGIBLE_ERROR) {
+  while (a->tried < FT_ADDITIVE_CHOSEN && error > NEGLIGIBLE_ERROR) {
     size_t pick[SHORTLIST], count = shortlist_candidates(w, categorical < CATEGORICAL_TERMS, pick),
                             best = 0;
     double smallest = INFINITY;

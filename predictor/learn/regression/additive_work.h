@@ -10,7 +10,7 @@
 enum {
   RUNS = FT_ADDITIVE_RUNS,
   /* two forms of each column, and the further forms of terms */
-  CANDIDATES = 2 * FT_ADDITIVE_COLUMNS + FT_ADDITIVE_TERMS * (FT_FORMS - FT_FORM_X_LOG_X),
+  CANDIDATES = 2 * FT_ADDITIVE_COLUMNS + FT_ADDITIVE_CHOSEN * (FT_FORMS - FT_FORM_X_LOG_X),
   CATEGORICAL_TERMS = 2, /* largest number of categorical terms; bounds PARAMETERS */
   PARAMETERS = 1 + CATEGORICAL_TERMS * FT_ADDITIVE_LEVELS + FT_ADDITIVE_TERMS,
   SHORTLIST = 3 /* candidates of most explained squares, whose leave-one-out error is computed */
@@ -53,7 +53,7 @@ struct ft_additive_work {
   double design[RUNS * PARAMETERS]; /* row by row, one number per parameter */
   double gram[PARAMETERS][PARAMETERS], solution[PARAMETERS];
   double weight[RUNS];
-  struct attempt attempt[3]; /* without terms; log target; plain target */
+  struct attempt attempt[4]; /* without terms; log target; plain target; all numbers */
   struct attempt trial_form, trial_terms;
 };
 

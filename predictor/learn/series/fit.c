@@ -19,6 +19,11 @@ enum { MIN_EQUATION_RUNS = 10 };
 /* Largest ratio of the equation's to the additive model's out-of-sample error, on the same runs, to
  * prefer the equation. Chosen by judgement. */
 #define EQUATION_GAIN 0.9
+/* Largest ratio of the error of products of columns to that of the additive model to prefer the
+ * products. Chosen by judgement. */
+#define PRODUCTS_GAIN 0.9
+/* Error of the additive model, log units, below which products are not tried. */
+#define NEGLIGIBLE_ERROR 0.002
 /* Standard deviation of the effect of an unseen category, in log units, if all runs have the same
  * category. Half and twice were compared. */
 #define UNSEEN_LEVEL_SCALE 0.3
@@ -30,7 +35,9 @@ enum { MIN_EQUATION_RUNS = 10 };
 
 size_t ft_series_work_size(void)
 {
-  return sizeof(struct ft_series_work) + ft_additive_work_size();
+  size_t additive = ft_additive_work_size(), products = ft_posynomial_work_size();
+
+  return sizeof(struct ft_series_work) + (additive > products ? additive : products);
 }
 
 /* Adds the run with index RUN, with VALUE, to the data of the fit. */
@@ -73,6 +80,7 @@ static void collect_fit_rows(const struct ft_series *s, struct ft_series_work *r
 
   r->data.runs = 0;
   r->data.has_bounds = false;
+  r->data.has_many = s->by_many;
   r->data.columns = s->columns;
   for (size_t j = 0; j < s->columns; j++)
     r->data.levels[j] = s->levels[j];
@@ -222,6 +230,23 @@ static bool equation_is_better(const struct ft_series *s, const struct ft_series
   return count >= MIN_EQUATION_RUNS && 2 * count >= r->rows && equation < EQUATION_GAIN * additive;
 }
 
+/* Uses products of columns as point prediction if their error is clearly smaller than that of the
+ * additive model. */
+static void prefer_products(struct ft_series *s, struct ft_series_work *r)
+{
+  struct ft_series_fit *fit = &s->fit;
+
+  fit->point.products = (struct ft_posynomial){ 0 };
+  if (fit->point.per_unit || !(r->fit.error > NEGLIGIBLE_ERROR) ||
+      !ft_posynomial_fit(&r->data, (struct ft_posynomial_work *)r->work, &r->products) ||
+      !(r->products.error <
+        (r->fit.terms ? PRODUCTS_GAIN : ft_additive_chance(r->data.runs, s->columns)) *
+            r->fit.error))
+    return;
+  fit->point.products = r->products.function;
+  memcpy(r->fit.residual, r->products.residual, r->data.runs * sizeof *r->fit.residual);
+}
+
 /* Uses the equation as point prediction if it is better. */
 static void prefer_equation(struct ft_series *s, struct ft_series_work *r)
 {
@@ -242,6 +267,7 @@ static void fit_point_prediction(struct ft_series *s, struct ft_series_work *r)
   s->fit.point.unit_column = s->unit_column;
   store_additive_model(s, r, &s->fit);
   ft_series_mark_aliases(s, r);
+  prefer_products(s, r);
   prefer_equation(s, r);
   measure_log_residuals(s, r);
 }
@@ -331,7 +357,7 @@ static size_t count_before_change(const struct ft_series *s, const struct ft_ser
     log_residual[count] = r->log_residual[i];
     covariate[count++] = ft_series_primary_covariate(&s->fit, &s->run[i]);
   }
-  first = ft_change_point_find(log_residual, covariate, count);
+  first = ft_change_point_find(log_residual, covariate, count, s->shifts);
   return first ? at[first] : 0;
 }
 

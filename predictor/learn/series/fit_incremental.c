@@ -73,6 +73,18 @@ static bool has_drifted(const struct ft_series_work *r, size_t since)
   return after > DRIFT_FACTOR * before + DRIFT_MARGIN;
 }
 
+/* Returns whether the newest MIN_DRIFT_RUNS rows of S, whose level may change, err to one side, and
+ * more than the older ones. */
+static bool has_shifted(const struct ft_series *s, const struct ft_series_work *r)
+{
+  int sum = 0;
+
+  for (size_t i = 0; i < MIN_DRIFT_RUNS && i < r->rows; i++)
+    sum += r->out_of_sample[r->rows - 1 - i] > 0 ? 1 : -1;
+  return s->shifts && (sum == MIN_DRIFT_RUNS || sum == -MIN_DRIFT_RUNS) &&
+         has_drifted(r, MIN_DRIFT_RUNS);
+}
+
 /* Copies FIT's needs, which are the sorted residuals, to R if SHIFT is 0 and all runs are observed;
  * else leaves R without residuals. */
 static void reuse_sorted_needs(const struct ft_series_fit *fit, double shift,
@@ -106,7 +118,7 @@ bool ft_series_add_newest(struct ft_series *s, struct ft_series_work *r)
       (log_residual < fit->residuals[0] || log_residual > fit->residuals[fit->residuals_count - 1]))
     return false;
   restore_rows(s, exact, r);
-  if ((since && since >= r->rows / REFIT_FRACTION) || has_drifted(r, since))
+  if ((since && since >= r->rows / REFIT_FRACTION) || has_drifted(r, since) || has_shifted(s, r))
     return false;
   shift = ft_drift_shift(r->out_of_sample, r->rows);
   if (!ft_baselines_add(s, (double)run->residual - shift, before - shift))

@@ -20,6 +20,8 @@ static void shift_point_prediction(struct ft_series_fit *fit, double shift)
   double factor = exp(shift);
 
   fit->point.law_shift += fit->point.by_law ? shift : 0;
+  for (size_t i = 0; i < fit->point.products.terms; i++)
+    fit->point.products.term[i].coefficient *= factor;
   if (fit->point.log_target) {
     fit->point.intercept += shift;
     return;

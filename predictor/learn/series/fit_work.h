@@ -3,6 +3,7 @@
 #ifndef FT_LEARN_SERIES_FIT_WORK_H
 #define FT_LEARN_SERIES_FIT_WORK_H
 
+#include "predictor/learn/regression/posynomial_fit.h"
 #include "predictor/learn/series/fit.h"
 
 /* From this number of exactly measured runs on, sampled runs count as censored. Half and twice were
@@ -27,7 +28,8 @@ struct ft_censored_residual {
 
 struct ft_series_work {
   struct ft_additive_data data;
-  struct ft_additive fit, whole;        /* the fit; one of whole values, to compare */
+  struct ft_additive fit, whole; /* the fit; one of whole values, to compare */
+  struct ft_posynomial_fit products;
   size_t rows;                          /* observed runs; added censored runs follow them */
   bool by_stopped;                      /* no run is observed: those that stopped count as it */
   size_t row[FT_SERIES_RUNS];           /* index in the series, by row */
@@ -38,7 +40,7 @@ struct ft_series_work {
   size_t residuals;
   double sorted[FT_SERIES_RUNS]; /* working memory */
   struct ft_censored_residual censored[FT_SERIES_RUNS];
-  double work[]; /* of ft_additive_fit */
+  double work[]; /* of ft_additive_fit or ft_posynomial_fit */
 };
 
 /* Marks those terms of S's fit without an effect whose column varied, in R's data, only

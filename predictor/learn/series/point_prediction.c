@@ -12,6 +12,9 @@
 /* Standard deviation of an extrapolated term, as a fraction of its change outside the range of the
  * runs. Half and twice were compared. */
 #define BEYOND 0.25
+/* The same of the logarithm of a sum of products. Chosen by judgement: on six runs of the form that
+ * it extrapolates by a factor of 60 the 90 % interval holds 94 %. */
+#define PRODUCTS_BEYOND 0.05
 /* Prior standard deviation of the exponent in number ~ feature^exponent, for a feature that had one
  * value in all runs. Half and twice were compared. */
 #define UNTRIED_POWER 0.5
@@ -150,6 +153,27 @@ static double predict_with_law(const struct ft_point_model *m, const float *x, s
   return isnan(inside) ? MAX_VARIANCE : BEYOND * BEYOND * (value - inside) * (value - inside);
 }
 
+/* Replaces the prediction in OUT by that of M's products, if they are defined at X, and *VARIANCE,
+ * of which the part ALIASED remains. */
+static void predict_with_products(const struct ft_point_model *m, const float *x, size_t count,
+                                  double aliased, double *variance, struct ft_point_prediction *out)
+{
+  double at[FT_POSYNOMIAL_COLUMNS], inside[FT_POSYNOMIAL_COLUMNS], value, jump;
+
+  for (size_t c = 0; c < m->products.columns; c++) {
+    at[c] = inside[c] = m->products.column[c] < count ? (double)x[m->products.column[c]] : NAN;
+    for (size_t i = 0; i < m->terms_count; i++)
+      if (m->terms[i].column == m->products.column[c])
+        inside[c] = fmin(fmax(at[c], m->terms[i].low), m->terms[i].high);
+  }
+  value = log(ft_posynomial_value(&m->products, at));
+  if (isnan(value))
+    return;
+  out->log = value;
+  jump = PRODUCTS_BEYOND * (value - log(ft_posynomial_value(&m->products, inside)));
+  *variance = aliased + jump * jump;
+}
+
 /* Returns the standard deviation of the logarithm because the runs of M had other UNITS. */
 static double untried_units(const struct ft_point_model *m, double units)
 {
@@ -166,7 +190,7 @@ static double untried_units(const struct ft_point_model *m, double units)
 void ft_point_predict(const struct ft_point_model *m, const float *x, size_t count, double units,
                       struct ft_point_prediction *out)
 {
-  double sum = m->intercept, beyond = 0, variance = 0, power = 0, floor;
+  double sum = m->intercept, beyond = 0, variance = 0, aliased = 0, power = 0, floor;
 
   *out = (struct ft_point_prediction){ 0 };
   if (m->per_unit) {
@@ -190,6 +214,7 @@ void ft_point_predict(const struct ft_point_model *m, const float *x, size_t cou
     sum += part.value;
     beyond += part.beyond;
     variance += part.deviation * part.deviation;
+    aliased += t->aliased ? part.deviation * part.deviation : 0;
     power += jump * jump;
     out->extrapolated |= part.extrapolated || jump > 0.01;
   }
@@ -202,10 +227,13 @@ void ft_point_predict(const struct ft_point_model *m, const float *x, size_t cou
      * no reason to expect more than at the end */
     sum = fmax(fmax(sum, sum - beyond), floor);
     variance /= sum * sum;
+    aliased /= sum * sum;
   }
   out->log += m->per_unit ? log(units) : 0;
   if (m->by_law)
     variance = fmax(variance, predict_with_law(m, x, count, out));
+  else if (m->products.columns)
+    predict_with_products(m, x, count, aliased, &variance, out);
   out->log = isnan(out->log) ? 0 : fmin(fmax(out->log, 0), MAX_LOG);
   out->added_variance =
       isnan(variance + power) ? MAX_VARIANCE : fmin(variance + power, MAX_VARIANCE);

@@ -3,6 +3,7 @@
 #ifndef FT_LEARN_SERIES_POINT_PREDICTION_H
 #define FT_LEARN_SERIES_POINT_PREDICTION_H
 
+#include "predictor/learn/regression/posynomial.h"
 #include "predictor/learn/regression/term_form.h"
 #include "predictor/learn/series/law.h"
 
@@ -36,6 +37,8 @@ struct ft_point_model {
   double intercept;
   double law_shift; /* added to the law's logarithm: tracks the level of the last runs */
   struct ft_law law;
+  struct ft_posynomial products; /* with columns, and without `by_law`, they predict; intercept and
+                                    terms apply where they have no value */
   size_t terms_count;
   struct ft_point_term terms[FT_POINT_COLUMNS];
 };

@@ -76,6 +76,8 @@ struct ft_series_fit {
 struct ft_series {
   size_t columns;
   unsigned levels[FT_SERIES_COLUMNS]; /* categories of each column; 0: it is numeric */
+  bool by_many;                       /* many columns may matter a little each */
+  bool shifts;                        /* the level may change at once, and a fall is no risk */
   bool by_unit;                       /* `units` of the runs may be a factor */
   size_t unit_column; /* the column of `units`; FT_SERIES_COLUMNS: none, all are 1 */
   uint32_t completed; /* completed runs ever */
