@@ -23,7 +23,7 @@
 #include "predictor/decide/submission.h"
 #include "predictor/decide/tasks.h"
 #include "predictor/record/state_files.h"
-#include "predictor/request/code_files.h"
+#include "predictor/request/program/code_files.h"
 #include "predictor/request/file_facts.h"
 
 enum {

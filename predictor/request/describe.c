@@ -9,7 +9,7 @@
 #include "predictor/core/hash.h"
 #include "predictor/request/array.h"
 #include "predictor/request/describe.h"
-#include "predictor/request/code_files.h"
+#include "predictor/request/program/code_files.h"
 #include "predictor/request/script_hash.h"
 #include "predictor/request/script_reading.h"
 

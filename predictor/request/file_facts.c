@@ -5,7 +5,7 @@
 #include <string.h>
 
 #include "predictor/request/array.h"
-#include "predictor/request/code_files.h"
+#include "predictor/request/program/code_files.h"
 #include "predictor/request/file_facts.h"
 
 size_t ft_file_facts_first(const struct ft_file_queries *files, size_t i)

@@ -7,7 +7,7 @@
 
 #include "predictor/core/hash.h"
 #include "predictor/request/array.h"
-#include "predictor/request/code_files.h"
+#include "predictor/request/program/code_files.h"
 #include "predictor/request/hide_line.h"
 #include "predictor/request/language.h"
 #include "predictor/request/properties.h"

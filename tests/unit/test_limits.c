@@ -10,7 +10,7 @@
 #include "predictor/core/io.h"
 #include "predictor/request/describe.h"
 #include "predictor/request/names.h"
-#include "predictor/request/code_files.h"
+#include "predictor/request/program/code_files.h"
 #include "predictor/request/script_hash.h"
 #include "predictor/request/shell/shell.h"
 

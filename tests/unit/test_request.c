@@ -8,7 +8,7 @@
 #include <time.h>
 
 #include "predictor/core/io.h"
-#include "predictor/request/code_files.h"
+#include "predictor/request/program/code_files.h"
 #include "predictor/request/describe.h"
 #include "predictor/request/file_facts.h"
 #include "predictor/request/helper_protocol.h"

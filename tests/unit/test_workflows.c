@@ -6,7 +6,7 @@
 #include "tests/unit/unit.h"
 
 #include "predictor/core/io.h"
-#include "predictor/request/code_files.h"
+#include "predictor/request/program/code_files.h"
 #include "predictor/request/file_facts.h"
 
 enum { JOBS = 6, TEXT = 64 << 10, WORDS = 16 };

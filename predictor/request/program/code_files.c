@@ -4,7 +4,7 @@
 #include <string.h>
 
 #include "predictor/core/text.h"
-#include "predictor/request/code_files.h"
+#include "predictor/request/program/code_files.h"
 #include "predictor/request/features_work.h"
 #include "predictor/request/shell/lookup.h"
 
