@@ -21,10 +21,11 @@ enum { WEIGHT_RUNS = 4 };
 /* Number of residuals if there are recent censored runs; each has 1 % of the probability. */
 enum { RESAMPLED = 100 };
 
-/* Log units added for each repeated kill at the same peak. Half and twice were compared. */
+/* Log units added for each further run that a limit stopped at the same value. Half and twice were
+ * compared. */
 #define REPEAT_MARGIN 0.3
-/* Log residuals that differ by less than this count as the same peak. Half and twice were compared.
- * */
+/* Log residuals that differ by less than this count as the same value. Half and twice were
+ * compared. */
 #define SAME_PEAK 0.2
 
 /*
@@ -48,9 +49,9 @@ static bool is_recent(const struct ft_series *s, const struct ft_series_work *r,
 /* The recent censored runs. */
 struct recent_censored {
   size_t count;
-  size_t repeats;      /* kills at the same peak as an earlier one */
+  size_t repeats;      /* stopped by a limit at the value of an earlier one */
   double log_residual; /* of the run with the largest one */
-  bool killed;         /* that run was killed for memory */
+  bool killed;         /* a limit stopped that run */
 };
 
 static void add_recent_run(struct recent_censored *f, const struct ft_series_run *run,
@@ -115,7 +116,7 @@ static int compare_censored_residuals(const void *a, const void *b)
 /*
  * Replaces R's residuals and the first COUNT lower bounds of R->censored by as many residuals of
  * the product-limit distribution. The probability of a bound goes to the residuals above it, or if
- * there are none to an exponential tail. KILLED: a bound is of a run killed for memory.
+ * there are none to an exponential tail. KILLED: a bound is of a run that a limit stopped.
  */
 static void redistribute_bounds(struct ft_series_work *r, size_t count, bool killed)
 {

@@ -9,8 +9,8 @@
 #define LEAST_RUNS 2.5
 /* Minimum of the effective sample size less 1 for the slope. Half and twice were compared. */
 #define LEAST_LEFT 1.5
-/* Prior standard deviation of the slope of log(peak) over log(input): peaks rarely grow faster than
- * the input. Chosen by tests/bench/replay_constants. */
+/* Prior standard deviation of the slope of log(value) over log(column): values rarely grow faster
+ * than a column. Chosen by tests/bench/replay_constants. */
 #define SLOPE_DEVIATION 1.0
 /* Smaller variances are rounding errors. */
 #define TINY 1e-12
