@@ -172,7 +172,7 @@ static double runtime_of(const ft_observation *o, ft_rule rule, bool *bound)
 static double joules_of(const ft_observation *o)
 {
   bool part_known = o->has_package_energy_share || o->submission.request.exclusive;
-  double part = o->has_package_energy_share ? o->package_energy_share : 1;
+  double part = o->has_package_energy_share ? fmin(fmax(o->package_energy_share, 0), 1) : 1;
   double joules = o->has_gpu_energy_joules ? o->gpu_energy_joules : 0;
 
   if (o->has_package_energy_joules && o->has_package_energy_share)

@@ -446,6 +446,8 @@ static void slurms_energy_is_that_of_the_nodes(void **state)
     f->run[0].has_package_energy_share = true;
     f->run[0].package_energy_share = 0.25;
     assert_near(ft_quantities[FT_QUANTITY_ENERGY].used_of(&f->run[0]), cases[i].joules / 4, 0);
+    f->run[0].package_energy_share = 7; /* never more than the node's */
+    assert_near(ft_quantities[FT_QUANTITY_ENERGY].used_of(&f->run[0]), cases[i].joules, 0);
   }
   free(f);
 }
