@@ -16,13 +16,14 @@
 
 /* ---- reading ---- */
 
-/* Reads the run times of APP into OUT. Returns whether there are any; sets *STATUS to -1 and fills
+/* Reads the run times of APP into OUT. Returns whether there are any, also of runs that only
+ * stopped; sets *STATUS to -1 and fills
  * ERR if they cannot be read. */
 static bool read_app(int state_fd, uint32_t uid, const char *app, ft_performance *out, int *status,
                      struct ft_error *err)
 {
   if (ft_state_read_performance(state_fd, uid, app, out, err) == 0)
-    return out->runs > 0;
+    return out->runs > 0 || out->runtime_model.fact_bytes_count > 0;
   if (errno != ENOENT)
     *status = -1;
   return false;
@@ -169,8 +170,14 @@ void ft_job_time_estimate(const ft_performance *performance, const ft_partition 
   out->elsewhere = out->of_partition = false;
   out->platform[0] = '\0';
   out->facts = (struct ft_facts){ .runs = 0 };
-  if (!count || !times[0].known)
+  ft_job_time_model(performance, &model);
+  if (!count || !times[0].known) {
+    if (performance->runs || !performance->runtime_model.fact_bytes_count)
+      return;
+    ft_task_facts(&model, features, features_count, &out->facts); /* lower bounds only */
+    scale_facts(&out->facts, 1 / FT_RUNTIME_MICROSECONDS);
     return;
+  }
   platform = find_slowest(times, count, partition);
   out->of_partition = platform < count;
   if (!out->of_partition) {
@@ -178,7 +185,6 @@ void ft_job_time_estimate(const ft_performance *performance, const ft_partition 
     platform = 0;
   }
   (void)ft_string_copy(times[platform].platform, out->platform, sizeof out->platform);
-  ft_job_time_model(performance, &model);
   out->tasks.count = tasks->count && do_times_differ(performance, s, tasks) ? tasks->count : 1;
   for (size_t i = 0; i < out->tasks.count; i++) {
     struct ft_estimate *e = &out->tasks.each[i];
