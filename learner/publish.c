@@ -313,7 +313,7 @@ static int publish_model_file(struct ft_publisher *p, const struct ft_app_models
   int status = gpu ? ft_gpu_model_fit(&models->model, &models->history, gpu, err)
                    : ft_error_errno(err, "%s", models->model.app);
 
-  if (models->has_performance && models->performance.runs) {
+  if (models->has_performance && models->runtimes.count) {
     sections.performance = &models->performance;
     sections.runtimes = &models->runtimes;
   }

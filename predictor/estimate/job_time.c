@@ -20,6 +20,13 @@ static void clear_performance(ft_performance *p)
 {
   p->runs = 0;
   p->platforms_count = 0;
+  p->runtime_model.fact_bytes_count = 0;
+}
+
+/* Returns whether P has run times, also of runs that only stopped. */
+static bool has_times(const ft_performance *p)
+{
+  return p->runs > 0 || p->runtime_model.fact_bytes_count > 0;
 }
 
 void ft_time_lookup_clear(struct ft_time_lookup *out)
@@ -32,7 +39,7 @@ void ft_time_lookup_clear(struct ft_time_lookup *out)
 int ft_time_lookup_source(int state_fd, uint32_t uid, enum ft_time_source source, const char *app,
                           ft_model *model, struct ft_time_lookup *time, struct ft_error *err)
 {
-  bool timed = time && !time->performance.runs && !(time->sources >> source & 1);
+  bool timed = time && !has_times(&time->performance) && !(time->sources >> source & 1);
   struct ft_model_parts parts = { .model = model,
                                   .performance = timed ? &time->performance : NULL };
   int status = ft_state_read_parts(state_fd, uid, app, &parts, err);
@@ -41,7 +48,7 @@ int ft_time_lookup_source(int state_fd, uint32_t uid, enum ft_time_source source
     clear_performance(&time->performance);
   if (timed && (status == 0 || errno == ENOENT)) {
     time->sources |= 1U << source;
-    time->imported = source == FT_TIME_IMPORTED && time->performance.runs;
+    time->imported = source == FT_TIME_IMPORTED && has_times(&time->performance);
   }
   if (status < 0 || !model || parts.has_model)
     return status;
@@ -58,7 +65,8 @@ int ft_time_lookup_read(int state_fd, uint32_t uid, const char *(*user)(void *),
   for (enum ft_time_source k = FT_TIME_APP; k <= FT_TIME_IMPORTED; k++) {
     const char *app = k == FT_TIME_APP ? s->app : imported;
 
-    if (time->performance.runs || time->sources >> k & 1 || (k >= last && k < FT_TIME_IMPORTED) ||
+    if (has_times(&time->performance) || time->sources >> k & 1 ||
+        (k >= last && k < FT_TIME_IMPORTED) ||
         (k == FT_TIME_IMPORTED && !ft_is_imported_by_name(s)))
       continue;
     if (k == FT_TIME_IMPORTED)
@@ -68,7 +76,7 @@ int ft_time_lookup_read(int state_fd, uint32_t uid, const char *(*user)(void *),
     if (ft_time_lookup_source(state_fd, uid, k, app, NULL, time, err) < 0 && errno != ENOENT)
       return -1;
   }
-  if (time->performance.runs)
+  if (has_times(&time->performance))
     return 0;
   errno = ENOENT;
   return ft_error_set(err, "%s: no recorded run time", s->app);
@@ -191,8 +199,14 @@ void ft_job_time_estimate(const ft_performance *performance, const ft_partition 
   out->elsewhere = out->of_partition = false;
   out->platform[0] = '\0';
   out->facts = (struct ft_facts){ .runs = 0 };
-  if (!count || !times[0].known)
+  ft_job_time_model(performance, &model);
+  if (!count || !times[0].known) {
+    if (performance->runs || !performance->runtime_model.fact_bytes_count)
+      return;
+    ft_task_facts(&model, features, features_count, &out->facts); /* lower bounds only */
+    scale_facts(&out->facts, 1 / FT_RUNTIME_MICROSECONDS);
     return;
+  }
   platform = find_slowest(times, count, partition);
   out->of_partition = platform < count;
   if (!out->of_partition) {
@@ -200,7 +214,6 @@ void ft_job_time_estimate(const ft_performance *performance, const ft_partition 
     platform = 0;
   }
   (void)ft_string_copy(times[platform].platform, out->platform, sizeof out->platform);
-  ft_job_time_model(performance, &model);
   out->tasks.count = tasks->count && do_times_differ(performance, s, tasks) ? tasks->count : 1;
   for (size_t i = 0; i < out->tasks.count; i++) {
     struct ft_estimate *e = &out->tasks.each[i];

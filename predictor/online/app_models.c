@@ -25,7 +25,7 @@ int ft_app_models_update(struct ft_app_models *m, const ft_observation *o, struc
 
 unsigned ft_app_models_all(const struct ft_app_models *m)
 {
-  return 1U << FT_QUANTITY_MEMORY | (m->performance.runs > 0) << FT_QUANTITY_RUNTIME;
+  return 1U << FT_QUANTITY_MEMORY | (m->runtimes.count > 0) << FT_QUANTITY_RUNTIME;
 }
 
 void ft_app_models_clamp_times(struct ft_app_models *m, double latest)

@@ -388,6 +388,33 @@ static void a_run_that_stopped_is_a_lower_bound(void **state)
   free(time);
 }
 
+/* Nothing is known but the limits that its runs passed. */
+static void an_app_that_only_timed_out_has_a_lower_bound(void **state)
+{
+  struct app_times *p = learnt(0, 1);
+  ft_submission s = { .app = "app", .features_count = 1 };
+  struct ft_task_list none = { .count = 0 };
+  struct ft_job_time *time = malloc(sizeof *time);
+
+  (void)state;
+  assert_non_null(time);
+  s.features[0] = (ft_feature){ .name = "n", .has_number = true, .number = 6 };
+  for (unsigned i = 0; i < 2; i++) {
+    ft_observation o = make_run(i, "slow", 6, 300);
+
+    o.outcome = FT_OUTCOME_TIMEOUT;
+    o.censored = true;
+    assert_int_equal(ft_performance_update(&p->performance, &p->runs, &o, NULL), 1);
+  }
+  ft_job_time_estimate(&p->performance, NULL, &s, &none, time);
+  assert_null(ft_job_time_longest(time));
+  assert_int_equal(time->runs, 0);
+  assert_int_equal(time->facts.runs, 2);
+  assert_near(time->facts.comparable_killed_bytes, 300, 1e-3);
+  free(time);
+  free(p);
+}
+
 /* Imported runs have no platform: the estimate is that of their own. */
 static void runs_without_a_platform_count(void **state)
 {
@@ -587,6 +614,7 @@ int main(void)
     cmocka_unit_test(the_memory_of_a_run_does_not_change_its_time),
     cmocka_unit_test(only_runs_with_a_run_time_count),
     cmocka_unit_test(a_run_that_stopped_is_a_lower_bound),
+    cmocka_unit_test(an_app_that_only_timed_out_has_a_lower_bound),
     cmocka_unit_test(runs_without_a_platform_count),
     cmocka_unit_test(the_power_of_a_platform_is_that_of_its_measured_runs),
     cmocka_unit_test(a_later_record_of_a_run_replaces_it),
