@@ -440,7 +440,7 @@ void ft_files_examine(const struct ft_file_queries *files, const char *directory
   struct examination l = { .files = files,
                            .directory = open_directory(directory),
                            .deadline = deadline,
-                           .chunk = malloc(CHUNK),
+                           .chunk = files->count ? malloc(CHUNK) : NULL,
                            .indexed = count_indexed_features(files) };
 
   for (size_t i = 0; i < files->count; i++) {

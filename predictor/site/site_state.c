@@ -22,7 +22,9 @@ int ft_open_state(const char *name, struct ft_config *config, struct ft_error *e
 
   ft_config_defaults(config);
   /* an invalid file leaves the defaults in force, as in the daemons; foretell doctor reports it */
-  (void)ft_config_read(getenv(CONFIG_VARIABLE), config, NULL);
+  errno = 0;
+  if (ft_config_read(getenv(CONFIG_VARIABLE), config, err) < 0 && errno == ENOMEM)
+    return -1;
   if (name && !ft_string_copy(name, config->state_directory, sizeof config->state_directory))
     return ft_error_set(err, "state directory: path too long");
   fd = open(config->state_directory, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
