@@ -37,6 +37,14 @@ bool ft_facts_alike(const ft_column *column, double a, double b)
   return a * b > 0 && fmax(fabs(a), fabs(b)) <= FT_FACTS_FACTOR * fmin(fabs(a), fabs(b));
 }
 
+/* Returns whether a submission with WANTED in COLUMN is like a run with X. Files of which only one
+ * of both is known to run some are no difference. */
+static bool is_alike(const ft_column *column, float wanted, float x)
+{
+  return ft_facts_alike(column, (double)wanted, (double)x) ||
+         (isnan(wanted) != isnan(x) && strcmp(column->name, FT_CODE_FEATURE) == 0);
+}
+
 /* Relation of a run to a submission. */
 enum relation {
   RUN_DIFFERS,
@@ -60,7 +68,7 @@ static enum relation compare_fact(const ft_model *model, size_t fact, const floa
   for (size_t c = 0; c < e->fact_columns_count; c++) {
     const ft_column *column = &model->columns[e->fact_columns[c]];
 
-    if (ft_facts_alike(column, (double)wanted[c], (double)x[c]))
+    if (is_alike(column, wanted[c], x[c]))
       continue;
     if (column->categorical)
       return RUN_DIFFERS;
@@ -129,8 +137,7 @@ static void compare_run_texts(const ft_model *model, const float *wanted, struct
     if (!ft_is_text_feature(column->name))
       continue;
     for (size_t i = 0; i < e->fact_bytes_count; i++)
-      others += !ft_facts_alike(column, (double)wanted[c],
-                                (double)e->fact_x[i * e->fact_columns_count + c]);
+      others += !is_alike(column, wanted[c], e->fact_x[i * e->fact_columns_count + c]);
     out->borrowed |= others && others == e->fact_bytes_count;
     out->other_texts |= others > 0;
   }

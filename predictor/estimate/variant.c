@@ -27,6 +27,7 @@ size_t ft_text_features(const ft_model *model, const ft_submission *s,
                         ft_feature out[FT_TEXT_FEATURES])
 {
   unsigned variant = ft_variant_lookup(model, s->script_hash, s->directory_hash);
+  uint32_t code = s->code_hash;
   size_t count = 0;
 
   if (s->script_hash || s->directory_hash) {
@@ -35,9 +36,11 @@ size_t ft_text_features(const ft_model *model, const ft_submission *s,
       (void)snprintf(out[count].category, sizeof out->category, "%u", variant);
     count++;
   }
-  if (s->code_hash) {
+  if (!code && model->last_code_count)
+    code = model->last_code[model->last_code_count - 1];
+  if (code) {
     out[count] = (ft_feature){ .name = FT_CODE_FEATURE };
-    (void)snprintf(out[count++].category, sizeof out->category, "%08x", (unsigned)s->code_hash);
+    (void)snprintf(out[count++].category, sizeof out->category, "%08x", (unsigned)code);
   }
   return count;
 }
@@ -76,7 +79,8 @@ unsigned ft_changes_find(const ft_model *model, const ft_submission *s)
   if (!s->default_app &&
       is_changed(model->last_programs, model->last_programs_count, ft_program_hash(s->program)))
     return FT_CHANGED_PROGRAM;
-  if (!variant_of_hash(model, s->script_hash) && variant_of_hash(model, s->directory_hash) &&
+  if (s->default_app && !variant_of_hash(model, s->script_hash) &&
+      variant_of_hash(model, s->directory_hash) &&
       is_changed(model->last_scripts, model->last_scripts_count, s->script_hash))
     changes |= FT_CHANGED_SCRIPT;
   if (is_changed(model->last_code, model->last_code_count, s->code_hash))

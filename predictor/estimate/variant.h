@@ -29,8 +29,8 @@ enum { FT_TEXT_FEATURES = 2 };
 
 /*
  * Fills OUT with the features of submission S that tell which text runs: its variant, "new" if
- * MODEL has no such variant, and the hash of the files that its script runs. Returns their number:
- * what is unknown is left out.
+ * MODEL has no such variant, and the hash of the files that its script runs, if unknown that of the
+ * last run. Returns their number: what is still unknown is left out.
  */
 size_t ft_text_features(const ft_model *model, const ft_submission *s,
                         ft_feature out[FT_TEXT_FEATURES]);
@@ -40,7 +40,7 @@ bool ft_is_text_feature(const char *name);
 
 /* What changed since an app's last runs, bits of a set. */
 enum ft_changes {
-  FT_CHANGED_SCRIPT = 1,  /* the text of the script */
+  FT_CHANGED_SCRIPT = 1,  /* the text of the script; a named app may have several scripts */
   FT_CHANGED_CODE = 2,    /* the user's files that the script runs */
   FT_CHANGED_PROGRAM = 4, /* the app has a name of its own, and its runs ran another program */
 };

@@ -313,6 +313,7 @@ static void what_changed_since_the_last_runs_is_told(void **state)
 {
   (void)state;
   submit(1, "");
+  asked.default_app = true;
   asked.script_hash = 11;
   asked.directory_hash = 21;
   asked.code_hash = 31;
@@ -342,7 +343,16 @@ static void what_changed_since_the_last_runs_is_told(void **state)
   collect_facts();
   assert_int_equal(facts.comparable_completed, 5);
   assert_mib(facts.comparable_peak_bytes, 104);
-  /* an app with a name of its own that runs another program */
+  /* a job of which no such file is known runs the same text */
+  asked.code_hash = 0;
+  collect_facts();
+  assert_int_equal(facts.comparable_completed, 1);
+  asked.code_hash = 31;
+  /* an app with a name of its own, which may have several scripts, runs another program */
+  asked.default_app = false;
+  asked.script_hash = 13;
+  assert_int_equal(ft_changes_find(&model, &asked), 0);
+  asked.script_hash = 11;
   (void)ft_string_copy("sort", asked.program, sizeof asked.program);
   complete(100);
   (void)ft_string_copy("python3", asked.program, sizeof asked.program);
