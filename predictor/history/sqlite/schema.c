@@ -117,13 +117,8 @@ static const struct migration {
   { 12, "" }, /* columns package_energy_joules, package_energy_share */
   /* index for ft_store_name_platform */
   { 13, "CREATE INDEX observation_unnamed ON observation (node) WHERE " FT_SCHEMA_UNNAMED ";" },
-  /* table of waiting.h; run: an encoded ft_observation */
-  { 14, "CREATE TABLE waiting (id INTEGER PRIMARY KEY, job_id INTEGER NOT NULL, node TEXT NOT NULL,"
-        " start_time REAL NOT NULL, uid INTEGER NOT NULL, since REAL NOT NULL, run BLOB NOT NULL,"
-        " UNIQUE (job_id, node, start_time));"
-        "CREATE INDEX waiting_since ON waiting (job_id, since);" },
-  { 15, "" }, /* columns of the decision about the time limit, node_energy_joules */
-  { 16, "" }, /* column code_hash */
+  { 14, "" }, /* columns of the decision about the time limit, node_energy_joules */
+  { 15, "" }, /* column code_hash */
 };
 
 /* Returns the SQL that adapts the runs of an older store, some hundred (ROWS_OF_STEP) at a time, to
