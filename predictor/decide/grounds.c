@@ -218,7 +218,7 @@ static void append_model_form(struct grounds *g)
 {
   const ft_evaluator *e = &g->model->evaluator;
   const struct ft_grounds *out = g->out;
-  bool line = out->effect_count == 1 && !e->log_target && !e->has_products && !isnan(out->effect[0].low);
+  bool line = out->effect_count == 1 && !e->log_target && !isnan(out->effect[0].low);
 
   if (!out->effect_count) {
     append_ground(g, "the peaks of %u completed runs; no feature explains their differences",
@@ -226,9 +226,10 @@ static void append_model_form(struct grounds *g)
     return;
   }
   append_ground(g, "%s",
-                e->by_equation ? "an equation of "
-                : line         ? "a line on "
-                               : "a regression on ");
+                e->by_equation    ? "an equation of "
+                : e->has_products ? "a sum of products of "
+                : line            ? "a line on "
+                                  : "a regression on ");
   for (size_t i = 0; i < out->effect_count; i++)
     append_ground(g, "%s%s", list_separator(i, out->effect_count), out->effect[i].name);
   append_ground(g, " through %u completed runs", g->model->completed);

@@ -20,8 +20,8 @@ enum { MIN_EQUATION_RUNS = 10 };
  * prefer the equation. Chosen by judgement. */
 #define EQUATION_GAIN 0.9
 /* Largest ratio of the error of products of columns to that of the additive model to prefer the
- * products. Chosen by judgement. */
-#define PRODUCTS_GAIN 0.9
+ * products. 0.7 and 0.9 were compared. */
+#define PRODUCTS_GAIN 0.5
 /* Error of the additive model, log units, below which products are not tried. */
 #define NEGLIGIBLE_ERROR 0.002
 /* Standard deviation of the effect of an unseen category, in log units, if all runs have the same
@@ -237,7 +237,7 @@ static void prefer_products(struct ft_series *s, struct ft_series_work *r)
   struct ft_series_fit *fit = &s->fit;
 
   fit->point.products = (struct ft_posynomial){ 0 };
-  if (fit->point.per_unit || !(r->fit.error > NEGLIGIBLE_ERROR) ||
+  if (!(r->fit.error > NEGLIGIBLE_ERROR) ||
       !ft_posynomial_fit(&r->data, (struct ft_posynomial_work *)r->work, &r->products) ||
       !(r->products.error <
         (r->fit.terms ? PRODUCTS_GAIN : ft_additive_chance(r->data.runs, s->columns)) *

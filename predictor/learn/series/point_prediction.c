@@ -153,10 +153,11 @@ static double predict_with_law(const struct ft_point_model *m, const float *x, s
   return isnan(inside) ? MAX_VARIANCE : BEYOND * BEYOND * (value - inside) * (value - inside);
 }
 
-/* Replaces the prediction in OUT by that of M's products, if they are defined at X, and *VARIANCE,
- * of which the part ALIASED remains. */
+/* Replaces the prediction in OUT by that of M's products for UNITS, if they are defined at X, and
+ * *VARIANCE, of which the part ALIASED remains. */
 static void predict_with_products(const struct ft_point_model *m, const float *x, size_t count,
-                                  double aliased, double *variance, struct ft_point_prediction *out)
+                                  double units, double aliased, double *variance,
+                                  struct ft_point_prediction *out)
 {
   double at[FT_POSYNOMIAL_COLUMNS], inside[FT_POSYNOMIAL_COLUMNS], value, jump;
 
@@ -169,7 +170,7 @@ static void predict_with_products(const struct ft_point_model *m, const float *x
   value = log(ft_posynomial_value(&m->products, at));
   if (isnan(value))
     return;
-  out->log = value;
+  out->log = value + (m->per_unit ? log(units) : 0);
   jump = PRODUCTS_BEYOND * (value - log(ft_posynomial_value(&m->products, inside)));
   *variance = aliased + jump * jump;
 }
@@ -233,7 +234,7 @@ void ft_point_predict(const struct ft_point_model *m, const float *x, size_t cou
   if (m->by_law)
     variance = fmax(variance, predict_with_law(m, x, count, out));
   else if (m->products.columns)
-    predict_with_products(m, x, count, aliased, &variance, out);
+    predict_with_products(m, x, count, units, aliased, &variance, out);
   out->log = isnan(out->log) ? 0 : fmin(fmax(out->log, 0), MAX_LOG);
   out->added_variance =
       isnan(variance + power) ? MAX_VARIANCE : fmin(variance + power, MAX_VARIANCE);
