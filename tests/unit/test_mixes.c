@@ -235,6 +235,29 @@ static void a_known_law_is_extrapolated(void **state)
   expect("line, inside", run_with(0, 4.5, 0), 23.5, 0.03, 25.5);
 }
 
+/* Two inputs multiply: small runs with up to 16 and 150 tell one with 64 and 300. */
+static void products_of_two_inputs_are_extrapolated(void **state)
+{
+  static const double batch[] = { 1, 2, 4, 8, 16 }, steps[] = { 10, 20, 40, 80, 150 };
+  ft_observation o;
+
+  (void)state;
+  for (unsigned i = 0; i < 14; i++) {
+    double b = batch[3 * i % 5], n = steps[(2 * i + i / 5) % 5];
+
+    o = run_of((200 + 3 * b + 0.5 * n + 0.9 * b * n) * (i % 2 ? 1.01 : 0.99));
+    feature(&o, "tasks", 1);
+    feature(&o, "batch", b);
+    feature(&o, "steps", n);
+    learn(&o);
+  }
+  o = run_of(0);
+  feature(&o, "tasks", 1);
+  feature(&o, "batch", 64);
+  feature(&o, "steps", 300);
+  expect("products", o, 17822, 0.1, 30000);
+}
+
 static void a_square_is_no_exponential(void **state)
 {
   static const double n[] = { 300, 600, 900, 1200, 1600, 2000, 2300 };
@@ -491,15 +514,25 @@ static void told_risks_are_seen(void **state)
 int main(void)
 {
   const struct CMUnitTest tests[] = {
-    MIX(memory_grows_with_the_tasks_of_a_node), MIX(one_run_with_other_tasks_decides),
-    MIX(what_tasks_share_is_counted_once),      MIX(tasks_and_input_multiply),
-    MIX(runs_without_tasks_have_one),           MIX(a_program_that_ignores_tasks_keeps_its_need),
-    MIX(a_known_law_is_extrapolated),           MIX(a_square_is_no_exponential),
-    MIX(bounds_stay_near_what_was_seen),        MIX(two_equal_runs_give_a_number),
-    MIX(hidden_groups_are_both_expected),       MIX(a_new_version_is_noticed),
-    MIX(failed_runs_with_a_peak_are_data),      MIX(categories_without_effect_are_ignored),
-    MIX(a_line_through_few_runs_is_followed),   MIX(few_different_runs_are_bounded),
-    MIX(threads_have_their_own_effect),         MIX(told_risks_are_seen),
+    MIX(memory_grows_with_the_tasks_of_a_node),
+    MIX(one_run_with_other_tasks_decides),
+    MIX(what_tasks_share_is_counted_once),
+    MIX(tasks_and_input_multiply),
+    MIX(runs_without_tasks_have_one),
+    MIX(a_program_that_ignores_tasks_keeps_its_need),
+    MIX(a_known_law_is_extrapolated),
+    MIX(products_of_two_inputs_are_extrapolated),
+    MIX(a_square_is_no_exponential),
+    MIX(bounds_stay_near_what_was_seen),
+    MIX(two_equal_runs_give_a_number),
+    MIX(hidden_groups_are_both_expected),
+    MIX(a_new_version_is_noticed),
+    MIX(failed_runs_with_a_peak_are_data),
+    MIX(categories_without_effect_are_ignored),
+    MIX(a_line_through_few_runs_is_followed),
+    MIX(few_different_runs_are_bounded),
+    MIX(threads_have_their_own_effect),
+    MIX(told_risks_are_seen),
   };
 
   return cmocka_run_group_tests(tests, NULL, NULL);
