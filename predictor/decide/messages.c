@@ -154,7 +154,7 @@ static void append_need(struct message *m)
       append_message_text(m, "; the estimate does not fit these runs and is not used");
     return;
   }
-  append_median(m, ft_sizing_is_borrowed(m->q) || m->q->estimate->extrapolated ||
+  append_median(m, m->q->similar || m->q->changes || m->q->estimate->extrapolated ||
                            !m->sizing->has_estimate
                        ? "may need"
                        : "needs");
