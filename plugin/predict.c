@@ -183,7 +183,8 @@ static void fill_submission(struct prediction *w)
   free(declared);
   ft_file_facts_omit_known(&w->files, &w->submission);
   is_needed = w->helper.why.text[0] || ft_has_input_query(&w->files);
-  if (w->files.count &&
+  /* an edit is worth a process to a user who asked, and not to every job of the site */
+  if (w->files.count && (is_needed || w->requested) &&
       ft_helper_query_files(&w->helper, &w->files, what->array, &facts, &w->array) == 0)
     ft_file_facts_apply(&w->files, &facts, &w->array, &w->submission);
   w->has_network_request = make_network_request(w, &asked);
