@@ -9,8 +9,7 @@
 #include "predictor/learn/series/interval.h"
 
 /* Standard deviation of the logarithm of a job's power, if only that of its node is known: with
- * ln(2) / 1.645 nine of ten jobs use from half to twice their part of it. A busy node with its
- * power limit draws up to twice of what it draws idle (SPECpower_ssj2008). */
+ * ln(2) / 1.645 nine of ten jobs use from half to twice their part of it. Chosen by judgement. */
 #define NODE_POWER_DEVIATION 0.42
 
 struct ft_power ft_power_measured(const ft_performance *p, const char *platform)
