@@ -241,7 +241,7 @@ static void show_model_runs(struct query *query, const struct ft_history *histor
   }
 }
 
-/* Returns the user whose runs are shown. */
+/* Returns the owner of the shown runs. */
 static uint32_t shown_user(const struct query *query)
 {
   return has_run_source(query) && query->owners ? query->owner
@@ -375,12 +375,14 @@ static int show_app_runs(struct query *query, ft_model *model, struct ft_history
     ft_print_error(query->name, 0, "%s: %s", query->word, why.text);
   if (query->fit && learnt && !query->json)
     ft_fit_print(model, &history->categories);
-  trust = show_trust(query, model, history);
+  fit =
+      query->json && query->fit && learnt ? ft_fit_json(model, &history->categories) : json_null();
+  trust = show_trust(query, model, history); /* reads MODEL again */
   if (!query->json) {
+    json_decref(fit);
     json_decref(trust);
     return finish_output(query, NULL);
   }
-  fit = query->fit && learnt ? ft_fit_json(model, &history->categories) : json_null();
   return finish_output(query, json_pack("{s:o, s:O, s:o, s:o}", "app", ft_json_text(query->word),
                                         "runs", query->list, "fit", fit, "trust", trust));
 }

@@ -108,7 +108,7 @@ void ft_job_time_model(const ft_performance *performance, ft_model *model);
 struct ft_power {
   double watts;     /* 0: unknown */
   double deviation; /* standard deviation of its logarithm */
-  unsigned runs;    /* whose energy was measured; 0: from the power of the node */
+  unsigned runs;    /* with measured energy; 0: from the power of the node */
 };
 
 /* Returns the power of the app's runs on PLATFORM, as measured; watts 0: of none. */
