@@ -75,8 +75,8 @@ double ft_gpu_step_seconds(struct ft_graph *graph, const struct ft_gpu_part *par
 {
   const struct ft_gpu *s = part->gpu ? part->gpu : ft_gpu_at(0);
   const double reached = s->host ? HOST_EFFICIENCY : 1;
-  const double compute = 1e12 * reached * (part->compute > 0 ? part->compute : 1);
-  const double memory = 1e9 * reached * s->bandwidth * (part->memory > 0 ? part->memory : 1);
+  const double compute = 1e12 * reached * ft_gpu_part_compute(part);
+  const double memory = 1e9 * reached * s->bandwidth * ft_gpu_part_memory(part);
   enum ft_precision precision;
   double width, forward = 0, backward = 0, exchange = 0;
   struct ft_analysis analysis;

@@ -16,6 +16,17 @@ struct ft_gpu_part {
   double compute, memory;   /* fractions of the GPU's compute rate and bandwidth; 0 means 1 */
 };
 
+/* Return the fractions of the GPU's compute rate and bandwidth that PART has. */
+static inline double ft_gpu_part_compute(const struct ft_gpu_part *part)
+{
+  return part->compute > 0 ? part->compute : 1;
+}
+
+static inline double ft_gpu_part_memory(const struct ft_gpu_part *part)
+{
+  return part->memory > 0 ? part->memory : 1;
+}
+
 /* Returns the part of GPU that SLICE, a profile of TABLE for it, has; NULL: all of it. */
 struct ft_gpu_part ft_gpu_part_of_slice(const struct ft_gpu *gpu, const struct ft_mig_table *table,
                                         const struct ft_mig_profile *slice);

@@ -17,11 +17,6 @@ static const struct {
 /* Numbers of parts into which the inner dimension is split, where tiles are few. */
 static const double splits[] = { 1, 4, 16 };
 
-static double fraction_or_1(double fraction)
-{
-  return fraction > 0 ? fraction : 1;
-}
-
 /* Returns the peak rate of KERNEL in operations per second. PyTorch's default is TF32 in
  * convolutions only. */
 static double peak_operations(const struct ft_kernel *kernel, const struct ft_gpu *gpu,
@@ -52,13 +47,13 @@ void ft_kernel_bound(const struct ft_kernel *kernel, const struct ft_gpu_part *p
                      enum ft_precision precision, struct ft_kernel_bounds *bounds)
 {
   const struct ft_gpu *gpu = part->gpu;
-  double share = fraction_or_1(part->compute);
+  double share = ft_gpu_part_compute(part);
   double rate = share * peak_operations(kernel, gpu, precision), best = INFINITY;
-  double peak = rate * fraction_or_1(gpu->sustained);
+  double peak = rate * (gpu->sustained > 0 ? gpu->sustained : 1);
   double sms = fmax(1, floor(share * gpu->sms));
 
   bounds->pipe = rate > 1.01e12 * share * gpu->fp32 ? FT_PIPE_TENSOR : FT_PIPE_SIMD;
-  bounds->memory = kernel->bytes / (1e9 * gpu->bandwidth * fraction_or_1(part->memory));
+  bounds->memory = kernel->bytes / (1e9 * gpu->bandwidth * ft_gpu_part_memory(part));
   bounds->compute = 2 * kernel->macs / peak;
   if (!(kernel->n > 0) || !(kernel->m > 0) || !(kernel->k > 0) || gpu->host ||
       kernel->class == FT_KERNEL_DEPTHWISE)

@@ -37,11 +37,6 @@ static const struct energy_device *find_energy_device(const struct ft_gpu *gpu)
   return NULL;
 }
 
-static double compute_share(const struct ft_gpu_part *part)
-{
-  return part->compute > 0 ? part->compute : 1;
-}
-
 double ft_kernel_joules(const struct ft_kernel *kernel, const struct ft_gpu_part *part,
                         enum ft_precision precision)
 {
@@ -53,8 +48,8 @@ double ft_kernel_joules(const struct ft_kernel *kernel, const struct ft_gpu_part
   double joules;
 
   ft_kernel_bound(kernel, part, precision, &b);
-  b.compute *= compute_share(part); /* seconds of the whole GPU */
-  b.memory *= part->memory > 0 ? part->memory : 1;
+  b.compute *= ft_gpu_part_compute(part); /* seconds of the whole GPU */
+  b.memory *= ft_gpu_part_memory(part);
   if (kernel->class > FT_KERNEL_ATTENTION)
     joules = w->memory * limit * b.memory;
   else if (b.pipe == FT_PIPE_TENSOR)
@@ -67,7 +62,7 @@ double ft_kernel_joules(const struct ft_kernel *kernel, const struct ft_gpu_part
 void ft_step_energy(const struct ft_gpu_part *part, double gpus, double joules, double seconds,
                     struct ft_step_energy *energy)
 {
-  const double limit = part->gpu->watts, share = compute_share(part);
+  const double limit = part->gpu->watts, share = ft_gpu_part_compute(part);
   const struct energy_device *device = find_energy_device(part->gpu);
   double needed;
 
