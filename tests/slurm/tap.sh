@@ -93,6 +93,12 @@ need() {
   done
 }
 
+# bail REASON: ends the test at once, as failed: what would follow waits in vain
+bail() {
+  echo "Bail out! $*"
+  exit 1
+}
+
 tap_done() {
   echo "1..$tap_count"
   [ "$tap_failed" = 0 ]
