@@ -67,7 +67,8 @@ job_wait "$id" >/dev/null
 wait_observed "$id"
 sed -i '2a date; echo "sorting $1"' sort.sh
 submit sbatch --predict-mem sort.sh words-24
-like "$err" 'needs .*\([0-9]+ runs\); --mem set to [0-9]+[MG]' "with one more echo in the script the same runs predict it"
+like "$err" 'may need .*\([0-9]+ runs\); --mem set to [0-9]+[MG]' "with one more echo in the script the same runs predict it"
+like "$err" 'your script changed since the last run' "the edit is told"
 is "$(job_wait "$id")" COMPLETED "the edited script completes"
 wait_observed "$id"
 is "$(observed "$id" app)" "$sort_app" "it is a run of the same app"
