@@ -98,7 +98,7 @@ struct forecast_work {
   ft_job_array tasks;
   struct ft_submission_knowledge known;
   struct ft_submission_decision decided;
-  struct ft_candidate gpu;
+  struct ft_candidate other; /* of a quantity that is of_history */
   struct ft_job_time time;
 };
 
@@ -183,17 +183,17 @@ static int forecast_memory(int state_fd, const ft_job_request *job, struct forec
   return 0;
 }
 
-/* From the app's runs alone, if there are enough. */
-static void forecast_gpu_memory(int state_fd, const ft_job_request *job, struct forecast_work *w,
-                                ft_forecast *out)
+/* Predicts QUANTITY, which is of_history, from the app's runs alone, if there are enough. */
+static void forecast_of_history(int state_fd, const ft_job_request *job, size_t quantity,
+                                struct forecast_work *w, ft_forecast *out)
 {
   const struct ft_task_list none = { .count = 0 };
 
-  if (ft_state_read_model(state_fd, job->uid, w->submission.app, FT_QUANTITY_GPU_MEMORY,
-                          &w->gpu.model, NULL, NULL) == 0 &&
-      ft_candidate_evaluate(&w->gpu, &w->submission, &none, &w->known.policy) &&
-      w->gpu.alone.runs >= w->known.policy.min_runs)
-    ft_forecast_set(out, FT_QUANTITY_GPU_MEMORY, &w->gpu.alone);
+  if (ft_state_read_model(state_fd, job->uid, w->submission.app, (uint32_t)quantity,
+                          &w->other.model, NULL, NULL) == 0 &&
+      ft_candidate_evaluate(&w->other, &w->submission, &none, &w->known.policy) &&
+      w->other.alone.runs >= w->known.policy.min_runs)
+    ft_forecast_set(out, quantity, &w->other.alone);
 }
 
 static int forecast_runtime(int state_fd, const ft_job_request *job, struct forecast_work *w,
@@ -230,7 +230,9 @@ ft_forecast *ft_forecast_make(ft_predictor *predictor, const ft_job_request *job
              forecast_memory(fd, job, w, forecast, err) == 0 &&
              forecast_runtime(fd, job, w, forecast, err) == 0) {
     (void)ft_string_copy(w->submission.app, forecast->app, sizeof forecast->app);
-    forecast_gpu_memory(fd, job, w, forecast);
+    for (size_t i = 0; i < FT_QUANTITIES; i++)
+      if (ft_quantities[i].of_history)
+        forecast_of_history(fd, job, i, w, forecast);
     forecast_energy(w, forecast);
     done = true;
   }
