@@ -183,19 +183,6 @@ static int forecast_memory(int state_fd, const ft_job_request *job, struct forec
   return 0;
 }
 
-/* Predicts QUANTITY, which is of_history, from the app's runs alone, if there are enough. */
-static void forecast_of_history(int state_fd, const ft_job_request *job, size_t quantity,
-                                struct forecast_work *w, ft_forecast *out)
-{
-  const struct ft_task_list none = { .count = 0 };
-
-  if (ft_state_read_model(state_fd, job->uid, w->submission.app, (uint32_t)quantity,
-                          &w->other.model, NULL, NULL) == 0 &&
-      ft_candidate_evaluate(&w->other, &w->submission, &none, &w->known.policy) &&
-      w->other.alone.runs >= w->known.policy.min_runs)
-    ft_forecast_set(out, quantity, &w->other.alone);
-}
-
 static int forecast_runtime(int state_fd, const ft_job_request *job, struct forecast_work *w,
                             ft_forecast *out, struct ft_error *err)
 {
@@ -230,9 +217,7 @@ ft_forecast *ft_forecast_make(ft_predictor *predictor, const ft_job_request *job
              forecast_memory(fd, job, w, forecast, err) == 0 &&
              forecast_runtime(fd, job, w, forecast, err) == 0) {
     (void)ft_string_copy(w->submission.app, forecast->app, sizeof forecast->app);
-    for (size_t i = 0; i < FT_QUANTITIES; i++)
-      if (ft_quantities[i].of_history)
-        forecast_of_history(fd, job, i, w, forecast);
+    ft_forecast_set_of_history(forecast, fd, job->uid, &w->submission, &w->known.policy, &w->other);
     forecast_energy(w, forecast);
     done = true;
   }
