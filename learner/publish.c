@@ -19,9 +19,8 @@
 #include "learner/metrics/tally.h"
 #include "learner/publish.h"
 #include "predictor/core/io.h"
-#include "predictor/estimate/quantity.h"
-#include "predictor/online/gpu_model.h"
 #include "predictor/online/pool.h"
+#include "predictor/online/quantity_models.h"
 #include "predictor/record/state_files.h"
 
 /* Memory for the models of the apps that ran last, bytes: about a thousand apps. */
@@ -300,29 +299,30 @@ int ft_publish_user_file(struct ft_publisher *p, uint32_t uid, enum ft_record re
   return note_written(p, begun, status);
 }
 
-/* Replaces the file NAME of MODELS, with a model of GPU memory if a run has it. */
+/* Replaces the file NAME of MODELS, with a model of each quantity that a run has. */
 static int publish_model_file(struct ft_publisher *p, const struct ft_app_models *models,
                               const char *name, struct ft_error *err)
 {
-  ft_model *gpu = malloc(sizeof *gpu);
-  const ft_model *const fitted[] = { &models->model, gpu };
-  struct ft_model_sections sections = { .models = fitted,
+  ft_model *fitted = malloc(FT_QUANTITIES * sizeof *fitted);
+  const ft_model *all[1 + FT_QUANTITIES] = { &models->model };
+  struct ft_model_sections sections = { .models = all,
                                         .categories = &models->history.categories,
                                         .history = &models->history };
   double begun = ft_io_monotonic();
-  int status = gpu ? ft_gpu_model_fit(&models->model, &models->history, gpu, err)
-                   : ft_error_errno(err, "%s", models->model.app);
+  int status = fitted ? ft_quantity_models_fit(&models->model, &models->history, fitted, err)
+                      : ft_error_errno(err, "%s", models->model.app);
 
   if (models->has_performance && models->runtimes.count) {
     sections.performance = &models->performance;
     sections.runtimes = &models->runtimes;
   }
-  sections.count = status > 0 ? 2 : 1;
+  for (sections.count = 1; (int)sections.count <= status; sections.count++)
+    all[sections.count] = &fitted[sections.count - 1];
   if (status >= 0)
     status = use_user_directory(p, models->model.uid, err) < 0
                  ? -1
                  : ft_model_sections_write(&sections, p->user_fd, name, 0644, err);
-  free(gpu);
+  free(fitted);
   return note_written(p, begun, status);
 }
 

@@ -46,8 +46,8 @@ void ft_publisher_on(struct ft_publisher *publisher, uint32_t quantity, ft_publi
                      void *data);
 
 /*
- * Replaces the model file of MODELS' app and user, with the model of GPU memory that follows from
- * the runs (online/gpu_model.h), and the models in memory. CHANGED: the quantities whose models
+ * Replaces the model file of MODELS' app and user, with the models that follow from the runs
+ * (online/quantity_models.h), and the models in memory. CHANGED: the quantities whose models
  * have changed, a sum of 1 << FT_QUANTITY_...; the file has the others, too. The learner owns the
  * user's directory (0700); an ACL entry grants the user read access. On a file system without ACLs
  * the user gets the files from the learner (query_file.h).

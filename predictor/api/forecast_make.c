@@ -98,7 +98,7 @@ struct forecast_work {
   ft_job_array tasks;
   struct ft_submission_knowledge known;
   struct ft_submission_decision decided;
-  struct ft_candidate gpu;
+  struct ft_candidate other; /* of a quantity that is of_history */
   struct ft_job_time time;
 };
 
@@ -183,19 +183,6 @@ static int forecast_memory(int state_fd, const ft_job_request *job, struct forec
   return 0;
 }
 
-/* From the app's runs alone, if there are enough. */
-static void forecast_gpu_memory(int state_fd, const ft_job_request *job, struct forecast_work *w,
-                                ft_forecast *out)
-{
-  const struct ft_task_list none = { .count = 0 };
-
-  if (ft_state_read_model(state_fd, job->uid, w->submission.app, FT_QUANTITY_GPU_MEMORY,
-                          &w->gpu.model, NULL, NULL) == 0 &&
-      ft_candidate_evaluate(&w->gpu, &w->submission, &none, &w->known.policy) &&
-      w->gpu.alone.runs >= w->known.policy.min_runs)
-    ft_forecast_set(out, FT_QUANTITY_GPU_MEMORY, &w->gpu.alone);
-}
-
 static int forecast_runtime(int state_fd, const ft_job_request *job, struct forecast_work *w,
                             ft_forecast *out, struct ft_error *err)
 {
@@ -230,7 +217,7 @@ ft_forecast *ft_forecast_make(ft_predictor *predictor, const ft_job_request *job
              forecast_memory(fd, job, w, forecast, err) == 0 &&
              forecast_runtime(fd, job, w, forecast, err) == 0) {
     (void)ft_string_copy(w->submission.app, forecast->app, sizeof forecast->app);
-    forecast_gpu_memory(fd, job, w, forecast);
+    ft_forecast_set_of_history(forecast, fd, job->uid, &w->submission, &w->known.policy, &w->other);
     forecast_energy(w, forecast);
     done = true;
   }

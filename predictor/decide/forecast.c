@@ -8,6 +8,7 @@
 
 #include "predictor/core/text.h"
 #include "predictor/decide/forecast.h"
+#include "predictor/record/state_files.h"
 
 void ft_forecast_set(struct ft_forecast *forecast, size_t quantity,
                      const struct ft_estimate *estimate)
@@ -17,6 +18,21 @@ void ft_forecast_set(struct ft_forecast *forecast, size_t quantity,
   p->quantity = estimate ? &ft_quantities[quantity] : NULL;
   if (estimate)
     p->estimate = *estimate;
+}
+
+void ft_forecast_set_of_history(struct ft_forecast *forecast, int state_fd, uint32_t uid,
+                                const ft_submission *submission, const ft_policy *policy,
+                                struct ft_candidate *work)
+{
+  const struct ft_task_list none = { .count = 0 };
+
+  for (size_t i = 0; i < FT_QUANTITIES; i++)
+    if (ft_quantities[i].of_history && !forecast->prediction[i].quantity &&
+        ft_state_read_model(state_fd, uid, submission->app, (uint32_t)i, &work->model, NULL,
+                            NULL) == 0 &&
+        ft_candidate_evaluate(work, submission, &none, policy) &&
+        work->alone.runs >= policy->min_runs)
+      ft_forecast_set(forecast, i, &work->alone);
 }
 
 void ft_forecast_set_energy(struct ft_forecast *forecast, const struct ft_power *power)

@@ -4,6 +4,7 @@
 #define FT_DECIDE_FORECAST_H
 
 #include "predictor/decide/decide.h"
+#include "predictor/estimate/model_lookup.h"
 #include "predictor/estimate/runtime.h"
 #include "predictor/estimate/quantity.h"
 
@@ -22,6 +23,15 @@ struct ft_forecast {
 /* Sets the prediction of QUANTITY, an index of ft_quantities, to ESTIMATE; NULL: not known. */
 void ft_forecast_set(struct ft_forecast *forecast, size_t quantity,
                      const struct ft_estimate *estimate);
+
+/*
+ * Sets the quantities that are of_history and not known yet to what the runs of SUBMISSION's app
+ * show, by the models of user UID in the state directory STATE_FD, if they are at least
+ * policy->min_runs. WORK is working memory.
+ */
+void ft_forecast_set_of_history(struct ft_forecast *forecast, int state_fd, uint32_t uid,
+                                const ft_submission *submission, const ft_policy *policy,
+                                struct ft_candidate *work);
 
 /* Sets the energy to the run time, which is set before, with POWER; to not known if one of them is
  * not. */

@@ -243,6 +243,7 @@ const struct ft_quantity ft_quantities[FT_QUANTITIES] = {
                                .accepts = accept_all,
                                .value_of = gpu_memory_of,
                                .used_of = ft_observation_gpu_bytes,
+                               .of_history = true,
                                .max_value = MAX_BYTES,
                                .prior = { MEMORY_PRIOR, MIN_DEVIATION_FRACTION,
                                           MIN_DEVIATION_BYTES } },

@@ -8,7 +8,7 @@
 
 #include "predictor/record/record.h"
 
-/* Stored runs use these indices (ft_timed_run.values): append only. */
+/* Stored runs and model files use these indices (ft_run.values, ft_model.quantity): append only. */
 enum {
   FT_QUANTITY_MEMORY,     /* on one node */
   FT_QUANTITY_GPU_MEMORY, /* of one GPU */
@@ -35,6 +35,9 @@ struct ft_quantity {
   /* Sets QUANTILE to the prediction that DECISION records, NaN where a quantile is missing. Returns
    * whether the median is known. NULL: decisions record none. */
   bool (*predicted_by)(const ft_decision *decision, double quantile[FT_QUANTITY_LEVELS]);
+  /* Its model is fitted to the values in the app's history, with its features, when the app is
+   * published (online/quantity_models.h). False: it is learnt, or follows, in its own way. */
+  bool of_history;
   double max_value; /* larger numbers are invalid */
   struct {
     double deviation;    /* pseudo-observation of the residuals, in log units */

@@ -176,7 +176,7 @@ bool ft_equation_search_adopt(ft_model *model, struct ft_history *history, const
   model->evaluator.equation = *q;
   model->evaluator.has_equation = true;
   ft_refit_model(model, history, work);
-  ft_facts_fill(model, history, ft_need_host);
+  ft_facts_fill(model, history);
   free(work);
   return true;
 }

@@ -302,15 +302,19 @@ void ft_facts_fill_runs(ft_model *model, const struct ft_fact_runs *runs)
   e->fact_kinds.size = (pb_size_t)count;
 }
 
-void ft_facts_fill(ft_model *model, const struct ft_history *history, ft_need_of *need_of)
+void ft_facts_fill(ft_model *model, const struct ft_history *history)
 {
   struct ft_fact_runs runs = { .count = history->count };
 
   for (size_t i = 0; i < history->count; i++) {
     const ft_run *run = &history->run[i];
 
-    runs.run[i] = (struct ft_fact_run){ need_of(run),  run->time, run->submitted,
-                                        run->residual, run->x,    run->x_count };
+    runs.run[i] = (struct ft_fact_run){ ft_need_of(run, model->quantity),
+                                        run->time,
+                                        run->submitted,
+                                        run->residual,
+                                        run->x,
+                                        run->x_count };
   }
   ft_facts_fill_runs(model, &runs);
 }

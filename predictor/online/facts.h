@@ -30,7 +30,7 @@ struct ft_fact_runs {
  */
 void ft_facts_fill_runs(ft_model *model, const struct ft_fact_runs *runs);
 
-/* The same from what NEED_OF says of the runs of HISTORY. */
-void ft_facts_fill(ft_model *model, const struct ft_history *history, ft_need_of *need_of);
+/* The same from what the runs of HISTORY needed of MODEL's quantity. */
+void ft_facts_fill(ft_model *model, const struct ft_history *history);
 
 #endif

@@ -2,15 +2,11 @@
 #include "config.h"
 
 #include <math.h>
-#include <stdlib.h>
 
 #include "predictor/core/text.h"
 #include "predictor/estimate/gpu/mig_gres.h"
 #include "predictor/estimate/quantity.h"
-#include "predictor/online/facts.h"
 #include "predictor/online/gpu_model.h"
-#include "predictor/online/need.h"
-#include "predictor/online/refit.h"
 
 /* Fraction of GPU memory in use from which a completed run is assumed to allocate all memory:
  * TensorFlow does by default, and vLLM allocates 0.9 (gpu_memory_utilization). */
@@ -66,8 +62,8 @@ double ft_gpu_model_limit(const ft_observation *o)
 
 static bool has_filled_gpu(const ft_run *run)
 {
-  return run->gpu_limit_bytes > 0 &&
-         (double)run->gpu_bytes >= FILLED_FRACTION * (double)run->gpu_limit_bytes;
+  return run->gpu_limit_bytes > 0 && (double)run->values[FT_QUANTITY_GPU_MEMORY] >=
+                                         FILLED_FRACTION * (double)run->gpu_limit_bytes;
 }
 
 /* Returns the largest GPU memory in bytes that a completed run filled, if every completed run
@@ -88,23 +84,6 @@ static double filled_bytes(const struct ft_history *history)
   return held;
 }
 
-static size_t count_gpu_runs(const struct ft_history *history)
-{
-  size_t count = 0;
-
-  for (size_t i = 0; i < history->count; i++)
-    count += history->run[i].gpu_bytes > 0;
-  return count;
-}
-
-static void copy_gpu_runs(const struct ft_history *history, struct ft_history *measured)
-{
-  measured->count = 0;
-  for (size_t i = 0; i < history->count; i++)
-    if (history->run[i].gpu_bytes > 0)
-      measured->run[measured->count++] = history->run[i];
-}
-
 /* Sets GPU's runs with a model file to the newest ones of HISTORY that completed. */
 static void fill_gpu_runs(const struct ft_history *history, ft_model *gpu)
 {
@@ -120,34 +99,12 @@ static void fill_gpu_runs(const struct ft_history *history, ft_model *gpu)
     if (run->censored || !(run->network_bytes > 0) || skipped++ + MAX < count)
       continue;
     gpu->gpu_runs[gpu->gpu_runs_count++] =
-        (ft_gpu_run){ run->network_bytes, run->gpu_bytes, run->gpu };
+        (ft_gpu_run){ run->network_bytes, run->values[FT_QUANTITY_GPU_MEMORY], run->gpu };
   }
 }
 
-int ft_gpu_model_fit(const ft_model *model, const struct ft_history *history, ft_model *gpu,
-                     struct ft_error *err)
+void ft_gpu_model_complete(ft_model *gpu, const struct ft_history *history)
 {
-  struct ft_history *measured;
-  struct ft_refit *refit;
-  int runs = -1;
-
-  if (!count_gpu_runs(history))
-    return 0;
-  measured = malloc(sizeof *measured);
-  refit = ft_refit_new();
-  if (measured && refit) {
-    copy_gpu_runs(history, measured);
-    *gpu = *model;
-    gpu->quantity = FT_QUANTITY_GPU_MEMORY;
-    ft_refit_history(gpu, measured, ft_need_gpu, refit);
-    ft_facts_fill(gpu, measured, ft_need_gpu);
-    gpu->held_bytes = filled_bytes(measured);
-    fill_gpu_runs(measured, gpu);
-    runs = (int)measured->count;
-  } else {
-    ft_error_errno(err, "%s: GPU memory", model->app);
-  }
-  free(refit);
-  free(measured);
-  return runs;
+  gpu->held_bytes = filled_bytes(history);
+  fill_gpu_runs(history, gpu);
 }

@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Builds an app's model of GPU memory from its runs. */
+/* What only GPU memory has: the size of a run's GPU, and runs with a model file. */
 #ifndef FT_ONLINE_GPU_MODEL_H
 #define FT_ONLINE_GPU_MODEL_H
 
-#include "predictor/core/error.h"
 #include "predictor/record/run_columns.h"
 
 /*
@@ -14,15 +13,11 @@
 double ft_gpu_model_limit(const ft_observation *observation);
 
 /*
- * Sets GPU to a copy of MODEL, an app's model of host memory, that is fitted to the memory of one
- * GPU that those runs of HISTORY needed that have a measured one; the columns stay. Estimates and
- * facts then work as for host memory. gpu->held_bytes becomes the memory of the largest GPU or
- * slice with a completed run, if every completed run used nearly its whole GPU: such an app
- * allocates all memory, and its peaks do not show how much it requires. Otherwise it is 0. Returns
- * the number of runs with a measured GPU peak, with 0 GPU is undefined; -1 out of memory and fills
- * ERR.
+ * Completes GPU, a model of GPU memory fitted to HISTORY (quantity_models.h). gpu->held_bytes
+ * becomes the memory of the largest GPU or slice with a completed run, if every completed run used
+ * nearly its whole GPU: such an app allocates all memory, and its peaks do not show how much it
+ * requires. Otherwise it is 0. gpu->gpu_runs become the newest completed runs with a model file.
  */
-int ft_gpu_model_fit(const ft_model *model, const struct ft_history *history, ft_model *gpu,
-                     struct ft_error *err);
+void ft_gpu_model_complete(ft_model *gpu, const struct ft_history *history);
 
 #endif

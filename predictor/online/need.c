@@ -3,13 +3,14 @@
 
 #include <math.h>
 
+#include "predictor/estimate/quantity.h"
 #include "predictor/online/need.h"
 
 /* Fraction of GPU memory in use from which a failed run counts as out of memory. It is below 1,
  * since the allocation that failed is not in use, and above the 0.75 that JAX preallocates. */
 #define OUT_OF_MEMORY_FRACTION 0.8
 
-struct ft_need ft_need_host(const ft_run *run)
+static struct ft_need memory_need(const ft_run *run)
 {
   bool together = run->killed_by == FT_KILLED_BY_LIMIT_TOGETHER;
 
@@ -22,16 +23,20 @@ struct ft_need ft_need_host(const ft_run *run)
 
 bool ft_need_ran_out_of_gpu(const ft_run *run)
 {
-  return run->censored && ft_need_host(run).killed_by != FT_KILLED_BY_LIMIT &&
+  return run->censored && memory_need(run).killed_by != FT_KILLED_BY_LIMIT &&
          run->gpu_limit_bytes > 0 &&
-         (double)run->gpu_bytes >= OUT_OF_MEMORY_FRACTION * (double)run->gpu_limit_bytes;
+         (double)run->values[FT_QUANTITY_GPU_MEMORY] >=
+             OUT_OF_MEMORY_FRACTION * (double)run->gpu_limit_bytes;
 }
 
-struct ft_need ft_need_gpu(const ft_run *run)
+struct ft_need ft_need_of(const ft_run *run, size_t quantity)
 {
-  struct ft_need need = { .value = (double)run->gpu_bytes, .censored = run->censored };
+  struct ft_need need;
 
-  if (ft_need_ran_out_of_gpu(run)) {
+  if (quantity == FT_QUANTITY_MEMORY)
+    return memory_need(run);
+  need = (struct ft_need){ .value = (double)run->values[quantity], .censored = run->censored };
+  if (quantity == FT_QUANTITY_GPU_MEMORY && ft_need_ran_out_of_gpu(run)) {
     need.value = fmax(need.value, (double)run->gpu_limit_bytes);
     need.killed_by = FT_KILLED_BY_LIMIT;
   }

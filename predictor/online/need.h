@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* What a run tells of a quantity: of host memory, or of the memory of one GPU. */
+/* What a run of an app's history tells of a quantity. */
 #ifndef FT_ONLINE_NEED_H
 #define FT_ONLINE_NEED_H
 
@@ -13,9 +13,9 @@ struct ft_need {
   bool killed_together; /* it was submitted before an earlier killed run had ended */
 };
 
-typedef struct ft_need ft_need_of(const ft_run *run);
-
-ft_need_of ft_need_host, ft_need_gpu;
+/* Returns what RUN needed of QUANTITY, an index of ft_quantities: host memory, or one that is
+ * of_history. */
+struct ft_need ft_need_of(const ft_run *run, size_t quantity);
 
 /*
  * Returns whether RUN is assumed to have run out of GPU memory, which no program reports: its

@@ -180,7 +180,7 @@ static bool was_submitted_before_kill(const struct ft_history *history, const ft
                                       uint64_t key)
 {
   for (size_t i = 0; i < history->count; i++)
-    if (ft_need_host(&history->run[i]).killed_by == FT_KILLED_BY_LIMIT &&
+    if (ft_need_of(&history->run[i], FT_QUANTITY_MEMORY).killed_by == FT_KILLED_BY_LIMIT &&
         history->run[i].key != key && history->run[i].time > ft_observation_submitted(o))
       return true;
   return false;
@@ -213,12 +213,13 @@ static ft_run make_history_run(const ft_model *model, const struct ft_history *h
                  .runtime_seconds = finite_or_zero(o->runtime_seconds) };
   const ft_feature *network =
       ft_feature_find(o->submission.features, o->submission.features_count, FT_FEATURE_NETWORK);
-  double gpu_bytes;
-  bool gpu_bound;
+  double value;
+  bool bound;
 
-  if (ft_quantity_measured(&ft_quantities[FT_QUANTITY_GPU_MEMORY], o, model->rule, &gpu_bytes,
-                           &gpu_bound))
-    run.gpu_bytes = (float)gpu_bytes;
+  for (size_t i = 0; i < FT_QUANTITIES; i++)
+    if (ft_quantities[i].of_history &&
+        ft_quantity_measured(&ft_quantities[i], o, model->rule, &value, &bound))
+      run.values[i] = (float)value;
   if (network && network->has_number && network->number > 0 &&
       network->number < ft_quantities[FT_QUANTITY_MEMORY].max_value)
     run.network_bytes = (float)network->number;
@@ -372,7 +373,7 @@ int ft_online_update(ft_model *model, struct ft_history *history, const ft_obser
   model->updated = fmax(model->updated, run.time);
   if (!incremental || !ft_refit_incremental(model, history, work))
     ft_refit_since_change(model, history, work);
-  ft_facts_fill(model, history, ft_need_host);
+  ft_facts_fill(model, history);
   ft_limit_effect_update(model, history, run.key, observation);
   free(work);
   return 1;

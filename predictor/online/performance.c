@@ -15,8 +15,7 @@
 #include "predictor/online/runtime_series.h"
 #include "predictor/record/state_files.h"
 
-_Static_assert((int)FT_QUANTITIES <= (int)FT_RUNTIME_VALUES &&
-                   (int)FT_RUN_FEATURES <= (int)FT_RUNTIME_FEATURES &&
+_Static_assert((int)FT_RUN_FEATURES <= (int)FT_RUNTIME_FEATURES &&
                    (int)FT_QUANTITY_RUNTIME == (int)FT_SECTION_RUNTIME,
                "run_columns.h, model_file.h");
 

@@ -347,7 +347,7 @@ int ft_pool_shared_model(const ft_model *pooled, const struct ft_history *histor
   if (count_pool_users(&w->shared.history) < FT_POOL_USERS)
     goto out;
   fit_pooled_model(&w->shared, w->refit);
-  ft_facts_fill(&w->shared.model, &w->shared.history, ft_need_host);
+  ft_facts_fill(&w->shared.model, &w->shared.history);
   *shared = w->shared.model;
   status = 1;
 out:

@@ -5,6 +5,7 @@
 #include <stdlib.h>
 
 #include "predictor/estimate/point_prediction.h"
+#include "predictor/estimate/quantity.h"
 #include "predictor/learn/series/fit.h"
 #include "predictor/online/failure_cost.h"
 #include "predictor/online/need.h"
@@ -26,9 +27,9 @@ static struct ft_series_work *work_of(struct ft_refit *r)
   return (struct ft_series_work *)r->work;
 }
 
-static void read_run(const ft_run *run, ft_need_of *need_of, struct ft_series_run *to)
+static void read_run(const ft_run *run, size_t quantity, struct ft_series_run *to)
 {
-  struct ft_need need = need_of(run);
+  struct ft_need need = ft_need_of(run, quantity);
 
   to->time = run->time;
   to->seconds = run->runtime_seconds;
@@ -51,23 +52,17 @@ static void read_tasks(const ft_model *model, struct ft_series *s)
     s->run[i].units = fmax((double)s->run[i].x[s->unit_column], 1);
 }
 
-static void read_history(const ft_model *model, const struct ft_history *history,
-                         ft_need_of *need_of, struct ft_series *s)
+void ft_refit_read_series(const ft_model *model, const struct ft_history *history,
+                          struct ft_series *s)
 {
   ft_series_read_columns(model->columns, model->columns_count, s);
   ft_series_read_evaluator(&model->evaluator, s);
   s->completed = model->completed;
   s->runs = history->count;
   for (size_t i = 0; i < s->runs; i++)
-    read_run(&history->run[i], need_of, &s->run[i]);
-  if (need_of == ft_need_host)
+    read_run(&history->run[i], model->quantity, &s->run[i]);
+  if (model->quantity == FT_QUANTITY_MEMORY)
     read_tasks(model, s);
-}
-
-void ft_refit_read_series(const ft_model *model, const struct ft_history *history,
-                          struct ft_series *s)
-{
-  read_history(model, history, ft_need_host, s);
 }
 
 /* Sets MODEL's fit to that of S, which has the runs of HISTORY. */
@@ -81,14 +76,14 @@ static void write_series(const struct ft_series *s, ft_model *model, struct ft_h
 
 void ft_refit_model(ft_model *model, struct ft_history *history, struct ft_refit *r)
 {
-  read_history(model, history, ft_need_host, &r->series);
+  ft_refit_read_series(model, history, &r->series);
   ft_series_fit(&r->series, work_of(r));
   write_series(&r->series, model, history);
 }
 
 bool ft_refit_incremental(ft_model *model, struct ft_history *history, struct ft_refit *r)
 {
-  read_history(model, history, ft_need_host, &r->series);
+  ft_refit_read_series(model, history, &r->series);
   if (!ft_series_add_newest(&r->series, work_of(r)))
     return false;
   write_series(&r->series, model, history);
@@ -126,14 +121,13 @@ static void fit_since_change(ft_model *model, struct ft_history *history, struct
 
 void ft_refit_since_change(ft_model *model, struct ft_history *history, struct ft_refit *r)
 {
-  read_history(model, history, ft_need_host, &r->series);
+  ft_refit_read_series(model, history, &r->series);
   fit_since_change(model, history, r);
 }
 
-void ft_refit_history(ft_model *model, struct ft_history *history, ft_need_of *need_of,
-                      struct ft_refit *r)
+void ft_refit_history(ft_model *model, struct ft_history *history, struct ft_refit *r)
 {
-  read_history(model, history, need_of, &r->series);
+  ft_refit_read_series(model, history, &r->series);
   ft_series_drop_oldest(&r->series, 0);
   drop_oldest_runs(model, history, 0);
   fit_since_change(model, history, r);

@@ -7,25 +7,23 @@
 #include <string.h>
 
 #include "predictor/learn/series/series.h"
-#include "predictor/online/need.h"
-#include "predictor/record/record.h"
+#include "predictor/record/run_columns.h"
 
 struct ft_refit;
 
 /* Returns working memory for refits, released with free; NULL out of memory. */
 struct ft_refit *ft_refit_new(void);
 
-/* Fits MODEL's evaluator to HISTORY, which is in order of time (learn/series/fit.h). The facts are
- * to be filled again (online/facts.h). */
+/* Fits MODEL's evaluator to what the runs of HISTORY, which is in order of time, needed of its
+ * quantity (learn/series/fit.h). The facts are to be filled again (online/facts.h). */
 void ft_refit_model(ft_model *model, struct ft_history *history, struct ft_refit *work);
 
 /* The same, after runs before a change point (learn/series/change_point.h) have left the history.
  */
 void ft_refit_since_change(ft_model *model, struct ft_history *history, struct ft_refit *work);
 
-/* The same for what NEED_OF says of the runs, after MODEL has forgotten all but its history. */
-void ft_refit_history(ft_model *model, struct ft_history *history, ft_need_of *need_of,
-                      struct ft_refit *work);
+/* The same after MODEL has forgotten all but its history. */
+void ft_refit_history(ft_model *model, struct ft_history *history, struct ft_refit *work);
 
 /* Adds the newest run of HISTORY to MODEL's evaluator without a fit. Returns false if a fit is
  * needed (ft_series_add_newest). */

@@ -23,6 +23,15 @@ static bool are_values(const float *x, size_t count, const ft_column *columns, s
   return true;
 }
 
+static bool are_finite(const float *values, size_t count)
+{
+  size_t i = 0;
+
+  while (i < count && isfinite(values[i]))
+    i++;
+  return i == count;
+}
+
 static int reject_run(struct ft_error *err, size_t run)
 {
   return ft_error_set(err, "history: run %zu: invalid value", run);
@@ -36,10 +45,11 @@ int ft_record_check_history(const struct ft_history *history, const ft_model *m,
 
     if (!isfinite(r->time) || !(r->bytes >= 0 && r->bytes <= MAX_PEAK_BYTES) ||
         !isfinite(r->predicted_log) || !isfinite(r->runtime_seconds) ||
-        !isfinite(r->equation_log) || !isfinite(r->residual) || !isfinite(r->gpu_bytes) ||
-        !isfinite(r->network_bytes) || !isfinite(r->gpu_limit_bytes) ||
-        r->killed_by > _ft_killer_MAX || r->censored > 1 || r->sampled > 1 ||
-        r->out_of_memory > 1 || !are_values(r->x, r->x_count, m->columns, m->columns_count))
+        !isfinite(r->equation_log) || !isfinite(r->residual) ||
+        !are_finite(r->values, FT_RUN_VALUES) || !isfinite(r->network_bytes) ||
+        !isfinite(r->gpu_limit_bytes) || r->killed_by > _ft_killer_MAX || r->censored > 1 ||
+        r->sampled > 1 || r->out_of_memory > 1 ||
+        !are_values(r->x, r->x_count, m->columns, m->columns_count))
       return reject_run(err, i);
   }
   return 0;

@@ -72,7 +72,7 @@ static bool decode_run_before(pb_istream_t *stream, ft_run *run)
                    .predicted_log = old.predicted_log,
                    .equation_log = old.equation_log,
                    .residual = old.residual,
-                   .gpu_bytes = old.gpu_bytes,
+                   .values = { [1] = old.gpu_bytes },
                    .network_bytes = old.network_bytes,
                    .gpu = old.gpu,
                    .gpu_limit_bytes = old.gpu_limit_bytes };

@@ -24,6 +24,12 @@ struct run_field {
     offsetof(type, name), sizeof(float), sizeof((type *)NULL)->name / sizeof(float)                \
   }
 
+/* COUNT values of an ft_run from quantity FIRST. */
+#define VALUES(first, count)                                                                       \
+  {                                                                                                \
+    offsetof(ft_run, values[first]), sizeof(float), count                                          \
+  }
+
 static const struct run_field fields_of_run[] = { SCALAR(ft_run, key),
                                                   SCALAR(ft_run, time),
                                                   SCALAR(ft_run, bytes),
@@ -36,12 +42,13 @@ static const struct run_field fields_of_run[] = { SCALAR(ft_run, key),
                                                   SCALAR(ft_run, predicted_log),
                                                   SCALAR(ft_run, equation_log),
                                                   SCALAR(ft_run, residual),
-                                                  SCALAR(ft_run, gpu_bytes),
+                                                  VALUES(1, 1),
                                                   SCALAR(ft_run, network_bytes),
                                                   SCALAR(ft_run, gpu),
                                                   SCALAR(ft_run, gpu_limit_bytes),
                                                   SCALAR(ft_run, out_of_memory),
-                                                  SCALAR(ft_run, submitted) };
+                                                  SCALAR(ft_run, submitted),
+                                                  VALUES(2, FT_RUN_VALUES - 2) };
 
 static const struct run_field fields_of_timed_run[] = { SCALAR(ft_timed_run, key),
                                                         SCALAR(ft_timed_run, time),
@@ -202,7 +209,7 @@ int ft_runtimes_decode(const unsigned char *data, size_t length, struct ft_runti
   for (size_t i = 0; i < runtimes->count; i++)
     if (runtimes->run[i].x_count > FT_HISTORY_COLUMNS ||
         runtimes->run[i].run_features_count > FT_RUNTIME_FEATURES ||
-        runtimes->run[i].values_count > FT_RUNTIME_VALUES)
+        runtimes->run[i].values_count > FT_RUN_VALUES)
       return reject_features(err);
   return 0;
 }

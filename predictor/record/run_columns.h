@@ -8,7 +8,8 @@
 
 enum {
   FT_HISTORY_RUNS = 200, /* of an app; as many as its fit has (learn/series/series.h) */
-  FT_HISTORY_COLUMNS = sizeof((ft_model *)NULL)->columns / sizeof(ft_column)
+  FT_HISTORY_COLUMNS = sizeof((ft_model *)NULL)->columns / sizeof(ft_column),
+  FT_RUN_VALUES = 8 /* at least as many as there are quantities */
 };
 
 /* A run of an app. */
@@ -28,8 +29,9 @@ typedef struct ft_run {
   float predicted_log;         /* log of the point prediction before the run; 0: none */
   float equation_log;    /* log of the prediction by an equation found without this run; 0: none */
   float residual;        /* out-of-sample log(bytes / point prediction), without level tracking */
-  float gpu_bytes;       /* peak of one GPU; 0: not measured */
-  float network_bytes;   /* part of gpu_bytes predicted from the model file, without the GPU
+  /* by quantity (estimate/quantity.h), of those without a field above; 0: not measured */
+  float values[FT_RUN_VALUES];
+  float network_bytes;   /* part of its GPU memory predicted from the model file, without the GPU
                             context; 0: none */
   uint32_t gpu;          /* hash of the GPU's name; 0: unknown */
   float gpu_limit_bytes; /* memory of its GPU or MIG slice, if it completed or failed; 0: unknown */
@@ -47,8 +49,7 @@ const char *ft_category_name(const ft_categories *categories, size_t column, siz
 
 enum {
   FT_RUNTIME_RUNS = 100,    /* of an app; its run times are fitted to them */
-  FT_RUNTIME_FEATURES = 32, /* at least as many as estimate/run_features.h has */
-  FT_RUNTIME_VALUES = 8     /* at least as many as there are quantities */
+  FT_RUNTIME_FEATURES = 32  /* at least as many as estimate/run_features.h has */
 };
 
 /* A completed run of an app whose platform is known. */
@@ -61,7 +62,7 @@ typedef struct ft_timed_run {
   float x[FT_HISTORY_COLUMNS]; /* values by column of ft_performance; NaN: missing */
   /* as measured by the agent (estimate/run_features.h); NaN: not measured by any run so far */
   float run_features[FT_RUNTIME_FEATURES];
-  float values[FT_RUNTIME_VALUES]; /* by quantity (estimate/quantity.h); 0: not measured */
+  float values[FT_RUN_VALUES]; /* by quantity (estimate/quantity.h); 0: not measured */
 } ft_timed_run;
 
 /* The completed runs of an app, oldest first. */

@@ -52,6 +52,18 @@ is "$(json gpu_memory_bytes)$(json mig)$(json relative)" "nullnull[]" "unknown v
 like "$(json peak_memory_bytes.p50)" '^[0-9]{10}$' "bytes are integers"
 is "$(printf '%s\n' "$out" | wc -l)" 1 "without a terminal the output is one line"
 
+mkdir "$scratch/gpu"
+{
+  echo app,state,start,end,rss_bytes,gpu_memory_bytes
+  for n in 1 2 3 4 5; do
+    echo "unet,COMPLETED,2026-01-0${n}T10:00:00Z,2026-01-0${n}T10:05:00Z,100000000,6000000000"
+  done
+} >"$scratch/gpu.csv"
+run import --state="$scratch/gpu" "$scratch/gpu.csv"
+run rebuild --state="$scratch/gpu"
+run predict --state="$scratch/gpu" --app=unet --json
+is "$(json gpu_memory_bytes.p50)$(json mig)" "6000000000null" "the app's runs predict its GPU memory, without a model file"
+
 run predict $app --array=1-40%4 --json
 is "$(json array)" "elements looked_at largest p_oom_any" "a job array has an object of its own"
 is "$(json array.elements) $(json array.looked_at) $(json array.largest)" "40 1 null" "it has the number of tasks and of examined tasks"

@@ -8,7 +8,7 @@
 #include <string.h>
 
 #include "predictor/core/hash.h"
-#include "predictor/online/gpu_model.h"
+#include "predictor/online/quantity_models.h"
 #include "predictor/online/online.h"
 #include "predictor/online/performance.h"
 #include "predictor/record/file_header.h"
@@ -108,7 +108,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
       continue;
     }
     write_and_read_again();
-    fuzz_must(ft_gpu_model_fit(&model, &runs, &again, &err) >= 0);
+    fuzz_must(ft_quantity_model_fit(&model, &runs, FT_QUANTITY_GPU_MEMORY, &again, &err) >= 0);
     fuzz_must(ft_online_update(&model, &runs, &run, &err) >= 0);
     write_and_read_again();
   }

@@ -54,7 +54,7 @@ static void fill_runs(size_t count)
                             .predicted_log = 20,
                             .equation_log = 20.5F,
                             .residual = -0.25F,
-                            .gpu_bytes = 1e9F,
+                            .values = { [1] = 1e9F, [2] = 3, [FT_RUN_VALUES - 1] = 8 },
                             .network_bytes = 5e8F,
                             .gpu = 0xfedcba98,
                             .gpu_limit_bytes = 4e10F };
@@ -98,9 +98,10 @@ static void assert_runs_equal(void)
                 a->sampled == b->sampled && a->killed_by == b->killed_by &&
                 a->x_count == b->x_count && a->predicted_log == b->predicted_log &&
                 a->equation_log == b->equation_log && a->residual == b->residual &&
-                a->gpu_bytes == b->gpu_bytes && a->network_bytes == b->network_bytes &&
+                a->network_bytes == b->network_bytes &&
                 a->gpu == b->gpu && a->gpu_limit_bytes == b->gpu_limit_bytes);
     assert_memory_equal(a->x, b->x, sizeof a->x);
+    assert_memory_equal(a->values, b->values, sizeof a->values);
   }
 }
 

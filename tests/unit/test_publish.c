@@ -128,7 +128,7 @@ static void a_model_of_gpu_memory_is_published_with_it(void **state)
       ft_state_read_model(state_fd, geteuid(), "unet3d", FT_QUANTITY_GPU_MEMORY, gpu, NULL, &err),
       -1);
   assert_int_equal(errno, ENOENT);
-  history.run[1].gpu_bytes = 3e9F;
+  history.run[1].values[FT_QUANTITY_GPU_MEMORY] = 3e9F;
   assert_int_equal(publish_model(publisher, model, &history, &err), 0);
   assert_int_equal(ft_state_read_model(state_fd, geteuid(), "unet3d", FT_QUANTITY_GPU_MEMORY, gpu,
                                        &history, &err),

@@ -48,7 +48,8 @@ struct question {
   ft_job_array array;
   struct ft_predict_network network;
   struct ft_perf perf;
-  struct ft_forecast told; /* with --json */
+  struct ft_forecast told;   /* with --json */
+  struct ft_candidate other; /* for `told` */
   struct ft_submission_knowledge known;
   struct ft_submission_decision decided;
   struct ft_predict_time time;
@@ -269,7 +270,7 @@ static struct ft_power find_power(const struct question *q)
 }
 
 /* Collects in TOLD what is predicted and DECISION. */
-static void collect_forecast(const struct question *q, const ft_decision *decision,
+static void collect_forecast(struct question *q, const ft_decision *decision,
                              struct ft_forecast *told)
 {
   const struct ft_submission_decision *d = &q->decided;
@@ -278,6 +279,8 @@ static void collect_forecast(const struct question *q, const ft_decision *decisi
 
   ft_forecast_set(told, FT_QUANTITY_MEMORY, d->sizing.shows_estimate ? d->input.estimate : NULL);
   ft_forecast_set(told, FT_QUANTITY_GPU_MEMORY, gpu->has_estimate ? &gpu->estimate : NULL);
+  ft_forecast_set_of_history(told, q->state_fd, q->user.uid, &q->submission, &q->known.policy,
+                             &q->other);
   ft_forecast_set(told, FT_QUANTITY_RUNTIME, ft_job_time_longest(&q->time.time));
   ft_forecast_set_energy(told, &power);
   ft_forecast_set_decision(told, decision);
