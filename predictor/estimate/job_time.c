@@ -36,6 +36,14 @@ void ft_time_lookup_clear(struct ft_time_lookup *out)
   out->sources = 0;
 }
 
+/* Job names that Slurm or a shell assigns by default; they do not identify an app. */
+static const char *const generic_names[] = { "wrap", "interactive", "bash", "sh", "sbatch", NULL };
+
+bool ft_is_imported_by_name(const ft_submission *s)
+{
+  return s->default_app && s->job_name[0] && !ft_string_listed(generic_names, s->job_name);
+}
+
 int ft_time_lookup_source(int state_fd, uint32_t uid, enum ft_time_source source, const char *app,
                           ft_model *model, struct ft_time_lookup *time, struct ft_error *err)
 {

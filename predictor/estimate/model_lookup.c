@@ -10,14 +10,6 @@
 #include "predictor/estimate/similar_apps.h"
 #include "predictor/record/state_files.h"
 
-/* Job names that Slurm or a shell assigns by default; they do not identify an app. */
-static const char *const generic_names[] = { "wrap", "interactive", "bash", "sh", "sbatch", NULL };
-
-bool ft_is_imported_by_name(const ft_submission *s)
-{
-  return s->default_app && s->job_name[0] && !ft_string_listed(generic_names, s->job_name);
-}
-
 bool ft_candidate_evaluate(struct ft_candidate *c, const ft_submission *s,
                            const struct ft_task_list *tasks, const ft_policy *policy)
 {

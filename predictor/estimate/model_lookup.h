@@ -75,8 +75,4 @@ int ft_model_lookup_read(int state_fd, uint32_t uid, const char *(*user)(void *d
                          const ft_policy *policy, struct ft_time_lookup *time,
                          struct ft_model_lookup *out, struct ft_error *err);
 
-/* Returns whether runs imported for SUBMISSION's job name are of its app: the app has no name of
- * its own, and the job has one that identifies it. */
-bool ft_is_imported_by_name(const ft_submission *submission);
-
 #endif

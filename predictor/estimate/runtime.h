@@ -68,6 +68,10 @@ struct ft_time_lookup {
 /* Fills OUT without run times. */
 void ft_time_lookup_clear(struct ft_time_lookup *out);
 
+/* Returns whether runs imported for SUBMISSION's job name are of its app: the app has no name of
+ * its own, and the job has one that identifies it. */
+bool ft_is_imported_by_name(const ft_submission *submission);
+
 /*
  * Reads the model file of APP, the SOURCE of a submission of user UID, from the state directory
  * STATE_FD: host memory into MODEL (NULL: not wanted), and run times into TIME (NULL: not wanted)

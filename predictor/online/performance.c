@@ -28,11 +28,6 @@ void ft_performance_init(ft_performance *p, struct ft_runtimes *runtimes, const 
   (void)ft_string_copy(PACKAGE_VERSION, p->version, sizeof p->version);
 }
 
-bool ft_runtime_stopped(const ft_timed_run *run)
-{
-  return run->values_count > FT_QUANTITY_RUNTIME && !(run->values[FT_QUANTITY_RUNTIME] > 0);
-}
-
 /* Sets RUN's values to what O had of each quantity: of a run time 0 if it stopped early, the
  * negative number if its time limit stopped it. */
 static void fill_values(const ft_observation *o, ft_timed_run *run)

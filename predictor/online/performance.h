@@ -47,8 +47,4 @@ void ft_performance_set_transfer(ft_performance *performance, struct ft_runtimes
 /* Removes all transferred estimates, and platforms without runs. */
 void ft_performance_clear_transfers(ft_performance *performance, struct ft_runtimes *runtimes);
 
-/* Returns whether RUN did not complete, so that its seconds are a lower bound: its number of the
- * quantity run time is not above 0. */
-bool ft_runtime_stopped(const ft_timed_run *run);
-
 #endif

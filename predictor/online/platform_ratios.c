@@ -26,6 +26,11 @@ enum { MAX_PLATFORMS = COUNT(((ft_performance *)NULL)->platforms) };
  * were compared. */
 #define SWITCH_FACTOR 1.5
 
+bool ft_runtime_stopped(const ft_timed_run *run)
+{
+  return run->values_count > FT_QUANTITY_RUNTIME && !(run->values[FT_QUANTITY_RUNTIME] > 0);
+}
+
 /* ---- platforms ---- */
 
 /* Counts the runs of each platform and updates its last use. */

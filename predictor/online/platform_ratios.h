@@ -6,6 +6,10 @@
 
 #include "predictor/record/run_columns.h"
 
+/* Returns whether RUN did not complete, so that its seconds are a lower bound: its number of the
+ * quantity run time is not above 0. */
+bool ft_runtime_stopped(const ft_timed_run *run);
+
 /* Returns the index of PLATFORM; the number of platforms if it is unknown. */
 uint32_t ft_platforms_find(const ft_performance *p, const char *platform);
 

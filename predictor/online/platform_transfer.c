@@ -10,6 +10,7 @@
 #include "predictor/estimate/run_features.h"
 #include "predictor/estimate/runtime.h"
 #include "predictor/online/performance.h"
+#include "predictor/online/platform_ratios.h"
 #include "predictor/online/platform_transfer.h"
 
 /* Distance of the 5 % and 95 % quantiles of a normal distribution, in standard deviations. */
@@ -103,8 +104,7 @@ int ft_platform_transfer_add(struct ft_relative_table *t, const ft_performance *
   size_t row = t->rows;
 
   if (row == FT_PLATFORM_TRANSFER_APPS || p->platforms_count < 2 ||
-      strcmp(p->platforms[0].platform, FT_PLATFORM_UNKNOWN) == 0 ||
-      isnan(typical_seconds(p, h, 0)))
+      strcmp(p->platforms[0].platform, FT_PLATFORM_UNKNOWN) == 0 || isnan(typical_seconds(p, h, 0)))
     return 0;
   if (!t->seconds && allocate_table(t, err) < 0)
     return -1;

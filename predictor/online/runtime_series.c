@@ -11,6 +11,7 @@
 #include "predictor/online/columns.h"
 #include "predictor/online/facts.h"
 #include "predictor/online/performance.h"
+#include "predictor/online/platform_ratios.h"
 #include "predictor/online/pool.h"
 #include "predictor/online/runtime_series.h"
 #include "predictor/online/series_record.h"

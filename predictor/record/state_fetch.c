@@ -100,7 +100,8 @@ int ft_state_fetch(int state_fd, const char *name, struct ft_error *err)
   ft_site *site = silent ? NULL : malloc(sizeof *site);
   int fd = -1, file = -1, why = EAGAIN;
 
-  if (site && ft_state_read_site(state_fd, site, NULL) == 0 && site->learner_socket[0]) {
+  if (site && ft_record_read(FT_RECORD_SITE, state_fd, FT_STATE_SITE, site, NULL) == 0 &&
+      site->learner_socket[0]) {
     fd = ft_state_query_connect(site->learner_socket, WAIT_MILLISECONDS);
     if (fd >= 0 && send_file_query(fd, state_fd, name) == 0)
       file = receive_file(fd);

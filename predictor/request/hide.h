@@ -38,6 +38,11 @@ void ft_hide_arguments(struct ft_hidden *hidden, struct ft_command *command);
  * remembers VALUE. */
 bool ft_hide_assignment(struct ft_hidden *hidden, const char *name, const char *value);
 
+/* Returns LINE of a program or document in any language up to its first secret value: NAME = VALUE,
+ * "NAME": VALUE, NAME <- VALUE, set NAME VALUE, setenv NAME VALUE. Remembers the value unless it
+ * may be a name: after an operator, not quoted and without a digit. */
+struct ft_text ft_hide_in_line(struct ft_hidden *hidden, struct ft_text line);
+
 /* Remembers the values of secret variables that --export names. */
 void ft_hide_exported(struct ft_hidden *hidden, const struct ft_export *exported);
 

@@ -8,7 +8,7 @@
 #include "predictor/core/hash.h"
 #include "predictor/request/array.h"
 #include "predictor/request/program/code_files.h"
-#include "predictor/request/hide_line.h"
+#include "predictor/request/hide.h"
 #include "predictor/request/language.h"
 #include "predictor/request/properties.h"
 #include "predictor/request/shell/lookup.h"

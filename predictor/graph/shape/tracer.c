@@ -10,6 +10,8 @@
 #include "predictor/core/buf.h"
 #include "predictor/graph/shape/tracer.h"
 
+enum { PENDING_WRITES = 16 }; /* nested pending writes into parts; deeper ones are ignored */
+
 /* ---- memory ---- */
 
 static int tracer_exhausted(struct ft_tracer *l)
@@ -155,16 +157,70 @@ void ft_tracer_replace(struct ft_tracer *l, uint32_t x, uint32_t y)
     l->replacement[x] = y;
 }
 
+/* ---- writes into a part of a tensor, recorded when an operator next reads the tensor ---- */
+
+/* Records the pending writes to TENSOR, which nothing replaces, as operators. Returns the tensor
+ * with the writes applied; TENSOR if none is pending. */
+static uint32_t flush_writes(struct ft_tracer *l, uint32_t tensor)
+{
+  uint32_t part = tensor < l->part_count ? l->part[tensor] : 0, whole;
+  struct ft_tracer aside; /* the operator being composed, restored below */
+
+  if (!part || l->part_depth == PENDING_WRITES)
+    return tensor;
+  aside = *l;
+  l->part_depth++;
+  l->part[tensor] = 0;
+  l->ins = NULL;
+  l->in_room = 0;
+  ft_tracer_op(l, "ScatterND");
+  ft_tracer_in(l, tensor);
+  ft_tracer_in(l, part);
+  whole = ft_tracer_end(l, 1);
+  l->part_depth--;
+  l->ins = aside.ins;
+  l->in_room = aside.in_room;
+  l->in_count = aside.in_count;
+  l->type = aside.type;
+  l->domain = aside.domain;
+  l->attribute_count = aside.attribute_count;
+  memcpy(l->attributes, aside.attributes, sizeof l->attributes);
+  if (!whole) {
+    l->failed = true;
+    return tensor;
+  }
+  if (ft_tracer_of(l, tensor)->block == l->serial)
+    ft_tracer_replace(l, tensor, whole);
+  else
+    l->part[tensor] = part; /* the write is local to this subgraph */
+  return whole;
+}
+
+void ft_tracer_scatter(struct ft_tracer *l, uint32_t x, uint32_t part)
+{
+  uint32_t now = ft_tracer_now(l, x);
+
+  if (ft_tracer_of(l, now)->block != l->serial)
+    return;
+  if (now < l->part_count && l->part[now] && ft_tracer_now(l, l->part[now]) == part)
+    return; /* PART replaced the tensor of the pending write */
+  now = ft_tracer_now(l, flush_writes(l, now));
+  while (l->part_count <= now)
+    if (add_index(l, &l->part, &l->part_room, &l->part_count, 0) < 0)
+      return;
+  l->part[now] = part;
+}
+
 int ft_tracer_output(struct ft_tracer *l, uint32_t tensor)
 {
   return add_index(l, &l->block->outputs, &l->output_room, &l->block->output_count,
-                   ft_tracer_flush(l, ft_tracer_now(l, tensor)));
+                   flush_writes(l, ft_tracer_now(l, tensor)));
 }
 
 int ft_tracer_add_kv_cache(struct ft_tracer *l, uint32_t tensor)
 {
   return add_index(l, &l->graph->kv_cache, &l->kv_cache_room, &l->graph->kv_cache_count,
-                   ft_tracer_flush(l, ft_tracer_now(l, tensor)));
+                   flush_writes(l, ft_tracer_now(l, tensor)));
 }
 
 int ft_tracer_loose_ends(struct ft_tracer *l)
@@ -341,7 +397,7 @@ static struct ft_operator *append_traced_operator(struct ft_tracer *l, uint32_t 
   struct ft_operator *ops;
 
   for (uint32_t i = 0; i < l->in_count; i++)
-    l->ins[i] = ft_tracer_flush(l, ft_tracer_now(l, l->ins[i]));
+    l->ins[i] = flush_writes(l, ft_tracer_now(l, l->ins[i]));
   ops = ft_tracer_grow(l, b->operators, &l->operator_room, b->operator_count, sizeof *ops);
   if (!ops)
     return NULL;

@@ -92,9 +92,6 @@ uint32_t ft_tracer_now(struct ft_tracer *l, uint32_t tensor);
 /* Writes PART into a part of X in place: a ScatterND is recorded before the next operator that
  * reads X. No effect if X is outside the current block. */
 void ft_tracer_scatter(struct ft_tracer *l, uint32_t x, uint32_t part);
-/* Records the pending writes to TENSOR, which nothing replaces, as operators. Returns the tensor
- * with the writes applied; TENSOR if none is pending. For tracer.c. */
-uint32_t ft_tracer_flush(struct ft_tracer *l, uint32_t tensor);
 
 /* Returns WEIGHT's tensor, added at its first use. */
 uint32_t ft_tracer_weight(struct ft_tracer *l, struct ft_weight *weight);

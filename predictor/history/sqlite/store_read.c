@@ -36,17 +36,6 @@ static sqlite3_stmt *select_runs(struct ft_store *store, const struct ft_store_f
                                   err);
 }
 
-int ft_store_read_row(const struct ft_store *store, sqlite3_stmt *s, int first, ft_observation *o,
-                      struct ft_error *err)
-{
-  struct ft_error why;
-
-  if (ft_row_read(s, first, o, &why) < 0)
-    return ft_error_set(err, "%s: row %lld: %s", store->path, (long long)sqlite3_column_int64(s, 0),
-                        why.text);
-  return 0;
-}
-
 int ft_store_each(struct ft_store *store, const struct ft_store_filter *filter,
                   bool (*visit)(const ft_observation *observation, void *data), void *data,
                   struct ft_error *err)

@@ -8,7 +8,7 @@
 
 #include "predictor/core/random.h"
 #include "predictor/core/sort.h"
-#include "predictor/learn/relative/speedup_sparse.h"
+#include "predictor/learn/relative/speedup_model.h"
 #include "predictor/learn/relative/speedup_weights.h"
 
 enum {
@@ -21,7 +21,9 @@ enum {
    * (tests/bench/relative: aiwc's 88 rows, R2 0.5 against 0.8). */
   SLOW_ROWS = 200,
   MAX_ROWS = 4000, /* largest number of rows of one fit; evenly spaced ones are used; bounds time */
-  MAX_NUMBERS = 1 << 19 /* largest rows times columns of one fit, likewise */
+  MAX_NUMBERS = 1 << 19, /* largest rows times columns of one fit, likewise */
+  MIN_OUTPUT_ROWS = 4,   /* fewest rows of a separately fitted output for a held-out comparison */
+  MAX_OUTPUT_ROWS = FT_GAUSSIAN_PROCESS_ROWS /* most rows of such an output; bounds time */
 };
 
 /* Largest ratio of a slow learner's error to the best after the first fold; bounds time. */
@@ -339,9 +341,12 @@ static int check_speedup_table(const struct ft_speedup_table *t, struct ft_error
   return known ? 0 : ft_error_set(err, "no ratio to learn from");
 }
 
-int ft_speedup_fit_mixture(const struct ft_speedup_table *t,
-                           const struct ft_speedup_settings *settings, struct ft_speedup_model *out,
-                           double *held_out, bool *validated, struct ft_error *err)
+/* Fits the mixture of OUT to T. HELD_OUT, one number per element of t->y, gets the held-out
+ * predictions; 0 if settings->unvalidated or if there are too few rows. VALIDATED: set to whether
+ * rows were held out. Returns 0; -1 on error and fills ERR. */
+static int fit_mixture(const struct ft_speedup_table *t, const struct ft_speedup_settings *settings,
+                       struct ft_speedup_model *out, double *held_out, bool *validated,
+                       struct ft_error *err)
 {
   struct fitter g = { .t = t, .settings = settings };
   unsigned mask = settings->learners | 1u << FT_LEARNER_CONSTANT, used = 0;
@@ -389,6 +394,116 @@ out:
   return status;
 }
 
+/* ---- outputs that few rows have ---- */
+
+/*
+ * The joint fit fills missing outputs from the other outputs, without the features. If most of an
+ * output is missing, the imputed values outweigh the observed ones. Such an output is also fitted
+ * to its observed rows only, and the held-out error decides. With too few rows for cross-validation
+ * its mean is used.
+ */
+/* Table of the rows in which one output is known. */
+struct part {
+  double *x, *y, *held_out;
+  size_t *group, *row; /* row: index in the whole table */
+  size_t rows;
+};
+
+static void part_free(struct part *p)
+{
+  free(p->x);
+  free(p->y);
+  free(p->held_out);
+  free(p->group);
+  free(p->row);
+}
+
+static int part_create(const struct ft_speedup_table *t, size_t output, size_t known,
+                       struct part *p, struct ft_error *err)
+{
+  *p = (struct part){ .x = calloc(known * t->columns, sizeof *p->x),
+                      .y = calloc(known, sizeof *p->y),
+                      .held_out = calloc(known, sizeof *p->held_out),
+                      .group = calloc(known, sizeof *p->group),
+                      .row = calloc(known, sizeof *p->row) };
+  if (!p->x || !p->y || !p->held_out || !p->group || !p->row)
+    return ft_error_set(err, "out of memory");
+  for (size_t r = 0; r < t->rows && p->rows < known; r++) {
+    if (isnan(t->y[r * t->outputs + output]))
+      continue;
+    memcpy(p->x + p->rows * t->columns, t->x + r * t->columns, t->columns * sizeof *p->x);
+    p->y[p->rows] = t->y[r * t->outputs + output];
+    p->group[p->rows] = t->group[r];
+    p->row[p->rows++] = r;
+  }
+  return 0;
+}
+
+/* Returns the sum of held-out absolute errors of OUTPUT in P with the joint model, minus that with
+ * the separate model. */
+static double held_out_gain(const struct ft_speedup_table *t, size_t output, const struct part *p,
+                            const double *held_out)
+{
+  double sum = 0;
+
+  for (size_t i = 0; i < p->rows; i++)
+    sum +=
+        fabs(p->y[i] - held_out[p->row[i] * t->outputs + output]) - fabs(p->y[i] - p->held_out[i]);
+  return sum;
+}
+
+static int try_own_model(const struct ft_speedup_table *t, size_t output, size_t known,
+                         const struct ft_speedup_settings *settings, struct ft_speedup_model *out,
+                         double *held_out, struct ft_error *err)
+{
+  struct ft_speedup_model *own = &out->per_output[out->per_output_count];
+  struct part p;
+  bool validated = false;
+  int status = part_create(t, output, known, &p, err);
+
+  if (status == 0) {
+    const struct ft_speedup_table table = { p.x, p.y, p.group, p.rows, t->columns, 1 };
+
+    status = fit_mixture(&table, settings, own, p.held_out, &validated, err);
+    if (status == 0 &&
+        (known < MIN_OUTPUT_ROWS || (validated && held_out_gain(t, output, &p, held_out) > 0))) {
+      for (size_t i = 0; validated && i < p.rows; i++)
+        held_out[p.row[i] * t->outputs + output] = p.held_out[i];
+      out->per_output_index[out->per_output_count++] = output;
+      own = NULL;
+    }
+    ft_speedup_free(own);
+  }
+  part_free(&p);
+  return status;
+}
+
+/* Fits a separate model to each output that few rows of T have (above). HELD_OUT gets its
+ * predictions if its error is smaller. Returns 0; -1 on error and fills ERR. */
+static int fit_per_output(const struct ft_speedup_table *t,
+                          const struct ft_speedup_settings *settings, struct ft_speedup_model *out,
+                          double *held_out, struct ft_error *err)
+{
+  struct ft_speedup_settings quick = *settings;
+
+  for (int l = 0; l < FT_LEARNERS; l++)
+    if (ft_learner_slow((enum ft_learner_kind)l))
+      quick.learners &= ~(1u << l);
+  for (size_t o = 0; o < t->outputs; o++) {
+    size_t known = 0;
+
+    for (size_t r = 0; r < t->rows; r++)
+      known += !isnan(t->y[r * t->outputs + o]);
+    if (known < 1 || known > MAX_OUTPUT_ROWS || 2 * known > t->rows)
+      continue;
+    if (!out->per_output && !(out->per_output = calloc(t->outputs, sizeof *out->per_output)))
+      return ft_error_set(err, "out of memory");
+    if (try_own_model(t, o, known, &quick, out, held_out, err) < 0)
+      return -1;
+  }
+  return 0;
+}
+
 int ft_speedup_fit(const struct ft_speedup_table *t, const struct ft_speedup_settings *settings,
                    struct ft_speedup_model *out, struct ft_error *err)
 {
@@ -402,8 +517,8 @@ int ft_speedup_fit(const struct ft_speedup_table *t, const struct ft_speedup_set
   held_out = calloc(t->rows * t->outputs, sizeof *held_out);
   if (!held_out)
     return ft_error_set(err, "out of memory");
-  if (ft_speedup_fit_mixture(t, settings, out, held_out, &validated, err) < 0 ||
-      (validated && ft_speedup_fit_per_output(t, settings, out, held_out, err) < 0))
+  if (fit_mixture(t, settings, out, held_out, &validated, err) < 0 ||
+      (validated && fit_per_output(t, settings, out, held_out, err) < 0))
     goto out;
   if (out->per_output_count)
     out->mixture_error = rms_error(t, held_out);

@@ -52,15 +52,6 @@ static void append_fit_run(const struct ft_series *s, struct ft_series_work *r, 
     r->data.x[j][row] = s->run[run].x[j];
 }
 
-size_t ft_series_count_exact(const struct ft_series *s)
-{
-  size_t exact = 0;
-
-  for (size_t i = 0; i < s->runs; i++)
-    exact += !s->run[i].censored && !s->run[i].sampled;
-  return exact;
-}
-
 /* Returns the value with which RUN enters the fit: for a censored run the median of what its number
  * may be (fit_work.h), but one that stopped may well have been at its largest. */
 static double fitted_value(const struct ft_series_run *run)

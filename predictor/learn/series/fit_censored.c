@@ -143,6 +143,15 @@ static void redistribute_bounds(struct ft_series_work *r, size_t count, bool kil
   r->residuals = stored;
 }
 
+size_t ft_series_count_exact(const struct ft_series *s)
+{
+  size_t exact = 0;
+
+  for (size_t i = 0; i < s->runs; i++)
+    exact += !s->run[i].censored && !s->run[i].sampled;
+  return exact;
+}
+
 void ft_series_add_censored(struct ft_series *s, struct ft_series_work *r)
 {
   struct ft_series_fit *fit = &s->fit;

@@ -81,17 +81,6 @@ static struct ft_symbolic_cached *find_cached(const struct ft_symbolic_search *f
   return cached;
 }
 
-double ft_symbolic_fit_expression(const struct ft_symbolic_search *f, struct ft_expression *e,
-                                  int steps)
-{
-  double error = f->set.constants ? ft_constant_fit(&f->data, e, f->sweep, steps)
-                                  : ft_constant_fit_error(&f->data, e, f->sweep);
-
-  return f->set.primitives & 1u << FT_SYMBOL_DIVIDE && !ft_interval_divisors_nonzero(e, f->range)
-             ? INFINITY
-             : error;
-}
-
 /*
  * Computes the error of T unless it is known. Structures recur as a population converges: after
  * ENOUGH_FITS fits of a structure from different constants, the best fit is reused.

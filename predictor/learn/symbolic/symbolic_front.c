@@ -67,6 +67,17 @@ static double description_length(const struct ft_symbolic_search *f,
          (double)f->data.rows * log(p->validated + ROUNDING);
 }
 
+double ft_symbolic_fit_expression(const struct ft_symbolic_search *f, struct ft_expression *e,
+                                  int steps)
+{
+  double error = f->set.constants ? ft_constant_fit(&f->data, e, f->sweep, steps)
+                                  : ft_constant_fit_error(&f->data, e, f->sweep);
+
+  return f->set.primitives & 1u << FT_SYMBOL_DIVIDE && !ft_interval_divisors_nonzero(e, f->range)
+             ? INFINITY
+             : error;
+}
+
 /* Removes the intercept of P if that shortens the description and the error remains below LIMIT. */
 static void try_without_intercept(const struct ft_symbolic_search *f, double limit,
                                   struct ft_symbolic_point *p, double *errors)

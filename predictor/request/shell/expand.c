@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Expands words of a script: quotes, variables, lists, the script's arguments, look-ups by the
+/* Expands text of a script: quotes, variables, lists, the script's arguments, look-ups by the
  * index of an array task. */
 #include "config.h"
 
@@ -399,66 +399,4 @@ static void expand_list(struct ft_shell_sink *sink, const char *p, const char *e
     }
     p = stop > p ? stop : p + 1;
   }
-}
-
-/* Returns ARGUMENT if its value is all of TEXT, or the part after '='; else 0. */
-static unsigned find_argument(const struct ft_shell *shell, const char *text, unsigned argument)
-{
-  const char *equals = strchr(text, '=');
-
-  if (!argument || argument > shell->argument_count)
-    return 0;
-  if (strcmp(text, shell->arguments[argument - 1]) == 0 ||
-      (equals && strcmp(equals + 1, shell->arguments[argument - 1]) == 0))
-    return argument;
-  return 0;
-}
-
-/* Returns the name of the variable that is all of RAW, or the part after '=': "--n=$N", "${N:-20}".
- */
-static struct ft_text single_variable_name(struct ft_text raw)
-{
-  const char *equals = memchr(raw.at, '=', ft_text_left(&raw));
-  struct ft_text name;
-  bool braces;
-
-  if (equals && !memchr(raw.at, '$', (size_t)(equals - raw.at)))
-    raw.at = equals + 1;
-  raw = ft_shell_strip_quotes(raw);
-  if (!ft_text_skip(&raw, "$"))
-    return ft_text_from("");
-  braces = ft_text_skip(&raw, "{");
-  name = (struct ft_text){ raw.at, raw.at };
-  while (name.end < raw.end && ft_shell_is_name_byte(*name.end, name.end == name.at))
-    name.end++;
-  if (braces ? raw.end[-1] == '}' && (name.end + 1 == raw.end || strchr(":-=", *name.end))
-             : name.end == raw.end)
-    return name;
-  return ft_text_from("");
-}
-
-void ft_shell_expand(struct ft_shell *shell, struct ft_word *word)
-{
-  struct ft_text raw = word->raw, name;
-  bool assigns = ft_shell_assignment(&raw, &name);
-  struct ft_shell_sink sink = { .shell = shell, .word = word, .splits = !assigns };
-  size_t start = shell->used;
-  unsigned argument = 0;
-
-  ft_shell_expand_text(&sink, word->raw.at, raw.at, false, &argument);
-  /* LIST+=(...) appends words */
-  if (assigns && ft_text_starts(raw, "(") && raw.at[-2] == '+')
-    ft_shell_append_bytes(&sink, &between, 1);
-  ft_shell_expand_text(&sink, raw.at, raw.end, assigns, &argument);
-  if (word->unknown || !ft_shell_store(shell, "", 1)) {
-    word->unknown = true;
-    word->text = "";
-    shell->used = start;
-    ft_shell_store_known(shell, word, raw);
-    return;
-  }
-  word->text = shell->text + start;
-  word->literal = sink.literal;
-  word->argument = find_argument(shell, word->text, argument);
-  word->variable = single_variable_name(word->raw);
 }

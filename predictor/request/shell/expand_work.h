@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Shared by the expansion of words (expand.c), of words with unknown parts (expand_parts.c) and of
- * look-ups (expand_lookups.c). */
+/* Shared by the expansion of text (expand.c), of look-ups (expand_lookups.c) and of words
+ * (expand_word.c). */
 #ifndef FT_REQUEST_EXPAND_WORK_H
 #define FT_REQUEST_EXPAND_WORK_H
 
@@ -48,15 +48,6 @@ void ft_shell_append_bytes(struct ft_shell_sink *sink, const char *data, size_t 
 /* Expands the text from P to END. LIST: '(' begins a list. */
 void ft_shell_expand_text(struct ft_shell_sink *sink, const char *p, const char *end, bool list,
                           unsigned *argument);
-
-/* ---- expand_parts.c ---- */
-
-/* Returns RAW without the double quotes around it. */
-struct ft_text ft_shell_strip_quotes(struct ft_text raw);
-
-/* Stores what is known of WORD, which is unknown: its base and, if it is an assignment or has
- * blanks, its partial value. VALUE is the end of its raw text, without NAME=. */
-void ft_shell_store_known(struct ft_shell *shell, struct ft_word *word, struct ft_text value);
 
 /* ---- expand_lookups.c ---- */
 

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Reading a program of PaddlePaddle 3: shared by paddle_json.c, paddle_json_value.c and
- * paddle_json_region.c. */
+/* Reading a program of PaddlePaddle 3: shared by paddle_json.c and paddle_json_value.c. */
 #ifndef FT_GRAPH_PADDLE_JSON_H
 #define FT_GRAPH_PADDLE_JSON_H
 
@@ -10,9 +9,9 @@
 
 /* A value (operand or result), identified in the file by its number. */
 struct ft_pir_value {
-  const char *name;  /* of its variable; NULL: a list, or a constant not yet converted */
-  const char **list; /* of a vector: the names of its members */
-  size_t count;      /* of LIST */
+  const char *name;           /* of its variable; NULL: a list, or a constant not yet converted */
+  const char **list;          /* of a vector: the names of its members */
+  size_t count;               /* of LIST */
   struct ft_pd_attribute set; /* of a constant: its value as an attribute */
   const json_t *made;         /* of a constant: its JSON operator */
   size_t block;               /* of MADE */
@@ -65,24 +64,5 @@ int ft_pir_add_attribute(struct ft_pir *r, struct ft_pd_operator *op, const char
                          const struct ft_pd_attribute *what);
 /* An array with NAME as its only element; NULL if NAME is NULL or memory is exhausted. */
 const char **ft_pir_name_list(struct ft_pir *r, const char *name);
-/* The name of V's variable; NULL on error. If V is a constant, converts its operator first. */
-const char *ft_pir_name(struct ft_pir *r, struct ft_pir_value *v);
-/* Converts the JSON array OPS into the current block. Returns 0 or -1. */
-int ft_pir_convert_all(struct ft_pir *r, const json_t *ops);
-
-/* ---- weights, inputs, constants, lists, regions (paddle_json_region.c) ---- */
-
-/* "p": a weight, with its flags (persistable, stop_gradient, trainable) in OA. */
-int ft_pir_parameter(struct ft_pir *r, const json_t *op);
-/* "data": an input. */
-int ft_pir_input(struct ft_pir *r, const json_t *op);
-/* "full", "full_int_array": converted when an operator reads the tensor. */
-int ft_pir_constant(struct ft_pir *r, const json_t *op);
-/* "combine": a list; a member is converted when an operator reads it. */
-int ft_pir_combine(struct ft_pir *r, const json_t *op);
-/* "split" and "slice" of builtin: all members of a list, or the member at attribute index. */
-int ft_pir_split(struct ft_pir *r, const json_t *op);
-/* "if": both regions; "while": its body. */
-int ft_pir_control(struct ft_pir *r, const json_t *op, bool loop);
 
 #endif

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* What is known of words that have unknown parts: the file name at their end, their other parts. */
+/* Expands words; of a word with unknown parts, finds the file name at its end and its other parts.
+ */
 #include "config.h"
 
 #include <string.h>
@@ -8,7 +9,8 @@
 #include "predictor/request/shell/expand_work.h"
 #include "predictor/request/shell/scan.h"
 
-struct ft_text ft_shell_strip_quotes(struct ft_text raw)
+/* Returns RAW without the double quotes around it. */
+static struct ft_text without_quotes(struct ft_text raw)
 {
   if (ft_text_left(&raw) > 1 && *raw.at == '"' && raw.end[-1] == '"')
     return ft_text_of(raw.at + 1, ft_text_left(&raw) - 2);
@@ -18,7 +20,7 @@ struct ft_text ft_shell_strip_quotes(struct ft_text raw)
 /* Returns the index of the variable that is all of RAW: $NAME, "${NAME}". */
 static size_t find_single_variable(const struct ft_shell *shell, struct ft_text raw)
 {
-  raw = ft_shell_strip_quotes(raw);
+  raw = without_quotes(raw);
   if (ft_text_skip(&raw, "${") && raw.end[-1] == '}')
     raw.end--;
   else if (!ft_text_skip(&raw, "$"))
@@ -29,7 +31,7 @@ static size_t find_single_variable(const struct ft_shell *shell, struct ft_text 
 /* Returns the file name at the end of RAW, "$HOME/bin/sim", if it has no variable or quote. */
 static struct ft_text known_base_name(struct ft_text raw)
 {
-  struct ft_text end = ft_shell_strip_quotes(raw);
+  struct ft_text end = without_quotes(raw);
 
   if ((ft_text_skip(&end, "$(which ") || ft_text_skip(&end, "$(command -v ")) &&
       ft_text_left(&end)) {
@@ -87,7 +89,7 @@ static void expand_base_name(struct ft_shell *shell, struct ft_word *word, struc
   const size_t start = shell->used;
   struct ft_word name = { .text = "" };
   struct ft_shell_sink sink = { .shell = shell, .word = &name };
-  struct ft_text end = ft_shell_strip_quotes(raw);
+  struct ft_text end = without_quotes(raw);
   const char *p = end.end, *slash, *base;
   unsigned argument = 0;
 
@@ -127,12 +129,77 @@ static void expand_parts(struct ft_shell *shell, struct ft_word *word, struct ft
     shell->used = start;
 }
 
-void ft_shell_store_known(struct ft_shell *shell, struct ft_word *word, struct ft_text value)
+/* Stores what is known of WORD, which is unknown: its base and, if it is an assignment or has
+ * blanks, its partial value. VALUE is the end of its raw text, without NAME=. */
+static void store_known(struct ft_shell *shell, struct ft_word *word, struct ft_text value)
 {
   store_base_name(shell, word, value);
   expand_base_name(shell, word, value);
   if (value.at > word->raw.at || memchr(value.at, ' ', ft_text_left(&value)))
     expand_parts(shell, word, value);
+}
+
+/* Returns ARGUMENT if its value is all of TEXT, or the part after '='; else 0. */
+static unsigned find_argument(const struct ft_shell *shell, const char *text, unsigned argument)
+{
+  const char *equals = strchr(text, '=');
+
+  if (!argument || argument > shell->argument_count)
+    return 0;
+  if (strcmp(text, shell->arguments[argument - 1]) == 0 ||
+      (equals && strcmp(equals + 1, shell->arguments[argument - 1]) == 0))
+    return argument;
+  return 0;
+}
+
+/* Returns the name of the variable that is all of RAW, or the part after '=': "--n=$N", "${N:-20}".
+ */
+static struct ft_text single_variable_name(struct ft_text raw)
+{
+  const char *equals = memchr(raw.at, '=', ft_text_left(&raw));
+  struct ft_text name;
+  bool braces;
+
+  if (equals && !memchr(raw.at, '$', (size_t)(equals - raw.at)))
+    raw.at = equals + 1;
+  raw = without_quotes(raw);
+  if (!ft_text_skip(&raw, "$"))
+    return ft_text_from("");
+  braces = ft_text_skip(&raw, "{");
+  name = (struct ft_text){ raw.at, raw.at };
+  while (name.end < raw.end && ft_shell_is_name_byte(*name.end, name.end == name.at))
+    name.end++;
+  if (braces ? raw.end[-1] == '}' && (name.end + 1 == raw.end || strchr(":-=", *name.end))
+             : name.end == raw.end)
+    return name;
+  return ft_text_from("");
+}
+
+void ft_shell_expand(struct ft_shell *shell, struct ft_word *word)
+{
+  struct ft_text raw = word->raw, name;
+  bool assigns = ft_shell_assignment(&raw, &name);
+  struct ft_shell_sink sink = { .shell = shell, .word = word, .splits = !assigns };
+  const char between = FT_SHELL_BETWEEN;
+  size_t start = shell->used;
+  unsigned argument = 0;
+
+  ft_shell_expand_text(&sink, word->raw.at, raw.at, false, &argument);
+  /* LIST+=(...) appends words */
+  if (assigns && ft_text_starts(raw, "(") && raw.at[-2] == '+')
+    ft_shell_append_bytes(&sink, &between, 1);
+  ft_shell_expand_text(&sink, raw.at, raw.end, assigns, &argument);
+  if (word->unknown || !ft_shell_store(shell, "", 1)) {
+    word->unknown = true;
+    word->text = "";
+    shell->used = start;
+    store_known(shell, word, raw);
+    return;
+  }
+  word->text = shell->text + start;
+  word->literal = sink.literal;
+  word->argument = find_argument(shell, word->text, argument);
+  word->variable = single_variable_name(word->raw);
 }
 
 /* Returns the file name at the end of TEXT, a word with unknown parts; NULL if that is unknown. */
