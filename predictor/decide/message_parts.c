@@ -10,18 +10,14 @@
 #include "predictor/core/text.h"
 #include "predictor/core/units.h"
 #include "predictor/decide/messages.h"
+#include "predictor/decide/sizing.h"
 #include "predictor/estimate/variant.h"
-
-/* An extrapolated estimate is not reported if its 95 % quantile exceeds this multiple of its
- * median. Chosen by judgement. */
-#define VAGUE_RATIO 4
 
 /* A message gives the reason of an amount above this multiple of the median. Chosen by judgement.
  */
 #define EXPLAINED_RATIO 1.5
-/* The probability of running out of memory is no reason of an amount below this, as under a
- * policy's smallest amount. Chosen by judgement. */
-#define EXPLAINED_RISK 0.001
+/* Smallest probability that a message shows, and that is a reason of an amount. */
+#define SHOWN_RISK 0.001
 
 const char *ft_message_count(unsigned runs, unsigned completed, unsigned recorded, bool partial,
                              char out[FT_MESSAGE_COUNT])
@@ -41,9 +37,9 @@ const char *ft_message_count(unsigned runs, unsigned completed, unsigned recorde
 
 const char *ft_message_percent(double p, char out[FT_MESSAGE_PERCENT])
 {
-  if (p < 0.001)
+  if (p < SHOWN_RISK)
     return "under 0.1 %";
-  if (p > 0.999)
+  if (p > 1 - SHOWN_RISK)
     return "over 99.9 %";
   (void)snprintf(out, FT_MESSAGE_PERCENT, p < 0.0995 || p > 0.9 ? "%.1f %%" : "%.0f %%", 100 * p);
   return out;
@@ -130,7 +126,7 @@ const char *ft_message_groups(const struct ft_run_groups *g, char *out, size_t s
 bool ft_message_is_vague(const struct ft_estimate *e)
 {
   return e->extrapolated &&
-         ft_estimate_quantile(e, 0.95) > VAGUE_RATIO * ft_estimate_quantile(e, 0.5);
+         ft_estimate_quantile(e, 0.95) > FT_SIZING_NARROW_RATIO * ft_estimate_quantile(e, 0.5);
 }
 
 bool ft_message_reports_facts(const struct ft_decision_input *q, const struct ft_sizing *sizing)
@@ -224,7 +220,7 @@ const char *ft_message_margin(const struct ft_decision_input *q, const struct ft
   char percent[FT_MESSAGE_PERCENT], cause[64] = "";
 
   out[0] = '\0';
-  if (sizing->rule != FT_DECIDED_BY_ESTIMATE || sizing->p_amount < EXPLAINED_RISK ||
+  if (sizing->rule != FT_DECIDED_BY_ESTIMATE || sizing->p_amount < SHOWN_RISK ||
       (double)sizing->amount < EXPLAINED_RATIO * ft_estimate_quantile(q->estimate, 0.5))
     return out;
   if (q->estimate->extrapolated)

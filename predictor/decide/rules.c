@@ -33,10 +33,9 @@
 #define TAIL_FACTOR 1.5
 
 /* Rule ceiling: where the median is above it, it is this multiple of the median or the 95 %
- * quantile, whichever is less, if the latter is within NARROW_RATIO times the median. Chosen by
- * tests/bench/weeks. */
+ * quantile, whichever is less, if the latter is within FT_SIZING_NARROW_RATIO times the median.
+ * Chosen by tests/bench/weeks. */
 #define MEDIAN_MARGIN 1.5
-#define NARROW_RATIO 4
 /* An estimate whose 95 % quantile exceeds this multiple of the largest run does not fit the runs.
  * Half and twice were compared. */
 #define MISFIT_FACTOR 10
@@ -268,8 +267,9 @@ static double raise_ceiling(const struct ft_decision_input *q, const struct ft_s
     return ceiling;
   median = ft_estimate_quantile(q->estimate, 0.5);
   high = ft_estimate_quantile(q->estimate, 0.95);
-  return median > ceiling && high <= NARROW_RATIO * median ? fmin(high, MEDIAN_MARGIN * median)
-                                                           : ceiling;
+  return median > ceiling && high <= FT_SIZING_NARROW_RATIO * median
+             ? fmin(high, MEDIAN_MARGIN * median)
+             : ceiling;
 }
 
 /* Returns whether an amount may rest on the estimate. */

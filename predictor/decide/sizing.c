@@ -8,6 +8,7 @@
 #include "predictor/core/units.h"
 #include "predictor/decide/sizing.h"
 #include "predictor/estimate/memory.h"
+#include "predictor/estimate/quantity.h"
 #include "predictor/learn/distribution.h"
 
 /* A limit is too low if the probability of exceeding it is over this multiple of oom_probability
@@ -24,9 +25,6 @@
 /* Maximum number of runs of one cohort that count towards trim_runs. Chosen by tests/bench/weeks.
  */
 #define COHORT_RUNS 5
-/* A limit is one that killed a run if this fraction of it is at most the recorded one: the record
- * can be the peak at the kill. Chosen by judgement. */
-#define KILLED_NEAR 0.95
 /* A request is lowered to a quantile that is exceeded with 1 / LOWER_TIMES of the probability for
  * raising, because a failure would then be caused by foretell. Half and twice were compared. */
 #define LOWER_TIMES 10
@@ -121,7 +119,7 @@ static bool is_unsupported(const struct ft_decision_input *q, const struct ft_si
   double killed = q->facts && !q->network ? q->facts->lately_killed_bytes : 0;
 
   return (sizing->has_estimate && worst_task_exceeds(q, sizing->amount) > 0.5) ||
-         (killed > 0 && KILLED_NEAR * (double)sizing->amount <= killed);
+         (killed > 0 && FT_QUANTITY_NEAR_LIMIT * (double)sizing->amount <= killed);
 }
 
 /* Fills p_amount and unsupported. */
@@ -179,10 +177,10 @@ static bool was_killed_lately(const struct ft_decision_input *q)
 {
   const struct ft_facts *f = q->facts;
 
-  return f &&
-         (f->lately_killed || (f->comparable_killed &&
-                               f->comparable_bound_bytes >= KILLED_NEAR * FT_FACTS_KILLED_FACTOR *
-                                                                f->comparable_killed_bytes));
+  return f && (f->lately_killed ||
+               (f->comparable_killed &&
+                f->comparable_bound_bytes >=
+                    FT_QUANTITY_NEAR_LIMIT * FT_FACTS_KILLED_FACTOR * f->comparable_killed_bytes));
 }
 
 /* Returns whether the estimate is from enough of the user's own runs (trim_runs) to lower a
@@ -399,7 +397,7 @@ static bool keep_limit(const struct ft_decision_input *q, struct ft_sizing *sizi
 {
   double killed = q->facts ? q->facts->comparable_killed_bytes : 0;
 
-  if (killed > 0 && sizing->limit && KILLED_NEAR * (double)sizing->limit <= killed) {
+  if (killed > 0 && sizing->limit && FT_QUANTITY_NEAR_LIMIT * (double)sizing->limit <= killed) {
     ft_sizing_use_completed_limit(q, sizing);
     return false;
   }

@@ -11,6 +11,9 @@
 /* Probability of running out of memory up to which a limit counts as enough; a larger one is
  * reported as a risk. Half and twice were compared. */
 #define FT_SIZING_LOW_MIN 0.05
+/* An estimate is narrow if its 95 % quantile is within this multiple of its median. Chosen by
+ * tests/bench/weeks (rule ceiling). */
+#define FT_SIZING_NARROW_RATIO 4
 
 /* The nodes on which a job may run. */
 struct ft_nodes {

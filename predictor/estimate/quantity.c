@@ -14,9 +14,6 @@
 /* Maximum valid run time in seconds, one year. */
 #define MAX_SECONDS 3.2e7
 
-/* Fraction of the limit from which the peak of a censored run without a known cause shows that the
- * limit killed it. Chosen by judgement. */
-#define NEAR_LIMIT 0.95
 /* A limit below this fraction of the job's limit was set for a step (srun --mem). Below 1, since
  * Slurm rounds limits to MiB. */
 #define STEP_LIMIT_FRACTION 0.95
@@ -47,7 +44,7 @@ static bool was_killed_for_memory(const ft_observation *o, double bytes)
     return true;
   /* on the node a kill by Slurm's OverMemoryKill looks like scancel: a plain SIGKILL */
   return o->censored && o->has_limit_bytes && o->limit_bytes > 0 &&
-         bytes >= NEAR_LIMIT * (double)o->limit_bytes &&
+         bytes >= FT_QUANTITY_NEAR_LIMIT * (double)o->limit_bytes &&
          (o->outcome == FT_OUTCOME_UNKNOWN || o->outcome == FT_OUTCOME_FAILED ||
           o->outcome == FT_OUTCOME_CANCELLED);
 }

@@ -17,6 +17,10 @@ enum {
   FT_QUANTITIES
 };
 
+/* Fraction of a limit from which a peak is at it: that of a censored run without a known cause was
+ * killed by it, and so is a job with this limit. Chosen by judgement. */
+#define FT_QUANTITY_NEAR_LIMIT 0.95
+
 /* Quantiles that a decision records: 5 %, 50 % and 95 %. */
 enum { FT_QUANTITY_LEVELS = 3 };
 

@@ -16,22 +16,18 @@ enum { MIN_STOPPED = 3 };
 /* Minimum number of runs with both predictions to prefer an equation. Chosen by judgement. */
 enum { MIN_EQUATION_RUNS = 10 };
 
-/* Largest ratio of the equation's to the additive model's out-of-sample error, on the same runs, to
- * prefer the equation. Chosen by judgement. */
-#define EQUATION_GAIN 0.9
+/* Largest ratio of out-of-sample errors on the same runs for the smaller to count: of the equation
+ * and the additive model, of values of units and whole values. Chosen by judgement. */
+#define CLEAR_GAIN 0.9
 /* Largest ratio of the error of products of columns to that of the additive model to prefer the
  * products. 0.7 and 0.9 were compared. */
 #define PRODUCTS_GAIN 0.5
-/* Error of the additive model, log units, below which products are not tried. */
+/* Error in log units that counts as none: products are not tried below it, and the errors of values
+ * of units and of whole values differ by more. */
 #define NEGLIGIBLE_ERROR 0.002
 /* Standard deviation of the effect of an unseen category, in log units, if all runs have the same
  * category. Half and twice were compared. */
 #define UNSEEN_LEVEL_SCALE 0.3
-/* Largest ratio of the smaller to the larger error, of values of units and of whole values, to
- * prefer one of them. Chosen by judgement. */
-#define UNIT_GAIN 0.9
-/* Log units by which it has to be smaller in any case. Chosen by judgement. */
-#define UNIT_MARGIN 0.002
 
 size_t ft_series_work_size(void)
 {
@@ -139,7 +135,7 @@ static void fit_values(const struct ft_series *s, struct ft_series_work *r, bool
 /* Returns whether the error of A is clearly smaller than that of B. */
 static bool is_better(const struct ft_additive *a, const struct ft_additive *b)
 {
-  return a->error + UNIT_MARGIN < UNIT_GAIN * b->error;
+  return a->error + NEGLIGIBLE_ERROR < CLEAR_GAIN * b->error;
 }
 
 /* Fits R's data as values of units, unless the runs had different units and the values as they are
@@ -218,7 +214,7 @@ static bool equation_is_better(const struct ft_series *s, const struct ft_series
     additive += ft_drift_cap_residual(r->fit.residual[i]);
     count++;
   }
-  return count >= MIN_EQUATION_RUNS && 2 * count >= r->rows && equation < EQUATION_GAIN * additive;
+  return count >= MIN_EQUATION_RUNS && 2 * count >= r->rows && equation < CLEAR_GAIN * additive;
 }
 
 /* Uses products of columns as point prediction if their error is clearly smaller than that of the
