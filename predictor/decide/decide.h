@@ -77,6 +77,7 @@ struct ft_decision_input {
   bool reads_limit;             /* the script sizes its programs by the job's memory limit */
   uint64_t stated_bytes;        /* memory that the script states for a program; 0: none */
   unsigned changes;             /* since the app's last runs, set of enum ft_changes */
+  unsigned changed_runs;        /* number of runs since then, which are few; 0: none */
   const char *code_files;       /* names of the files that the script runs; "": none */
   bool interactive;             /* the job is a shell or notebook */
   bool cannot_reject;           /* Slurm would ignore a rejection */

@@ -285,16 +285,21 @@ bool ft_message_is_step_limited(const struct ft_decision_input *q)
 const char *ft_message_changes(const struct ft_decision_input *q, char *out, size_t size)
 {
   bool script = q->changes & FT_CHANGED_SCRIPT, code = q->changes & FT_CHANGED_CODE;
+  char when[32] = "since the last run";
 
+  if (q->changed_runs == 1)
+    (void)ft_string_copy("before the last run", when, sizeof when);
+  else if (q->changed_runs)
+    (void)snprintf(when, sizeof when, "before the last %u runs", q->changed_runs);
   if (q->changes & FT_CHANGED_PROGRAM)
     (void)snprintf(out, size,
                    "the last runs of %s ran another program; their memory may say nothing"
                    " of this job",
                    q->app);
   else if (script || code)
-    (void)snprintf(
-        out, size, "%s%s%s changed since the last run; runs from before may not be comparable",
-        script ? "your script" : "", script && code ? " and " : "", code ? q->code_files : "");
+    (void)snprintf(out, size, "%s%s%s changed %s; runs from before may not be comparable",
+                   script ? "your script" : "", script && code ? " and " : "",
+                   code ? q->code_files : "", when);
   else
     out[0] = '\0';
   return out;

@@ -79,7 +79,8 @@ static void append_p_oom(struct message *m, double p, uint64_t bytes)
 /* Appends the evidence of the estimate: " (42 runs)", " (extrapolated from 2 runs)". */
 static void append_evidence(struct message *m)
 {
-  unsigned runs = m->q->estimate->runs;
+  unsigned runs = m->q->estimate->runs, stopped = m->q->estimate->stopped;
+  const char *imported = m->q->imported_from ? "imported " : "";
   char killed[FT_MESSAGE_BYTES];
 
   if (m->q->network) {
@@ -94,8 +95,14 @@ static void append_evidence(struct message *m)
                         ft_plural(m->q->similar));
     return;
   }
-  append_message_text(m, " (%s%u %srun%s", m->q->estimate->extrapolated ? "extrapolated from " : "",
-                      runs, m->q->imported_from ? "imported " : "", ft_plural(runs));
+  append_message_text(m, " (%s", m->q->estimate->extrapolated ? "extrapolated from " : "");
+  if (runs || !stopped)
+    append_message_text(m, "%u %srun%s%s", runs, imported, ft_plural(runs), stopped ? " and " : "");
+  if (stopped && runs)
+    append_message_text(m, "%u that did not complete", stopped);
+  else if (stopped)
+    append_message_text(m, "%u %srun%s that did not complete", stopped, imported,
+                        ft_plural(stopped));
   if (m->q->pooled)
     append_message_text(m, " of all users");
   if (m->q->imported_from)

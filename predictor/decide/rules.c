@@ -57,7 +57,7 @@ static const struct ft_facts *facts_or_none(const struct ft_decision_input *q)
 bool ft_sizing_is_borrowed(const struct ft_decision_input *q)
 {
   return q->similar || q->imported_from || facts_or_none(q)->borrowed ||
-         (q->changes & (FT_CHANGED_CODE | FT_CHANGED_PROGRAM));
+         (!q->changed_runs && (q->changes & (FT_CHANGED_CODE | FT_CHANGED_PROGRAM)));
 }
 
 /*
@@ -104,7 +104,8 @@ void ft_sizing_weigh_evidence(const struct ft_decision_input *q, struct ft_sizin
   bool decides = enough || q->network || q->similar;
   bool is_of_app = e && !q->site_prior_apps && !f->unexplained && !is_of_other_text(q);
 
-  sizing->shows_estimate = is_of_app && (decides || e->runs > 0) && !is_misfit(q, sizing, decides);
+  sizing->shows_estimate =
+      is_of_app && (decides || e->runs + e->stopped > 0) && !is_misfit(q, sizing, decides);
   sizing->has_estimate = decides && sizing->shows_estimate;
   sizing->misfit = decides && is_of_app && !sizing->shows_estimate;
   sizing->thin = !sizing->has_estimate || ft_sizing_is_borrowed(q) || (!enough && !q->network) ||

@@ -254,7 +254,7 @@ void ft_submission_decide(const struct ft_submission_query *q, struct ft_submiss
   out->outvoted = NULL;
   ft_decision_input_set(&out->input, &known->evidence, q->submission->job_name);
   if (app)
-    out->input.changes = ft_changes_find(app, q->submission);
+    out->input.changes = ft_recent_changes_find(app, q->submission, &out->input.changed_runs);
   use_network_estimate(q->network, out);
   ft_sizing_make(&out->input, &out->sizing);
   ft_decide(&out->input, &out->sizing, &out->decision);

@@ -88,6 +88,7 @@ int ft_estimate_array(const ft_model *model, const ft_submission *s,
     count = ft_task_features(model, s, tasks->array, &out->index[i], features);
     if (ft_estimate_memory(model, features, count, &out->each[i], err) < 0)
       return -1;
+    ft_estimate_weigh_change(model, s, &out->each[i]);
   }
   largest = &out->each[find_largest_task(out)];
   count = ft_task_features(model, s, tasks->array, &out->index[largest - out->each], features);

@@ -17,6 +17,7 @@
 struct ft_estimate {
   double quantile[FT_ESTIMATE_LEVELS]; /* in bytes or seconds; non-decreasing, above 0 */
   unsigned runs;      /* number of completed runs from which the estimate was computed */
+  unsigned stopped;   /* number of others that count as if they had completed */
   char method[32];    /* name of the model, for reports */
   bool extrapolated;  /* a feature lies outside the range of the runs */
   double max_bytes;   /* largest peak of these runs, bytes; 0: unknown */

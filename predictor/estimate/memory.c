@@ -23,13 +23,6 @@ unsigned ft_memory_cohorts(const ft_model *model)
   return ft_calibration_cohorts(&calibration, model->completed);
 }
 
-/* Returns the number of runs behind the distribution: the completed ones, or without these those
- * that stopped, unless a limit killed one. */
-static uint32_t count_runs_behind(const ft_model *model)
-{
-  return model->completed || model->evaluator.has_bound_log ? model->completed : model->censored;
-}
-
 /* As ft_estimate_memory; with UNWIDENED as ft_estimate_memory_unwidened. */
 static int estimate_distribution(const ft_model *model, const ft_feature *features, size_t count,
                                  bool unwidened, struct ft_estimate *out, struct ft_error *err)
@@ -40,7 +33,7 @@ static int estimate_distribution(const ft_model *model, const ft_feature *featur
   float x[FT_POINT_COLUMNS];
   struct ft_interval_question q = { .residual = e->residuals,
                                     .residuals = e->residuals_count,
-                                    .completed = count_runs_behind(model),
+                                    .completed = model->completed + e->stopped,
                                     .has_bound = e->has_bound_log,
                                     .unwidened = unwidened,
                                     .calibration = ft_memory_calibration(model),
@@ -48,7 +41,7 @@ static int estimate_distribution(const ft_model *model, const ft_feature *featur
   struct ft_point_prediction centre;
   double tasks;
 
-  *out = (struct ft_estimate){ .runs = model->completed };
+  *out = (struct ft_estimate){ .runs = model->completed, .stopped = e->stopped };
   if (!model->has_evaluator || !e->residuals_count)
     return ft_error_set(err, "%s: no completed run yet", model->app);
   tasks = ft_predict_submission(model, features, count, x, &centre);

@@ -138,7 +138,8 @@ static void read_shared(const struct question *q, const char *(*user)(void *), v
  * prior. Leaves OUT's estimate without these. */
 static void estimate_from_others(const struct question *q, struct ft_model_lookup *out)
 {
-  const struct ft_estimate *own = out->estimate && out->estimate->runs ? out->estimate : NULL;
+  const struct ft_estimate *own =
+      out->estimate && out->estimate->runs + out->estimate->stopped ? out->estimate : NULL;
 
   out->similar =
       ft_similar_apps_estimate(q->state_fd, q->uid, q->submission, q->tasks, own, &out->others);

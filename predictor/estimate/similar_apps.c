@@ -200,7 +200,7 @@ unsigned ft_similar_apps_estimate(int state_fd, uint32_t uid, const ft_submissio
   if (own && own->max_bytes > ft_estimate_quantile(&mixed, 0.95))
     return 0;
   if (own) {
-    add_to_pool(&pool, own, OWN_WEIGHT * own->runs);
+    add_to_pool(&pool, own, OWN_WEIGHT * (own->runs + own->stopped));
     mix_pool(&pool, within, own->runs, &mixed);
   }
   *out = mixed;

@@ -12,6 +12,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "predictor/estimate/estimate.h"
 #include "predictor/record/record.h"
 
 /* Name of the feature that holds the variant. */
@@ -54,5 +55,16 @@ uint32_t ft_program_hash(const char *program);
  * from run to run, as generated ones do.
  */
 unsigned ft_changes_find(const ft_model *model, const ft_submission *s);
+
+/* As ft_changes_find, or if nothing changed what did so before the last one or two runs, which had
+ * S's text as no run before. Sets *RUNS to the number of runs since the change. */
+unsigned ft_recent_changes_find(const ft_model *model, const ft_submission *s, unsigned *runs);
+
+/*
+ * Weighs the runs since a recent change of the script or its files against those before, in E, the
+ * estimate of S by MODEL: the change may have shifted the app's memory by a factor, of which the
+ * log is normal. E is shifted by the factor's mean after those runs, and widened by its variance.
+ */
+void ft_estimate_weigh_change(const ft_model *model, const ft_submission *s, struct ft_estimate *e);
 
 #endif

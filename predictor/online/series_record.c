@@ -71,6 +71,7 @@ void ft_series_read_evaluator(const ft_evaluator *e, struct ft_series *s)
   fit->has_bound_log = e->has_bound_log;
   fit->bound_log = e->bound_log;
   fit->fitted = e->fitted;
+  fit->stopped = e->stopped;
   fit->followed = e->followed;
   fit->has_primary_column = e->has_primary_column;
   fit->primary_column = e->primary_column;
@@ -156,6 +157,7 @@ void ft_series_write_evaluator(const struct ft_series *s, ft_evaluator *e)
   e->has_bound_log = fit->has_bound_log;
   e->bound_log = fit->bound_log;
   e->fitted = fit->fitted;
+  e->stopped = fit->stopped;
   e->followed = fit->followed;
   e->has_primary_column = fit->has_primary_column;
   e->primary_column = fit->primary_column;

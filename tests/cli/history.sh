@@ -55,6 +55,23 @@ for jobs in --app=root/press --job-name=press; do
     "$jobs: the largest of several tasks is a lower bound and no estimate"
 done
 
+# runs that failed on a line over their input, then four that completed on the same line
+awk 'BEGIN { print "app,user,size,peak_mb,exit_code,end";
+  for (i = 1; i <= 9; i++) print "pipe,root," 40 * i "," 5 + 100 * i "," (i > 5 ? 0 : 141) "," 1000000 + 100 * i }' >"$scratch/pipe.csv"
+pipe() {
+  run predict --user=root --app=pipe --params=size=180 --mem="$1" --wrap=true | head -n 1
+}
+head -n 6 "$scratch/pipe.csv" >"$scratch/failed.csv"
+run import --features=size "$scratch/failed.csv" >/dev/null
+run rebuild >/dev/null
+like "$(pipe 100M)" "^pipe may need 4[34][0-9] MiB, 95 % below 4[4-6][0-9] MiB .5 runs that did not complete.; with --mem=100M it may run out" \
+  "runs that failed on a line over their input give a number, said to be theirs"
+like "$(pipe 64G)" "--mem=64G is unchanged" "which lowers nothing"
+run import --features=size "$scratch/pipe.csv" >/dev/null
+run rebuild >/dev/null
+like "$(pipe 64G)" "^pipe (may need|needs) 4[34][0-9] MiB, 95 % below 4[3-5][0-9] MiB .4 runs and 5 that did not complete." \
+  "those that agree with completed ones count with them"
+
 awk 'BEGIN { print "app,batch,arch,peak_mb,runtime";
   for (i = 0; i < 40; i++) {
     b = 8 * (1 + i % 8); a = i % 3 ? "vgg" : "resnet";

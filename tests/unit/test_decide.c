@@ -1859,26 +1859,30 @@ static void an_estimate_of_another_text_is_not_told(void **state)
 static void changes_are_told_and_weighed(void **state)
 {
   static const struct {
-    unsigned changes;
+    unsigned changes, runs;
     ft_mode mode;
     double mem_gib;
     ft_action action;
     const char *line;
   } cases[] = {
-    { 0, FT_MODE_TRIM, 64, FT_ACTION_TRIM, NULL },
-    { FT_CHANGED_SCRIPT, FT_MODE_TRIM, 64, FT_ACTION_TRIM,
+    { 0, 0, FT_MODE_TRIM, 64, FT_ACTION_TRIM, NULL },
+    { FT_CHANGED_SCRIPT, 0, FT_MODE_TRIM, 64, FT_ACTION_TRIM,
       "your script changed since the last run; runs from before may not be comparable" },
-    { FT_CHANGED_CODE, FT_MODE_TRIM, 64, FT_ACTION_LEAVE,
+    { FT_CHANGED_CODE, 0, FT_MODE_TRIM, 64, FT_ACTION_LEAVE,
       "sim.py changed since the last run; runs from before may not be comparable" },
-    { FT_CHANGED_SCRIPT | FT_CHANGED_CODE, FT_MODE_TRIM, 64, FT_ACTION_LEAVE,
+    { FT_CHANGED_SCRIPT | FT_CHANGED_CODE, 0, FT_MODE_TRIM, 64, FT_ACTION_LEAVE,
       "your script and sim.py changed since the last run; runs from before may not be comparable" },
-    { FT_CHANGED_PROGRAM, FT_MODE_TRIM, 64, FT_ACTION_LEAVE,
+    { FT_CHANGED_PROGRAM, 0, FT_MODE_TRIM, 64, FT_ACTION_LEAVE,
       "the last runs of unet3d ran another program; their memory may say nothing of this job" },
-    { 0, FT_MODE_CHECK, 4, FT_ACTION_REJECT, NULL },
-    { FT_CHANGED_SCRIPT, FT_MODE_CHECK, 4, FT_ACTION_REJECT,
+    { 0, 0, FT_MODE_CHECK, 4, FT_ACTION_REJECT, NULL },
+    { FT_CHANGED_SCRIPT, 0, FT_MODE_CHECK, 4, FT_ACTION_REJECT,
       "your script changed since the last run; runs from before may not be comparable" },
-    { FT_CHANGED_CODE, FT_MODE_CHECK, 4, FT_ACTION_WARN,
+    { FT_CHANGED_CODE, 0, FT_MODE_CHECK, 4, FT_ACTION_WARN,
       "sim.py changed since the last run; runs from before may not be comparable" },
+    { FT_CHANGED_CODE, 1, FT_MODE_CHECK, 12, FT_ACTION_WARN,
+      "sim.py changed before the last run; runs from before may not be comparable" },
+    { FT_CHANGED_SCRIPT, 2, FT_MODE_CHECK, 12, FT_ACTION_WARN,
+      "your script changed before the last 2 runs; runs from before may not be comparable" },
   };
   struct ft_estimate e = estimate_of(11.2 * GB, 42);
   struct ft_facts facts = facts_of(42, 11.2 * GB, 0);
@@ -1896,6 +1900,7 @@ static void changes_are_told_and_weighed(void **state)
                                    .estimate = &e,
                                    .facts = &facts,
                                    .changes = cases[i].changes,
+                                   .changed_runs = cases[i].runs,
                                    .code_files = "sim.py",
                                    .policy = &policy,
                                    .partition = &per_node,
@@ -1907,6 +1912,8 @@ static void changes_are_told_and_weighed(void **state)
     decide(&q, &d, &said);
     if (d.action != cases[i].action)
       fail_msg("case %zu: %s", i, ft_action_name(d.action));
+    if (cases[i].runs)
+      assert_non_null(strstr(said.line[0], "unet3d may need"));
     if (cases[i].line)
       assert_string_equal(said.line[said.count - 1], cases[i].line);
     else

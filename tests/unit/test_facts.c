@@ -311,6 +311,8 @@ static void other_variants_count_until_one_run_agrees(void **state)
  * are no facts about the new one until a run shows that they agree. */
 static void what_changed_since_the_last_runs_is_told(void **state)
 {
+  unsigned since;
+
   (void)state;
   submit(1, "");
   asked.default_app = true;
@@ -327,11 +329,16 @@ static void what_changed_since_the_last_runs_is_told(void **state)
   assert_int_equal(ft_changes_find(&model, &asked), FT_CHANGED_SCRIPT | FT_CHANGED_CODE);
   collect_facts();
   assert_true(facts.borrowed && !facts.comparable_runs);
+  assert_int_equal(ft_recent_changes_find(&model, &asked, &since), ft_changes_find(&model, &asked));
+  assert_int_equal(since, 0);
   asked.directory_hash = 22; /* a copy that was edited is no edit */
   assert_int_equal(ft_changes_find(&model, &asked), FT_CHANGED_CODE);
   asked.directory_hash = 21;
   complete(300);
   assert_int_equal(ft_changes_find(&model, &asked), 0);
+  assert_int_equal(ft_recent_changes_find(&model, &asked, &since),
+                   FT_CHANGED_SCRIPT | FT_CHANGED_CODE);
+  assert_int_equal(since, 1);
   collect_facts();
   assert_int_equal(facts.comparable_completed, 1);
   assert_true(facts.other_texts);

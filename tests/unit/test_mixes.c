@@ -8,6 +8,7 @@
 #include "predictor/estimate/facts.h"
 #include "predictor/estimate/memory.h"
 #include "predictor/estimate/point_prediction.h"
+#include "predictor/estimate/variant.h"
 #include "predictor/online/online.h"
 #include "tests/unit/simulate.h"
 
@@ -402,6 +403,108 @@ static void failed_runs_with_a_peak_are_data(void **state)
   expect("and one completed: 80", run_with(0, 80, 0), 5 + 2.52 * 80, 0.2, 400);
 }
 
+/* The number is told to be of runs that did not complete, and decides nothing. */
+static void failed_runs_alone_decide_nothing(void **state)
+{
+  struct ft_estimate e;
+
+  (void)state;
+  for (int i = 1; i <= 5; i++)
+    learn_stopped(run_with(5 + 100 * i, 40 * i, 0),
+                  i % 2 ? FT_OUTCOME_CANCELLED : FT_OUTCOME_TIMEOUT);
+  expect("stopped on a line: 150", run_with(0, 150, 0), 380, 0.05, 450);
+  e = tell(&(ft_observation){ 0 });
+  assert_int_equal(e.runs, 0);
+  assert_int_equal(e.stopped, 5);
+}
+
+/* Failed runs on the line of the completed ones are as good, also outside their range; those that
+ * failed at once are not. */
+static void failed_runs_that_agree_are_evidence(void **state)
+{
+  static const double input[] = { 40, 80, 120, 200, 250 };
+  ft_observation next = run_with(0, 240, 0);
+  struct ft_estimate e;
+
+  (void)state;
+  for (size_t i = 0; i < COUNT_OF(input); i++)
+    learn_stopped(run_with(5 + 2.52 * input[i], input[i], 0), FT_OUTCOME_FAILED);
+  learn_with(5 + 2.52 * 60, 60, 0);
+  expect("5 failed, 1 completed: 240", next, 5 + 2.52 * 240, 0.05, 700);
+  learn_with(5 + 2.52 * 100, 100, 0);
+  learn_with(5 + 2.52 * 70, 70, 0);
+  learn_with(5 + 2.52 * 50, 50, 0);
+  expect("5 failed, 4 completed: 240", next, 5 + 2.52 * 240, 0.05, 700);
+  e = tell(&next);
+  assert_int_equal(e.runs, 4);
+  assert_int_equal(e.stopped, 5);
+  assert_false(e.extrapolated);
+  forget_runs();
+  for (int i = 0; i < 5; i++)
+    learn_stopped(run_with(12 + i, input[i], 0), FT_OUTCOME_FAILED);
+  for (int i = 0; i < 4; i++) {
+    learn_with(5 + 2.52 * input[i], input[i], 0);
+    if (i > 0)
+      expect("5 failed at once", run_with(0, 100, 0), 5 + 2.52 * 100, 0.2, 700);
+  }
+  assert_int_equal(tell(&next).stopped, 0);
+}
+
+/* ---- edits ---- */
+
+/* A run of MIB by the script with the text SCRIPT, of one directory, which runs the file CODE. */
+static ft_observation run_of_text(double mib, uint32_t script, uint32_t code)
+{
+  ft_observation o = run_of(mib);
+
+  o.submission.script_hash = script;
+  o.submission.code_hash = code;
+  o.submission.directory_hash = 21;
+  o.submission.default_app = true;
+  return o;
+}
+
+/* Tells, in MiB, what a job with this text needs: the quantile at P. */
+static double tell_of_text(uint32_t script, uint32_t code, double p)
+{
+  ft_observation o = run_of_text(0, script, code);
+  ft_submission *s = &o.submission;
+  struct ft_estimate e;
+
+  turn--;
+  s->features_count += (pb_size_t)ft_text_features(&model, s, &s->features[s->features_count]);
+  e = tell(&o);
+  ft_estimate_weigh_change(&model, s, &e);
+  return ft_estimate_quantile(&e, p) / FT_MIB;
+}
+
+/* Nine runs, of which the last has another text and needed a fifth more. */
+static void a_run_of_the_new_text_counts(void **state)
+{
+  (void)state;
+  for (unsigned edited = 1; edited <= 3; edited++) {
+    uint32_t script = edited & 1 ? 12 : 11, code = edited & 2 ? 32 : 31;
+    ft_observation o;
+
+    forget_runs();
+    for (int i = 0; i < 8; i++) {
+      o = run_of_text(39.6 + 0.2 * (i % 3), 11, 31);
+      learn(&o);
+    }
+    assert_true(fabs(tell_of_text(11, 31, 0.5) - 39.8) < 0.5);
+    assert_true(tell_of_text(11, 31, 0.95) < 44);
+    assert_true(fabs(tell_of_text(script, code, 0.5) - 39.8) < 0.5);
+    assert_true(tell_of_text(script, code, 0.95) > 50);
+    o = run_of_text(47.4, script, code);
+    learn(&o);
+    print_message("# edited: told %.1f (%.1f to %.1f), true 47.4\n",
+                  tell_of_text(script, code, 0.5), tell_of_text(script, code, 0.05),
+                  tell_of_text(script, code, 0.95));
+    assert_true(fabs(tell_of_text(script, code, 0.5) - 47.4) < 3);
+    assert_true(tell_of_text(script, code, 0.95) > 49);
+  }
+}
+
 /* ---- features without an effect ---- */
 
 static void categories_without_effect_are_ignored(void **state)
@@ -528,6 +631,9 @@ int main(void)
     MIX(hidden_groups_are_both_expected),
     MIX(a_new_version_is_noticed),
     MIX(failed_runs_with_a_peak_are_data),
+    MIX(failed_runs_alone_decide_nothing),
+    MIX(failed_runs_that_agree_are_evidence),
+    MIX(a_run_of_the_new_text_counts),
     MIX(categories_without_effect_are_ignored),
     MIX(a_line_through_few_runs_is_followed),
     MIX(few_different_runs_are_bounded),

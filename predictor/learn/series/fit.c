@@ -10,9 +10,12 @@
 #include "predictor/learn/series/drift.h"
 #include "predictor/learn/series/fit_work.h"
 
-/* Fewest runs that stopped early which count while none has completed. Half and twice were
- * compared. */
+/* Fewest runs of a law with which others are compared. Half and twice were compared. */
 enum { MIN_STOPPED = 3 };
+/* Log units by which a run may lie outside the residuals of a law and agree with it: due to
+ * allocators, page sizes and sampling, equal runs differ by 4 % (MEMORY_PRIOR of
+ * estimate/quantity.c). */
+#define AGREEMENT 0.04
 /* Minimum number of runs with both predictions to prefer an equation. Chosen by judgement. */
 enum { MIN_EQUATION_RUNS = 10 };
 
@@ -59,12 +62,9 @@ static double fitted_value(const struct ft_series_run *run)
              : run->value;
 }
 
-/* Fills R's data with the observed runs; if there are none with those that stopped, and without
- * MIN_STOPPED of these with those that exceeded their limit. */
+/* Fills R's data with the observed runs; if there are none with those that exceeded their limit. */
 static void collect_fit_rows(const struct ft_series *s, struct ft_series_work *r)
 {
-  size_t exact = ft_series_count_exact(s), stopped = 0;
-
   r->data.runs = 0;
   r->data.has_bounds = false;
   r->data.has_many = s->by_many;
@@ -72,13 +72,7 @@ static void collect_fit_rows(const struct ft_series *s, struct ft_series_work *r
   for (size_t j = 0; j < s->columns; j++)
     r->data.levels[j] = s->levels[j];
   for (size_t i = 0; i < s->runs; i++)
-    if (ft_series_observed(&s->run[i], exact))
-      append_fit_run(s, r, i, s->run[i].value);
-  for (size_t i = 0; i < s->runs; i++)
-    stopped += s->run[i].stopped;
-  r->by_stopped = !r->data.runs && stopped >= MIN_STOPPED;
-  for (size_t i = 0; i < s->runs && r->by_stopped; i++)
-    if (s->run[i].stopped)
+    if (r->observed[i])
       append_fit_run(s, r, i, s->run[i].value);
   r->rows = r->data.runs;
   r->data.has_bounds = !r->rows;
@@ -259,13 +253,78 @@ static void fit_point_prediction(struct ft_series *s, struct ft_series_work *r)
   measure_log_residuals(s, r);
 }
 
+/* ---- runs that stopped ---- */
+
+/* Observes the completed runs of S; the STOPPED ones instead. */
+static void observe_runs(const struct ft_series *s, bool stopped, struct ft_series_work *r)
+{
+  size_t exact = ft_series_count_exact(s);
+
+  for (size_t i = 0; i < s->runs; i++)
+    r->observed[i] = stopped ? s->run[i].stopped : ft_series_observed(&s->run[i], exact);
+}
+
+/* Observes those runs of S, of the others than are fitted, that lie within the residuals of the
+ * fit. Returns their number, and in *OTHERS that of all others. */
+static size_t observe_agreeing(const struct ft_series *s, bool stopped, struct ft_series_work *r,
+                               size_t *others)
+{
+  size_t exact = ft_series_count_exact(s), agreeing = 0;
+  double low = INFINITY, high = -INFINITY;
+
+  for (size_t i = 0; i < r->rows; i++) {
+    low = fmin(low, r->fit.residual[i]);
+    high = fmax(high, r->fit.residual[i]);
+  }
+  *others = 0;
+  for (size_t i = 0; i < s->runs; i++) {
+    if (!(stopped ? s->run[i].stopped : ft_series_observed(&s->run[i], exact)))
+      continue;
+    r->observed[i] =
+        r->log_residual[i] >= low - AGREEMENT && r->log_residual[i] <= high + AGREEMENT;
+    agreeing += r->observed[i];
+    ++*others;
+  }
+  return agreeing;
+}
+
+/* Fits the completed runs of S with those that stopped and agree with them (ft_series_fit). */
+static void fit_agreeing_runs(struct ft_series *s, struct ft_series_work *r)
+{
+  size_t stopped = 0, completed = 0, agreeing, others;
+  bool by_stopped;
+
+  for (size_t i = 0; i < s->runs; i++) {
+    stopped += s->run[i].stopped;
+    completed += !s->run[i].censored;
+  }
+  by_stopped = completed < MIN_STOPPED && stopped >= MIN_STOPPED;
+  observe_runs(s, by_stopped, r);
+  collect_fit_rows(s, r);
+  if (!r->data.runs)
+    return;
+  fit_point_prediction(s, r);
+  if (!r->rows || !(by_stopped ? completed : stopped))
+    return;
+  agreeing = observe_agreeing(s, !by_stopped, r, &others);
+  if (by_stopped ? agreeing < others : 2 * agreeing < others) {
+    observe_runs(s, false, r);
+    if (!by_stopped)
+      return;
+  } else if (!agreeing) {
+    return;
+  }
+  collect_fit_rows(s, r);
+  fit_point_prediction(s, r);
+}
+
 /* Adds the censored runs above the point prediction to the data. Returns whether there are any. */
 static bool add_censored_rows(const struct ft_series *s, struct ft_series_work *r)
 {
-  size_t exact = ft_series_count_exact(s), before = r->data.runs;
+  size_t before = r->data.runs;
 
   for (size_t i = 0; i < s->runs && r->rows; i++)
-    if (!ft_series_is_row(r, &s->run[i], exact) && r->log_residual[i] > 0)
+    if (!r->observed[i] && r->log_residual[i] > 0)
       append_fit_run(s, r, i, fitted_value(&s->run[i]));
   r->data.has_bounds = r->data.runs > before;
   return r->data.has_bounds;
@@ -310,10 +369,11 @@ void ft_series_fit(struct ft_series *s, struct ft_series_work *r)
   double shift;
 
   clear_fit(&s->fit);
-  collect_fit_rows(s, r);
+  fit_agreeing_runs(s, r);
   if (!r->data.runs)
     return;
-  fit_point_prediction(s, r);
+  for (size_t i = 0; i < r->rows; i++)
+    s->fit.stopped += s->run[r->row[i]].stopped;
   if (add_censored_rows(s, r))
     fit_point_prediction(s, r);
   memcpy(r->out_of_sample, r->fit.residual, r->rows * sizeof *r->out_of_sample);

@@ -13,8 +13,12 @@ size_t ft_series_work_size(void);
 /*
  * Fits SERIES to its runs.
  *
- * While no run has completed, those that stopped for another reason than their limit count as if
- * they had: a failed run often has the number of a completed one.
+ * A run that stopped for another reason than its limit often has the number of a completed one. It
+ * counts as if it had completed
+ * - while none has, if at least 3 stopped;
+ * - while fewer than 3 have, if those lie within the residuals of at least 3 that stopped;
+ * - later if it lies within the residuals of the completed ones, and so do half of those that
+ *   stopped.
  *
  * Runs that did not complete are right-censored: their value is a lower bound. A censored run below
  * the point prediction has no effect on the prediction. One above enters the fit, and if
@@ -35,9 +39,9 @@ size_t ft_series_fit_since_change(struct ft_series *series, struct ft_series_wor
 /*
  * Adds the newest run of SERIES to its fit without a new fit, in a tenth of the time of one.
  * Returns false if a fit is needed: 1/8 of the runs are newer than the last fit, the new runs have
- * larger errors than the older ones, the run has values outside the fitted ranges or is an outlier,
- * the run is censored above the smallest residual or is sampled, or the bound of a recent censored
- * run is in force. The caller then fits.
+ * larger errors than the older ones, runs that stopped count, the run has values outside the fitted
+ * ranges or is an outlier, the run is censored above the smallest residual or is sampled, or the
+ * bound of a recent censored run is in force. The caller then fits.
  */
 bool ft_series_add_newest(struct ft_series *series, struct ft_series_work *work);
 

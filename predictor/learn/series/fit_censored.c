@@ -158,7 +158,7 @@ void ft_series_add_censored(struct ft_series *s, struct ft_series_work *r)
   double max_completed = 0;
   struct recent_censored recent = { 0 };
   bool killed = false;
-  size_t older = 0, exact = ft_series_count_exact(s);
+  size_t older = 0;
 
   for (size_t i = 0; i < s->runs; i++)
     if (!s->run[i].censored)
@@ -166,7 +166,7 @@ void ft_series_add_censored(struct ft_series *s, struct ft_series_work *r)
   for (size_t i = 0; i < s->runs; i++) {
     const struct ft_series_run *run = &s->run[i];
 
-    if (ft_series_is_row(r, run, exact))
+    if (r->observed[i])
       continue;
     if (run->value > max_completed)
       fit->bound_value = fmax(fit->bound_value, run->value);

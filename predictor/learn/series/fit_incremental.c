@@ -51,12 +51,13 @@ static bool is_in_fitted_range(const struct ft_series *s, const struct ft_series
 static void restore_rows(const struct ft_series *s, size_t exact, struct ft_series_work *r)
 {
   r->rows = 0;
-  r->by_stopped = false;
-  for (size_t i = 0; i < s->runs; i++)
-    if (ft_series_observed(&s->run[i], exact)) {
+  for (size_t i = 0; i < s->runs; i++) {
+    r->observed[i] = ft_series_observed(&s->run[i], exact);
+    if (r->observed[i]) {
       r->out_of_sample[r->rows] = (double)s->run[i].residual;
       r->row[r->rows++] = i;
     }
+  }
 }
 
 /* Returns whether the SINCE newest rows have a larger error than the older ones. */
@@ -103,8 +104,8 @@ bool ft_series_add_newest(struct ft_series *s, struct ft_series_work *r)
   struct ft_point_prediction point;
   double before = fit->followed, shift, log_residual;
 
-  if (!fit->fitted || fit->has_bound_log || run->sampled || exact == FT_SERIES_EXACT ||
-      !is_in_fitted_range(s, run))
+  if (!fit->fitted || fit->stopped || fit->has_bound_log || run->sampled ||
+      exact == FT_SERIES_EXACT || !is_in_fitted_range(s, run))
     return false;
   ft_point_predict(&fit->point, run->x, s->columns, run->units, &point);
   if (point.extrapolated)

@@ -31,7 +31,7 @@ struct ft_series_work {
   struct ft_additive fit, whole; /* the fit; one of whole values, to compare */
   struct ft_posynomial_fit products;
   size_t rows;                          /* observed runs; added censored runs follow them */
-  bool by_stopped;                      /* no run is observed: those that stopped count as it */
+  bool observed[FT_SERIES_RUNS];        /* by run: it is a row */
   size_t row[FT_SERIES_RUNS];           /* index in the series, by row */
   double value[FT_SERIES_RUNS];         /* by row; `data` may have it of one unit */
   double out_of_sample[FT_SERIES_RUNS]; /* log residual, by row */
@@ -54,13 +54,6 @@ size_t ft_series_count_exact(const struct ft_series *s);
 static inline bool ft_series_observed(const struct ft_series_run *run, size_t exact)
 {
   return !run->censored && (exact < FT_SERIES_EXACT || !run->sampled);
-}
-
-/* Returns whether RUN is one of R's rows, in a series with EXACT exactly measured runs. */
-static inline bool ft_series_is_row(const struct ft_series_work *r, const struct ft_series_run *run,
-                                    size_t exact)
-{
-  return r->by_stopped ? run->stopped : ft_series_observed(run, exact);
 }
 
 /*

@@ -60,6 +60,7 @@ struct ft_series_fit {
   bool has_bound_log;
   double bound_log; /* largest log(bound / point prediction) of recent censored runs */
   uint32_t fitted;  /* completed runs ever at the last full fit; 0: unknown */
+  uint32_t stopped; /* runs that stopped and count as if they had completed */
   double followed;  /* sum of the incremental shifts of the point prediction since that fit */
   bool has_primary_column;
   uint32_t primary_column; /* runs close in it have similar numbers */
