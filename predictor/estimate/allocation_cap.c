@@ -9,8 +9,8 @@
 /* Cap as a multiple of the largest peak among the CLOSEST_RUNS. Chosen by
  * tests/bench/replay_constants. */
 #define CAP_FACTOR 1.05
-/* Number of runs whose covariates are closest to the submission's. Chosen by
- * tests/bench/replay_constants. */
+/* Number of runs whose covariates are closest to the submission's, unless some are the same. Chosen
+ * by tests/bench/replay_constants. */
 enum { CLOSEST_RUNS = 12 };
 /* The cap grows with this power of 1 + (cost of a failure / largest peak): about 1/7, as for a tail
  * probability that falls with the seventh power. Chosen by tests/bench/replay_constants. */
@@ -22,25 +22,30 @@ enum { CLOSEST_RUNS = 12 };
 /* Maximum of log_cap_correction: a factor of e^2. */
 #define MAX_CAP_CORRECTION 2.0
 
-/* Returns the distance from COVARIATE to the covariate of the last of the CLOSEST_RUNS; INFINITY if
- * fewer runs have a covariate. */
-static double closest_radius(const ft_evaluator *e, double covariate)
+/* Returns the distance from COVARIATE to the farthest of the closest runs: those with the same
+ * covariate, or if there are none CLOSEST_RUNS. INFINITY if fewer runs have a covariate. Sets
+ * *COUNT to their number. */
+static double closest_radius(const ft_evaluator *e, double covariate, size_t *count)
 {
   double distance[CLOSEST_RUNS];
-  size_t count = 0;
+  size_t found = 0, same = 0;
 
   for (size_t i = 0; i < e->covariates_count; i++) {
     double other = (double)e->covariates[i], here = fabs(other - covariate);
-    size_t at = count < CLOSEST_RUNS ? count : CLOSEST_RUNS - 1;
+    size_t at = found < CLOSEST_RUNS ? found : CLOSEST_RUNS - 1;
 
-    if (other < 0 || (count == CLOSEST_RUNS && here >= distance[at]))
+    same += here == 0;
+    if (other < 0 || (found == CLOSEST_RUNS && here >= distance[at]))
       continue;
-    count = at + 1;
+    found = at + 1;
     for (; at > 0 && distance[at - 1] > here; at--)
       distance[at] = distance[at - 1];
     distance[at] = here;
   }
-  return count == CLOSEST_RUNS ? distance[count - 1] : INFINITY;
+  *count = same ? same : found;
+  if (same)
+    return 0;
+  return found == CLOSEST_RUNS ? distance[found - 1] : INFINITY;
 }
 
 /* Returns the peak NEED of a run with the covariate FROM, extrapolated in proportion to the larger
@@ -50,12 +55,12 @@ static double extrapolate_need(double need, double from, double to)
   return to > from ? need * expm1(to) / fmax(expm1(from), 1e-9) : need;
 }
 
-/* Returns the largest peak of the CLOSEST_RUNS, extrapolated to COVARIATE; INFINITY if fewer
- * runs have a covariate. */
-static double closest_need(const ft_evaluator *e, double covariate)
+/* Returns the largest peak of the closest runs, extrapolated to COVARIATE; INFINITY if there are
+ * too few. Sets *COUNT to their number. */
+static double closest_need(const ft_evaluator *e, double covariate, size_t *count)
 {
   const ft_baseline *peak = &e->baselines[FT_BASELINE_CONSTANT];
-  double radius = closest_radius(e, covariate), largest = 0;
+  double radius = closest_radius(e, covariate, count), largest = 0;
 
   if (!e->baselines_count || isinf(radius))
     return INFINITY;
@@ -89,7 +94,8 @@ static bool depends_on_primary_only(const ft_evaluator *e)
 double ft_allocation_cap(const ft_evaluator *e, const struct ft_allocation_query *q, double fixed)
 {
   bool has_covariate = e->has_primary_column && q->covariate >= 0;
-  double cap = e->max_bytes > 0 ? e->max_bytes : INFINITY, largest = 0;
+  double cap = e->max_bytes > 0 ? e->max_bytes : INFINITY, largest = 0, closest;
+  size_t count;
 
   if (!depends_on_primary_only(e))
     return INFINITY;
@@ -97,10 +103,13 @@ double ft_allocation_cap(const ft_evaluator *e, const struct ft_allocation_query
     largest = fmax(largest, (double)e->covariates[i]);
   if (largest > 0)
     cap = extrapolate_need(cap, largest, q->covariate);
-  /* a new run exceeds its CLOSEST_RUNS with probability 1 / (CLOSEST_RUNS + 1); the cap from these
+  /* a new run exceeds the COUNT closest ones with probability 1 / (COUNT + 1); the cap from these
    * applies only while the expected cost of that is less than the cap itself */
-  if (has_covariate && fixed < (CLOSEST_RUNS + 1) * cap)
-    cap = fmin(cap, closest_need(e, q->covariate));
+  if (has_covariate) {
+    closest = closest_need(e, (double)(float)q->covariate, &count); /* the runs' are floats */
+    if (fixed < (double)(count + 1) * cap)
+      cap = fmin(cap, closest);
+  }
   cap *= exp(fmin(fmax(e->log_cap_correction, 0), MAX_CAP_CORRECTION));
   return CAP_FACTOR * cap * pow(1 + fixed / fmax(e->max_bytes, 1), CAP_COST_EXPONENT);
 }

@@ -30,6 +30,10 @@
 /* Limits of a model (foretell.options). */
 enum { MAX_RUNS = FT_HISTORY_RUNS, MAX_COLUMNS = COUNT(((ft_model *)NULL)->columns) };
 
+/* The number of a full history's oldest runs that can be kept for their rare inputs. Half and twice
+ * were compared. */
+enum { RARE_RUNS = 50 };
+
 void ft_online_init(ft_model *model, struct ft_history *history, const char *app, uint32_t uid,
                     ft_rule rule)
 {
@@ -286,8 +290,9 @@ static void adjust_run_counts(ft_model *model, const ft_run *run, int delta)
     model->runs += (uint32_t)delta;
 }
 
-/* Makes room for RUN in the HISTORY of a pooled model. Returns false if RUN stays out. */
-static bool make_room_in_pool(struct ft_history *history, const ft_run *run)
+/* Makes room for RUN in the HISTORY of a pooled model. Sets *LEFT to the index of the run that
+ * leaves. Returns false if RUN stays out. */
+static bool make_room_in_pool(struct ft_history *history, const ft_run *run, size_t *left)
 {
   struct ft_pool_run runs[MAX_RUNS];
   size_t at;
@@ -295,24 +300,52 @@ static bool make_room_in_pool(struct ft_history *history, const ft_run *run)
   for (size_t i = 0; i < history->count; i++)
     runs[i] = (struct ft_pool_run){ history->run[i].key, history->run[i].time };
   at = ft_pool_leaving(runs, history->count, (struct ft_pool_run){ run->key, run->time });
-  if (at < history->count)
+  if (at < history->count) {
     ft_refit_remove_run(history, at);
+    *left = at;
+  }
   return at != SIZE_MAX;
 }
 
-/* Inserts RUN into the history in order of time; a full history loses its oldest run. Returns 1 if
- * RUN is now the newest, 0 if not; -1 if the history refuses it: full of newer runs, or pooled and
- * full of this user's. */
-static int insert_history_run(const ft_model *model, struct ft_history *history, const ft_run *run)
+/* Returns the index of the run that leaves the full HISTORY for RUN. So that a rare input is not
+ * forgotten, that is the first of the RARE_RUNS oldest that is not the last completed one with its
+ * value of E's primary column; if all are, the oldest. */
+static size_t leaving_run(const ft_evaluator *e, const struct ft_history *history,
+                          const ft_run *run)
+{
+  float x[MAX_RUNS + 1];
+
+  if (!e->has_primary_column)
+    return 0;
+  for (size_t i = 0; i < MAX_RUNS; i++)
+    x[i] = history->run[i].censored ? NAN : ft_refit_feature(&history->run[i], e->primary_column);
+  x[MAX_RUNS] = run->censored ? NAN : ft_refit_feature(run, e->primary_column);
+  for (size_t i = 0; i < RARE_RUNS; i++) {
+    bool last = !isnan(x[i]);
+
+    for (size_t k = i + 1; k <= MAX_RUNS && last; k++)
+      last = x[k] != x[i];
+    if (!last)
+      return i;
+  }
+  return 0;
+}
+
+/* Inserts RUN into the history in order of time; a full history loses a run. Sets
+ * *LEFT to the index that it had. Returns 1 if RUN is now the newest, 0 if not; -1 if the history
+ * refuses it: full of newer runs, or pooled and full of this user's. */
+static int insert_history_run(const ft_model *model, struct ft_history *history, const ft_run *run,
+                              size_t *left)
 {
   size_t at;
 
-  if (model->uid == FT_STATE_POOLED && !make_room_in_pool(history, run))
+  if (model->uid == FT_STATE_POOLED && !make_room_in_pool(history, run, left))
     return -1;
   if (history->count == MAX_RUNS) {
     if (run->time < history->run[0].time)
       return -1;
-    ft_refit_remove_run(history, 0);
+    *left = leaving_run(&model->evaluator, history, run);
+    ft_refit_remove_run(history, *left);
   }
   for (at = history->count; at > 0 && history->run[at - 1].time > run->time; at--)
     ;
@@ -329,6 +362,7 @@ int ft_online_update(ft_model *model, struct ft_history *history, const ft_obser
   bool known = false, incremental, censored;
   double bytes;
   int inserted;
+  size_t left = 0;
   struct run_features features;
   ft_run run;
 
@@ -366,12 +400,12 @@ int ft_online_update(ft_model *model, struct ft_history *history, const ft_obser
   incremental = !add_columns_of_features(model, history, &features) && !known;
   run.x_count = model->columns_count;
   ft_columns_fill(model->columns, model->columns_count, features.features, features.count, run.x);
-  inserted = insert_history_run(model, history, &run);
+  inserted = insert_history_run(model, history, &run, &left);
   if (inserted >= 0)
     adjust_run_counts(model, &run, 1);
   incremental &= inserted > 0;
   model->updated = fmax(model->updated, run.time);
-  if (!incremental || !ft_refit_incremental(model, history, work))
+  if (!incremental || !ft_refit_incremental(model, history, left, work))
     ft_refit_since_change(model, history, work);
   ft_facts_fill(model, history);
   ft_limit_effect_update(model, history, run.key, observation);

@@ -81,10 +81,11 @@ void ft_refit_model(ft_model *model, struct ft_history *history, struct ft_refit
   write_series(&r->series, model, history);
 }
 
-bool ft_refit_incremental(ft_model *model, struct ft_history *history, struct ft_refit *r)
+bool ft_refit_incremental(ft_model *model, struct ft_history *history, size_t left,
+                          struct ft_refit *r)
 {
   ft_refit_read_series(model, history, &r->series);
-  if (!ft_series_add_newest(&r->series, work_of(r)))
+  if (!ft_series_add_newest(&r->series, left, work_of(r)))
     return false;
   write_series(&r->series, model, history);
   return true;

@@ -25,9 +25,10 @@ void ft_refit_since_change(ft_model *model, struct ft_history *history, struct f
 /* The same after MODEL has forgotten all but its history. */
 void ft_refit_history(ft_model *model, struct ft_history *history, struct ft_refit *work);
 
-/* Adds the newest run of HISTORY to MODEL's evaluator without a fit. Returns false if a fit is
- * needed (ft_series_add_newest). */
-bool ft_refit_incremental(ft_model *model, struct ft_history *history, struct ft_refit *work);
+/* Adds the newest run of HISTORY to MODEL's evaluator without a fit; LEFT: as in
+ * ft_series_add_newest. Returns false if a fit is needed. */
+bool ft_refit_incremental(ft_model *model, struct ft_history *history, size_t left,
+                          struct ft_refit *work);
 
 /* Fills SERIES with the runs of HISTORY and the fit of MODEL. */
 void ft_refit_read_series(const ft_model *model, const struct ft_history *history,

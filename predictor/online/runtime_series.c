@@ -87,8 +87,9 @@ static bool fill_columns(struct ft_runtime_series *w, const ft_observation *o, f
   return changed;
 }
 
-/* Inserts RUN in order of time. Returns its index; SIZE_MAX if it stays out of a pooled model. */
-static size_t insert_timed_run(struct ft_runtime_series *w, const ft_timed_run *run)
+/* Inserts RUN in order of time. Sets *LEFT to the index of the run that left a pooled model for it.
+ * Returns its index; SIZE_MAX if it stays out of a pooled model. */
+static size_t insert_timed_run(struct ft_runtime_series *w, const ft_timed_run *run, size_t *left)
 {
   struct ft_pool_run runs[FT_RUNTIME_RUNS];
   size_t at;
@@ -99,8 +100,10 @@ static size_t insert_timed_run(struct ft_runtime_series *w, const ft_timed_run *
     at = ft_pool_leaving(runs, w->runs, (struct ft_pool_run){ run->key, run->time });
     if (at == SIZE_MAX)
       return at;
-    if (at < w->runs)
+    if (at < w->runs) {
       remove_run(w, at);
+      *left = at;
+    }
   }
   for (at = w->runs++; at > 0 && w->run[at - 1].time > run->time; at--)
     w->run[at] = w->run[at - 1];
@@ -161,20 +164,20 @@ void ft_runtime_series_add(struct ft_runtime_series *w, const ft_observation *o,
   struct ft_series *s = &w->series;
   ft_performance *p = &w->next;
   bool known, changed, completed = false;
-  size_t at, before = 0;
+  size_t at, left = 0, before = 0;
 
   w->runs = w->history.count;
   memcpy(w->run, w->history.run, w->runs * sizeof *w->run);
   known = remove_known(w, run->key, &completed);
   changed = fill_columns(w, o, run);
-  at = insert_timed_run(w, run);
+  at = insert_timed_run(w, run, &left);
   read_timed_runs(w);
   s->completed -= completed && s->completed;
   if (at != SIZE_MAX) {
     s->run[at].value = ceil(s->run[at].value);
     s->completed += !s->run[at].censored && s->completed < UINT32_MAX;
   }
-  if (known || changed || at + 1 != w->runs || !ft_series_add_newest(s, work))
+  if (known || changed || at + 1 != w->runs || !ft_series_add_newest(s, left, work))
     before = ft_series_fit_since_change(s, work);
   p->runs = s->completed;
   p->has_runtime_model = true;

@@ -380,6 +380,50 @@ static void no_allocation_is_far_above_comparable_peaks(void **state)
   }
 }
 
+/* Returns how many runs of E have the covariate of INPUT. */
+static unsigned count_input(const ft_evaluator *e, double input)
+{
+  unsigned count = 0;
+
+  for (size_t i = 0; i < e->covariates_count; i++)
+    count += e->covariates[i] == (float)log1p(input);
+  return count;
+}
+
+/* Like bwa's samples, two sizes of input, which fix the peak. */
+static void a_rare_input_keeps_its_peak(void **state)
+{
+  struct app *app = new_app();
+
+  (void)state;
+  for (unsigned i = 0; i < 600; i++)
+    learn_run(app, i % 120 == 10 ? 387143 : 3861143, GB * (i % 120 == 10 ? 0.012 : 1.787), 10,
+              FT_OUTCOME_COMPLETED);
+  for (unsigned i = 0; i < 250; i++) {
+    learn_run(app, 3861143, 1.787 * GB, 10, FT_OUTCOME_COMPLETED);
+    assert_true(count_input(&app->model.evaluator, 387143) >= 1);
+  }
+  assert_int_equal(count_input(&app->model.evaluator, 387143), 1);
+  if (!(sized(app, 387143, 0, 1.1) < 0.014 * GB))
+    fail_msg("the rare input: %g", sized(app, 387143, 0, 1.1));
+  assert_near(sized(app, 3861143, 0, 1.1), 1.787 * GB, 0.002);
+  free(app);
+}
+
+/* Inputs that never recur leave in order of time, so that an old law is forgotten. */
+static void inputs_that_do_not_recur_are_forgotten(void **state)
+{
+  struct app *app = new_app();
+
+  (void)state;
+  for (unsigned i = 0; i < 500; i++)
+    learn_run(app, 1000 + i, GB, 10, FT_OUTCOME_COMPLETED);
+  assert_int_equal(app->model.completed, 500);
+  for (unsigned i = 0; i < FT_HISTORY_RUNS; i++)
+    assert_near((double)app->history.run[i].time, 301 + i, 0);
+  free(app);
+}
+
 /* Like bwa mem: smaller inputs have higher and less certain peaks. */
 static void below_known_peaks_a_retry_grows_little(void **state)
 {
@@ -551,6 +595,8 @@ int main(void)
     cmocka_unit_test(a_failed_size_is_never_requested_again),
     cmocka_unit_test(above_all_known_peaks_a_retry_grows_by_at_most_half),
     cmocka_unit_test(no_allocation_is_far_above_comparable_peaks),
+    cmocka_unit_test(a_rare_input_keeps_its_peak),
+    cmocka_unit_test(inputs_that_do_not_recur_are_forgotten),
     cmocka_unit_test(below_known_peaks_a_retry_grows_little),
     cmocka_unit_test(a_slowly_rising_peak_is_followed),
     cmocka_unit_test(at_a_high_failure_cost_the_nearest_peaks_are_no_limit),

@@ -20,8 +20,9 @@ void ft_baselines_fill(struct ft_series *series, const double *log_residuals);
  * Adds the newest run of SERIES, if it completed, to needs and baselines. LOG_RESIDUAL is its
  * log(value / point prediction). The other needs are increased by SHIFT log units, because the
  * point prediction was shifted by -SHIFT. Primary column and fits stay; a run that left the series
- * is removed. Returns false and changes nothing if the needs belong to other runs.
+ * is removed: LEFT is the index that it had. Returns false and changes nothing if the needs belong
+ * to other runs.
  */
-bool ft_baselines_add(struct ft_series *series, double log_residual, double shift);
+bool ft_baselines_add(struct ft_series *series, size_t left, double log_residual, double shift);
 
 #endif

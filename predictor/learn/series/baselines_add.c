@@ -13,19 +13,21 @@
 #define MAKE_ROOM(array, at, count)                                                                \
   memmove(&(array)[(at) + 1], &(array)[at], ((count) - (at)) * sizeof *(array))
 
-/* Removes the oldest run from FIT's needs. Returns its former index. */
-static size_t drop_oldest_need(struct ft_series_fit *fit)
+/* Removes the run from FIT's needs after which AGE of them ended. Returns its former index. */
+static size_t drop_need(struct ft_series_fit *fit, size_t age)
 {
-  size_t count = fit->needs_count, oldest = 0;
+  size_t count = fit->needs_count, at = 0;
 
-  while (oldest + 1 < count && fit->ages[oldest] + 1U < count)
-    oldest++;
-  REMOVE(fit->needs, oldest, count);
-  REMOVE(fit->covariates, oldest, count);
-  REMOVE(fit->seconds, oldest, count);
-  REMOVE(fit->ages, oldest, count);
+  while (at + 1 < count && fit->ages[at] != age)
+    at++;
+  REMOVE(fit->needs, at, count);
+  REMOVE(fit->covariates, at, count);
+  REMOVE(fit->seconds, at, count);
+  REMOVE(fit->ages, at, count);
   fit->needs_count = count - 1;
-  return oldest;
+  for (size_t i = 0; i < sizeof fit->ages; i++)
+    fit->ages[i] = (uint8_t)(fit->ages[i] - (fit->ages[i] > age));
+  return at;
 }
 
 /* Adds DELTA to all run indices from FIRST on. The loop covers the whole array, so that its length
@@ -122,21 +124,23 @@ static void add_to_baseline(struct ft_series_baseline *baseline, size_t run, flo
   insert_in_baseline(baseline, residual_of(baseline, covariate, value), run);
 }
 
-bool ft_baselines_add(struct ft_series *s, double log_residual, double shift)
+bool ft_baselines_add(struct ft_series *s, size_t left, double log_residual, double shift)
 {
   struct ft_series_fit *fit = &s->fit;
   const struct ft_series_run *run = &s->run[s->runs - 1];
   double value = ft_series_unit_value(fit, run);
-  size_t completed = 0, kept, at;
+  size_t completed = 0, after = 0, kept, at;
   float covariate = ft_series_primary_covariate(fit, run);
 
-  for (size_t i = 0; i < s->runs; i++)
+  for (size_t i = 0; i < s->runs; i++) {
     completed += !s->run[i].censored;
+    after += !s->run[i].censored && i >= left && i + 1 < s->runs;
+  }
   kept = completed - !run->censored;
   if (!kept || fit->needs_count < kept || fit->needs_count > kept + 1)
     return false;
   if (fit->needs_count > kept) {
-    at = drop_oldest_need(fit);
+    at = drop_need(fit, after);
     for (size_t v = 0; v < fit->baselines_count; v++)
       drop_from_baseline(&fit->baselines[v], at);
   }

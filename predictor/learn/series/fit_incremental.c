@@ -96,7 +96,7 @@ static void reuse_sorted_needs(const struct ft_series_fit *fit, double shift,
     r->residual[r->residuals++] = (double)fit->needs[i];
 }
 
-bool ft_series_add_newest(struct ft_series *s, struct ft_series_work *r)
+bool ft_series_add_newest(struct ft_series *s, size_t left, struct ft_series_work *r)
 {
   struct ft_series_fit *fit = &s->fit;
   struct ft_series_run *run = &s->run[s->runs - 1];
@@ -122,7 +122,7 @@ bool ft_series_add_newest(struct ft_series *s, struct ft_series_work *r)
   if ((since && since >= r->rows / REFIT_FRACTION) || has_drifted(r, since) || has_shifted(s, r))
     return false;
   shift = ft_drift_shift(r->out_of_sample, r->rows);
-  if (!ft_baselines_add(s, (double)run->residual - shift, before - shift))
+  if (!ft_baselines_add(s, left, (double)run->residual - shift, before - shift))
     return false;
   reuse_sorted_needs(fit, shift, r);
   ft_series_collect_residuals(s, r, shift);
