@@ -41,6 +41,7 @@ struct query_stage {
   /* the command that is running: its jobs, and how many queries each answers */
   uint32_t job_id[BATCH_JOBS], queries[BATCH_JOBS];
   size_t count;
+  size_t limit;          /* of the jobs of the next command */
   bool busy, warned;     /* a command is running; the current failure is logged */
   double not_before;     /* monotonic; no command starts before */
   struct ft_timer timer; /* of the next command: callbacks never run inside a submission */
@@ -114,7 +115,7 @@ static void fill_batch(struct query_stage *stage)
     uint32_t job_id = stage->queue[stage->first];
     size_t i = batch_position(stage, job_id);
 
-    if (i == BATCH_JOBS)
+    if (i == stage->limit)
       return;
     if (i == stage->count) {
       stage->job_id[i] = job_id;
@@ -135,7 +136,7 @@ static void warn_once(struct query_stage *stage, const char *why)
   stage->warned = true;
 }
 
-static const struct ft_slurm_reply no_reply;
+static const struct ft_slurm_reply no_reply, no_job = { .gone = true };
 
 /* Passes REPLY to each query of the command's job I. */
 static void answer_queries(struct query_stage *stage, size_t i, const struct ft_slurm_reply *reply)
@@ -174,6 +175,18 @@ static void fail_jobs(struct query_stage *stage, size_t first, bool again)
       answer_queries(stage, i, &no_reply);
 }
 
+/*
+ * Chooses how many jobs the next command asks about, after one with REPLIES in time: as many, if
+ * those were not all, because slurmctld then delays requests (rl_enable); otherwise slowly more.
+ */
+static void limit_batch(struct query_stage *stage, size_t replies)
+{
+  if (replies < stage->count)
+    stage->limit = replies ? replies : 1;
+  else if (stage->limit < BATCH_JOBS)
+    stage->limit++;
+}
+
 static void scontrol_finished(const struct ft_subprocess_result *result, void *data)
 {
   struct query_stage *stage = data;
@@ -191,9 +204,10 @@ static void scontrol_finished(const struct ft_subprocess_result *result, void *d
     } else if (query->has_slurmdbd) {
       requeue_queries(stage, i, &query->slurmdbd);
     } else {
-      answer_queries(stage, i, &no_reply);
+      answer_queries(stage, i, ft_job_reply_none(text) ? &no_job : &no_reply);
     }
   }
+  limit_batch(stage, i);
   if (i < stage->count)
     warn_once(stage, result->ok ? "scontrol: expected a reply to each command" : result->why);
   else if (!found &&
@@ -225,9 +239,10 @@ static void sacct_finished(const struct ft_subprocess_result *result, void *data
     for (size_t i = 0; i < stage->count; i++)
       query->sees_all = query->sees_all || (record[i].known && record[i].uid != geteuid());
     for (size_t i = 0; i < stage->count; i++) {
-      reply =
-          (struct ft_slurm_reply){ record[i].known ? &record[i] : NULL, nodes[i],
-                                   !nodes[i].at && query->sees_all && !query->controller.warned };
+      reply = (struct ft_slurm_reply){ .record = record[i].known ? &record[i] : NULL,
+                                       .nodes = nodes[i],
+                                       .gone = !nodes[i].at && !query->controller.warned };
+      reply.absent = reply.gone && query->sees_all;
       answer_queries(stage, i, &reply);
     }
   }
@@ -298,6 +313,7 @@ static void open_stage(struct ft_slurm_query *query, struct query_stage *stage,
 {
   stage->query = query;
   stage->start = start;
+  stage->limit = BATCH_JOBS;
   stage->timer = (struct ft_timer){ .fire = start_stage, .data = stage };
 }
 
