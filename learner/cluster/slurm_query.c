@@ -165,11 +165,20 @@ static void end_query_batch(struct query_stage *stage)
   schedule_stage(stage);
 }
 
-/* Fails the command's jobs from FIRST on; or only that one, and the others are queried AGAIN. */
+/* Whether slurmctld limits the requests of this user (rl_enable), or did some minutes ago. */
+static bool is_limited(const struct ft_slurm_query *query)
+{
+  return query->controller.limit < BATCH_JOBS;
+}
+
+/* Fails the command's jobs from FIRST on; or only that one, and the others are queried AGAIN. If
+ * slurmctld has too few replies for all, slurmdbd is queried instead. */
 static void fail_jobs(struct query_stage *stage, size_t first, bool again)
 {
   for (size_t i = first; i < stage->count; i++)
-    if (again && i > first)
+    if (again && stage->query->has_slurmdbd)
+      requeue_queries(stage, i, &stage->query->slurmdbd);
+    else if (again && i > first)
       requeue_queries(stage, i, stage);
     else
       answer_queries(stage, i, &no_reply);
@@ -241,7 +250,8 @@ static void sacct_finished(const struct ft_subprocess_result *result, void *data
     for (size_t i = 0; i < stage->count; i++) {
       reply = (struct ft_slurm_reply){ .record = record[i].known ? &record[i] : NULL,
                                        .nodes = nodes[i],
-                                       .gone = !nodes[i].at && !query->controller.warned };
+                                       .gone = !nodes[i].at && !query->controller.warned &&
+                                               !is_limited(query) };
       reply.absent = reply.gone && query->sees_all;
       answer_queries(stage, i, &reply);
     }
@@ -287,6 +297,19 @@ static int start_sacct(struct query_stage *stage, struct ft_error *err)
                            err);
 }
 
+/* Moves the queries that would wait for a slurmctld that limits them to slurmdbd, which has one
+ * request for many jobs. */
+static void relieve_controller(struct ft_slurm_query *query)
+{
+  struct query_stage *stage = &query->controller;
+
+  if (!query->has_slurmdbd || !is_limited(query))
+    return;
+  while (stage->first < stage->end && queue_job(&query->slurmdbd, stage->queue[stage->first]) == 0)
+    stage->first++;
+  schedule_stage(&query->slurmdbd);
+}
+
 static void start_stage(void *data)
 {
   struct query_stage *stage = data;
@@ -296,6 +319,8 @@ static void start_stage(void *data)
   if (stage->busy || stage->first == stage->end || stage_is_paused(stage))
     return;
   fill_batch(stage);
+  if (stage == &query->controller)
+    relieve_controller(query);
   stage->busy = true;
   stage->not_before =
       ft_io_monotonic() + INTERVAL_SECONDS * (1 - JITTER * ft_random_double(&query->random));

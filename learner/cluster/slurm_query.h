@@ -4,7 +4,7 @@
  * moment is queried at once; jobs that are queried meanwhile share the next command. Jobs that
  * slurmctld has forgotten are queried from slurmdbd, if the cluster has one. If slurmctld limits
  * the requests of a user (rl_enable), a command asks about as many jobs as the one before had
- * replies.
+ * replies, and slurmdbd, if there is one, about the others.
  */
 #ifndef FT_LEARNER_CLUSTER_SLURM_QUERY_H
 #define FT_LEARNER_CLUSTER_SLURM_QUERY_H
