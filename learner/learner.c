@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "config.h"
 
-#include <inttypes.h>
 #include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -10,7 +9,6 @@
 #include "daemon/log.h"
 #include "learner/access/user_lookup.h"
 #include "learner/cluster/cluster_poll.h"
-#include "learner/cluster/job_check.h"
 #include "learner/cluster/job_owner.h"
 #include "learner/cluster/joiner.h"
 #include "learner/complete.h"
@@ -41,9 +39,6 @@
 #define SCRUB_PAUSE_SECONDS 60.0
 /* Time until the next run that differs from Slurm's record is logged. */
 #define COMPLAINT_SECONDS 10.0
-/* Time after the end of a run for which a missing record is awaited: slurmctld has removed it after
- * MinJobAge (slurm.conf(5), 300 s by default), and slurmdbd may be late. By judgement. */
-#define GONE_SECONDS 3600.0
 
 struct ft_learner {
   struct ft_learner_settings settings;
@@ -64,7 +59,6 @@ struct ft_learner {
   bool scrubbing;  /* a child overwrites removed runs in the store */
   double scrub_at; /* monotonic; no scrub before */
   struct ft_user_names *names;
-  ft_observation complete, waiting; /* the run being stored, one that waits: large */
 };
 
 /* ---- maintenance ---- */
@@ -256,8 +250,9 @@ static void stop_if_replaced(struct ft_learner *learner)
 
 /* Stores O, which Slurm's record has completed, with what this host knows. Returns as
  * ft_recorder_add. */
-static int store_joined(struct ft_learner *learner, ft_observation *o, struct ft_error *err)
+static int store_joined(ft_observation *o, void *data, struct ft_error *err)
 {
+  struct ft_learner *learner = data;
   const char *platform = ft_platform_map_assigned(learner->platforms, o->node);
   bool rebuild;
   int status;
@@ -273,8 +268,9 @@ static int store_joined(struct ft_learner *learner, ft_observation *o, struct ft
 }
 
 /* Counts a run that differs from Slurm's record, because of WHY, and logs some of them. */
-static void refuse_run(struct ft_learner *learner, const struct ft_error *why)
+static void refuse_run(const struct ft_error *why, void *data)
 {
+  struct ft_learner *learner = data;
   double now = ft_io_monotonic();
 
   ft_tally_add(FT_TALLY_RUNS_DIFFERENT, 1);
@@ -291,7 +287,7 @@ int ft_learner_add(struct ft_learner *learner, const ft_observation *observation
 
   if (!observation->job_id) {
     (void)ft_error_set(err, "a run of node %s has no job", observation->node);
-    refuse_run(learner, err);
+    refuse_run(err, learner);
     return 1;
   }
   store = ft_recorder_store(learner->recorder, err);
@@ -302,106 +298,17 @@ int ft_learner_add(struct ft_learner *learner, const ft_observation *observation
   return 0;
 }
 
-/* Joins AT's run with Slurm's record: stores it, refuses it, or lets it wait on. Returns as
- * ft_recorder_add. */
-static int join_run(struct ft_learner *learner, const struct ft_join_cursor *at,
-                    struct ft_error *err)
+static int begin_joining(void *data, struct ft_error *err)
 {
-  struct ft_store *store = ft_recorder_store(learner->recorder, err);
-  ft_observation *run = at->run, *o = &learner->complete;
-  struct ft_error why;
-  int status;
-
-  if (!store)
-    return -1;
-  *o = *run;
-  o->unsettled = o->unsettled || o->outcome == FT_OUTCOME_UNKNOWN;
-  switch (ft_known_job_join(at->job->known, o, &why)) {
-  case FT_JOB_UNKNOWN:
-    return 0;
-  case FT_JOB_DIFFERS:
-    refuse_run(learner, &why);
-    return ft_store_end_wait(store, run, err);
-  case FT_JOB_GONE:
-    if (ft_io_now() - run->end_time < GONE_SECONDS)
-      return 0;
-    o->unsettled = false;
-    ft_tally_add(FT_TALLY_RUNS_UNCHECKED, 1);
-    break;
-  case FT_JOB_MATCHES:
-    if (o->unsettled && run->submit_time > 0)
-      return 0;
-  }
-  status = store_joined(learner, o, err);
-  if (status)
-    return status;
-  if (!o->unsettled)
-    ft_log(LOG_DEBUG, "job %" PRIu32 ": %s, %s in %.1f s by Slurm's record", o->job_id,
-           o->submission.app[0] ? o->submission.app : "no app", ft_outcome_name(o->outcome),
-           o->runtime_seconds);
-  run->submit_time = o->submit_time;
-  return o->unsettled ? ft_store_wait(store, run, err) : ft_store_end_wait(store, run, err);
+  return ft_learner_begin(data, err);
 }
 
-/* Joins the next runs in one transaction. Returns as ft_join_next; if it fails, AT stays. */
-static int join_together(struct ft_learner *learner, struct ft_join_cursor *at,
-                         struct ft_error *err)
+static int end_joining(bool commit, void *data, struct ft_error *err)
 {
-  const struct ft_join_cursor before = *at;
-  const double start_time = at->run->start_time;
-  char node[sizeof at->run->node];
-  int more = 1, status = ft_learner_begin(learner, err);
-
-  if (status < 0)
-    return -1;
-  memcpy(node, at->run->node, sizeof node);
-  for (int i = 0; i < FT_RECORDER_TOGETHER / 2 && status == 0 && more > 0; i++) {
-    more = ft_join_next(learner->recorder, at, err);
-    if (more > 0)
-      status = join_run(learner, at, err);
-  }
-  if (status == 0 && more >= 0)
-    status = ft_learner_commit(learner, err);
-  else
-    ft_learner_rollback(learner);
-  if (status == 0 && more >= 0)
-    return more;
-  *at = before;
-  at->run->start_time = start_time;
-  memcpy(at->run->node, node, sizeof node);
-  return -1;
-}
-
-/* Joins the next run in a transaction of its own. Removes it if the store refuses it. Returns as
- * ft_join_next. */
-static int join_alone(struct ft_learner *learner, struct ft_join_cursor *at, struct ft_error *err)
-{
-  int more = ft_join_next(learner->recorder, at, err), status;
-
-  if (more <= 0)
-    return more;
-  status = join_run(learner, at, err);
-  if (status <= 0)
-    return status < 0 ? -1 : 1;
-  refuse_run(learner, err);
-  return ft_store_end_wait(ft_recorder_store(learner->recorder, err), at->run, err) < 0 ? -1 : 1;
-}
-
-static void join_jobs(struct ft_join_cursor *at, void *data)
-{
-  struct ft_learner *learner = data;
-  struct ft_error err;
-  int more;
-
-  at->run = &learner->waiting;
-  at->run->node[0] = '\0';
-  do {
-    more = join_together(learner, at, &err);
-    for (int i = 0; i < FT_RECORDER_TOGETHER && more && (i || more < 0); i++)
-      more = join_alone(learner, at, &err);
-  } while (more > 0);
-  if (more < 0)
-    ft_log(LOG_WARNING, "runs wait to be stored: %s", err.text);
+  if (commit)
+    return ft_learner_commit(data, err);
+  ft_learner_rollback(data);
+  return 0;
 }
 
 /* ---- opening ---- */
@@ -442,8 +349,14 @@ static int open_parts(struct ft_learner *learner, struct ft_error *err)
       ft_recorder_open(s->state_fd, s->config->state_directory, learner->publisher, err);
   if (!learner->recorder)
     return -1;
-  learner->joiner =
-      ft_joiner_open(s->loop, learner->slurm_query, learner->recorder, join_jobs, learner);
+  learner->joiner = ft_joiner_open(&(struct ft_joiner_settings){ .loop = s->loop,
+                                                                 .slurm = learner->slurm_query,
+                                                                 .recorder = learner->recorder,
+                                                                 .begin = begin_joining,
+                                                                 .end = end_joining,
+                                                                 .store = store_joined,
+                                                                 .refuse = refuse_run,
+                                                                 .data = learner });
   return learner->joiner ? 0 : ft_error_set(err, "out of memory");
 }
 

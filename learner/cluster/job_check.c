@@ -51,7 +51,7 @@ static int compare_record(const struct ft_known_job *job, const ft_observation *
   if (is_user_name(run->user) && is_user_name(user) && strcmp(run->user, user) != 0)
     return ft_error_set(err, "job %" PRIu32 " of node %s: user %s, Slurm has %s", run->job_id,
                         run->node, run->user, user);
-  if (nodes[0] && !ft_slurm_job_is_later(&job->record, run) &&
+  if (nodes[0] && !job->record.ending && !ft_slurm_job_is_later(&job->record, run) &&
       !ft_node_list_has(ft_text_from(nodes), run->node))
     return ft_error_set(err, "job %" PRIu32 " of node %s: Slurm has the nodes %.64s", run->job_id,
                         run->node, nodes);
@@ -70,6 +70,5 @@ enum ft_job_match ft_known_job_join(const struct ft_known_job *job, ft_observati
     return job && job->gone ? FT_JOB_GONE : FT_JOB_UNKNOWN;
   if (compare_record(job, run, err) < 0)
     return FT_JOB_DIFFERS;
-  ft_slurm_job_complete(&job->record, run);
-  return FT_JOB_MATCHES;
+  return ft_slurm_job_complete(&job->record, run) ? FT_JOB_MATCHES : FT_JOB_UNKNOWN;
 }

@@ -12,9 +12,9 @@
 struct ft_known_job;
 
 enum ft_job_match {
-  FT_JOB_MATCHES, /* the run is complete, unless its field `unsettled` is set */
+  FT_JOB_MATCHES, /* the run is complete */
   FT_JOB_DIFFERS,
-  FT_JOB_UNKNOWN, /* Slurm has not replied yet */
+  FT_JOB_UNKNOWN, /* Slurm has not replied, or the job has not ended there */
   FT_JOB_GONE     /* Slurm has no record, and may have had one */
 };
 

@@ -85,6 +85,7 @@ static void parse_optional_name(struct ft_text value, char *out, size_t size)
 static void parse_job_state(struct ft_text value, ft_slurm_job *out)
 {
   out->final = false;
+  out->ending = ft_text_equals(value, "COMPLETING");
   for (size_t i = 0; i < sizeof states / sizeof *states; i++)
     if (ft_text_equals(value, states[i].name)) {
       out->final = true;

@@ -78,7 +78,7 @@ static void set_outcome(ft_observation *run, ft_outcome outcome)
   run->censored = run->outcome != FT_OUTCOME_COMPLETED;
 }
 
-void ft_slurm_job_complete(const ft_slurm_job *record, ft_observation *run)
+bool ft_slurm_job_complete(const ft_slurm_job *record, ft_observation *run)
 {
   double limit = record->time_limit_seconds;
 
@@ -88,13 +88,18 @@ void ft_slurm_job_complete(const ft_slurm_job *record, ft_observation *run)
     run->array_job_id = record->array_job_id;
     run->array_task_id = record->array_task_id;
   }
+  if (record->ending) {
+    if (record->submit_time <= run->start_time)
+      run->submit_time = record->submit_time;
+    return false;
+  }
   if (ft_slurm_job_is_later(record, run)) {
     if (run->restart_count >= record->restart_count)
       run->restart_count = record->restart_count - 1;
     if (run->unsettled)
       set_outcome(run, FT_OUTCOME_REQUEUED);
     run->unsettled = false;
-    return;
+    return true;
   }
   complete_attempt(record, run);
   /* an exit code at the time limit is that of a script that Slurm has told to end */
@@ -102,9 +107,10 @@ void ft_slurm_job_complete(const ft_slurm_job *record, ft_observation *run)
       (run->outcome == FT_OUTCOME_COMPLETED || run->outcome == FT_OUTCOME_FAILED))
     run->unsettled = true;
   if (!run->unsettled || !record->final)
-    return;
+    return !run->unsettled;
   run->unsettled = false;
   set_outcome(run, record->outcome);
   complete_end(record, run);
   subtract_suspension(record, run);
+  return true;
 }

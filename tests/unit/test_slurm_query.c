@@ -88,6 +88,9 @@ static void a_scontrol_without_readline_prints_no_commands(void **state)
   struct ft_text output = ft_text_from("scontrol: foretell-000000000000002a\n"
                                        "scontrol: JobId=5 JobName=x UserId=root(0) "
                                        "JobState=COMPLETED\n\n"
+                                       "scontrol: foretell-000000000000002a\n"
+                                       "scontrol: JobId=6 JobName=x UserId=root(0) "
+                                       "JobState=COMPLETING Restarts=1\n\n"
                                        "scontrol: foretell-000000000000002a\nscontrol: ");
   struct ft_text reply;
   struct ft_reply_mark mark;
@@ -100,7 +103,10 @@ static void a_scontrol_without_readline_prints_no_commands(void **state)
   ft_reply_mark_set(&mark, 0x2a);
   assert_true(ft_job_reply_next(&output, &mark, &reply));
   assert_int_equal(ft_scontrol_job(reply, 5, &job, &nodes, &err), 0);
-  assert_true(job.final);
+  assert_true(job.final && !job.ending);
+  assert_true(ft_job_reply_next(&output, &mark, &reply));
+  assert_int_equal(ft_scontrol_job(reply, 6, &job, &nodes, &err), 0);
+  assert_true(job.ending && !job.final);
   assert_false(ft_job_reply_next(&output, &mark, &reply));
   assert_true(ft_job_reply_error(ft_text_from("slurm_load_jobs error: Unable to contact\n"), why,
                                  sizeof why));
