@@ -28,10 +28,8 @@
  */
 #define MAP_BYTES (64 << 10)
 
-/* Time without a process until Slurm is queried whether the job has ended. */
+/* Time without a process until a batch script has ended whose end is not announced. */
 #define GRACE_SECONDS 30.0
-/* Time from a job's end to the first query: Slurm's epilog and accounting come first. */
-#define QUERY_SECONDS 1.0
 
 /* ---- configuration and settings ---- */
 
@@ -57,7 +55,6 @@ static void learner_connected(void *data)
   struct ft_agent *agent = data;
 
   ft_delivery_retry(agent->delivery);
-  ft_job_records_retry(agent->records);
   ft_agent_metrics_changed(agent->metrics);
 }
 
@@ -130,9 +127,6 @@ static int open_uplink(struct ft_agent *agent, struct ft_error *err)
   agent->uplink = ft_uplink_open(agent->loop, &agent->config, agent->state_fd);
   if (!agent->uplink)
     return ft_error_set(err, "out of memory");
-  agent->records = ft_job_records_open(agent->loop, agent->uplink, ft_agent_slurm_reply, agent);
-  if (!agent->records)
-    return ft_error_set(err, "out of memory");
   agent->delivery = ft_delivery_open(agent->loop, agent->uplink, agent->state_fd, err);
   return agent->delivery ? 0 : -1;
 }
@@ -142,9 +136,7 @@ static int open_jobs(struct ft_agent *agent, struct ft_error *err)
 {
   ft_rule rule = last_rule(agent);
   struct ft_measure_settings measure = { .seconds = 1 / agent->config.sample_hertz, .rule = rule };
-  struct ft_jobs_settings jobs = { .rule = rule,
-                                   .grace_seconds = GRACE_SECONDS,
-                                   .query_seconds = QUERY_SECONDS };
+  struct ft_jobs_settings jobs = { .rule = rule, .grace_seconds = GRACE_SECONDS };
 
   ft_agent_set_job_callbacks(agent, &jobs);
   agent->root_fd = measure.root_fd = open("/", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
@@ -273,7 +265,6 @@ void ft_agent_close(struct ft_agent *agent)
   ft_journal_close(agent->journal);
   ft_measure_close(agent->measure);
   ft_node_settings_close(agent->settings);
-  ft_job_records_close(agent->records);
   ft_delivery_close(agent->delivery);
   ft_uplink_close(agent->uplink);
   ft_agent_metrics_close(agent->metrics);

@@ -5,7 +5,6 @@
 
 #include "agent/agent.h"
 #include "agent/delivery.h"
-#include "agent/job_records.h"
 #include "agent/jobs.h"
 #include "agent/journal.h"
 #include "agent/listener.h"
@@ -24,7 +23,6 @@ struct ft_agent {
   struct ft_loop *loop;
   struct ft_uplink *uplink;
   struct ft_delivery *delivery;
-  struct ft_job_records *records;
   struct ft_node_settings *settings;
   struct ft_remote_query *remote;
   struct ft_measure *measure;
@@ -46,9 +44,8 @@ struct ft_instant ft_agent_now(void);
 /* Sets up AGENT's timers, and the callbacks of SETTINGS, whose data is AGENT. */
 void ft_agent_set_job_callbacks(struct ft_agent *agent, struct ft_jobs_settings *settings);
 
-/* Callbacks of the listener and of the queries about jobs; DATA is the agent. */
+/* Callback of the listener; DATA is the agent. */
 ft_listener_callback ft_agent_announced;
-ft_job_record_callback ft_agent_slurm_reply;
 
 /* Restores the running jobs from the journal. */
 void ft_agent_restore_jobs(struct ft_agent *agent);

@@ -85,7 +85,7 @@ static void tick_soon(struct ft_agent *agent)
 
 /* ---- runs ---- */
 
-/* Delivers a run that ended; called again if Slurm's record changes it. */
+/* Delivers a run that ended. */
 static void deliver_finished(const ft_observation *observation, void *data)
 {
   struct ft_agent *agent = data;
@@ -94,13 +94,6 @@ static void deliver_finished(const ft_observation *observation, void *data)
   ft_node_info_fill(&agent->node, agent->config.node_platform, &agent->finished);
   ft_delivery_add(agent->delivery, &agent->finished);
   ft_agent_metrics_changed(agent->metrics);
-}
-
-static void query_slurm_record(uint32_t job_id, void *data)
-{
-  struct ft_agent *agent = data;
-
-  ft_job_records_query(agent->records, job_id);
 }
 
 static void remove_job_journal(uint32_t job_id, void *data)
@@ -120,14 +113,6 @@ static bool save_partial_run(const ft_observation *observation, void *data)
   ft_log(LOG_ERR, "job %" PRIu32 ": measurements will be lost at the restart: %s",
          observation->job_id, err.text);
   return false;
-}
-
-void ft_agent_slurm_reply(uint32_t job_id, const ft_slurm_job *record, void *data)
-{
-  struct ft_agent *agent = data;
-
-  ft_jobs_slurm_reply(agent->jobs, job_id, record, ft_agent_now());
-  tick_soon(agent);
 }
 
 void ft_agent_announced(const ft_announcement *announcement, pid_t peer, const void *packet,
@@ -194,7 +179,6 @@ void ft_agent_each_run(void (*visit)(const ft_observation *run, void *to), void 
   ft_jobs_forget(agent->jobs, visit_undelivered, &v);
 }
 
-/* The key of a run changes when its submit time becomes known. */
 static bool is_same_run(const ft_observation *run, void *data)
 {
   const ft_observation *forgotten = data;
@@ -227,7 +211,6 @@ void ft_agent_set_job_callbacks(struct ft_agent *agent, struct ft_jobs_settings 
   agent->sample = (struct ft_timer){ .fire = sample_trees, .data = agent };
   agent->tick = (struct ft_timer){ .fire = tick_jobs, .data = agent };
   settings->finished = deliver_finished;
-  settings->query_slurm = query_slurm_record;
   settings->remove_journal = remove_job_journal;
   settings->save_partial = save_partial_run;
   settings->data = agent;

@@ -15,12 +15,6 @@
 #define RETRY_SECONDS 5.0
 #define MAX_RETRY_SECONDS 60.0
 
-/* An observation of the request under way. */
-struct sent {
-  uint64_t key;
-  bool replaced; /* in the spool, by a later observation of the run */
-};
-
 struct ft_delivery {
   struct ft_loop *loop;
   struct ft_uplink *uplink;
@@ -35,8 +29,8 @@ struct ft_delivery {
   uint64_t number;     /* of the observation added last when it was sent */
   size_t limit;        /* of a request's observations: 1 after one that the learner cannot read */
   size_t count;
-  struct sent sent[FT_EXCHANGE_RUN_LIMIT];
-  struct ft_delivery_figures figures; /* but `spool` */
+  uint64_t sent[FT_EXCHANGE_RUN_LIMIT]; /* keys of the observations of the request */
+  struct ft_delivery_figures figures;   /* but `spool` */
 };
 
 static void begin_pass(struct ft_delivery *delivery);
@@ -129,14 +123,14 @@ static int fill_request(struct ft_delivery *delivery, struct ft_buf *list)
       ft_spool_unread(delivery->spool);
       break;
     }
-    delivery->sent[delivery->count++] = (struct sent){ .key = key };
+    delivery->sent[delivery->count++] = key;
   }
   free(o);
   return 0;
 }
 
 /* Applies the verdict of one observation, which the learner gave because of WHY. */
-static void apply_verdict(struct ft_delivery *delivery, const struct sent *sent, unsigned verdict,
+static void apply_verdict(struct ft_delivery *delivery, uint64_t key, unsigned verdict,
                           const char *why)
 {
   if (verdict == FT_VERDICT_REFUSED) {
@@ -147,10 +141,7 @@ static void apply_verdict(struct ft_delivery *delivery, const struct sent *sent,
     return;
   }
   delivery->figures.delivered++;
-  if (sent->replaced)
-    delivery->again = true;
-  else
-    ft_spool_remove(delivery->spool, sent->key);
+  ft_spool_remove(delivery->spool, key);
 }
 
 static void send_next(struct ft_delivery *delivery);
@@ -160,7 +151,7 @@ static void send_next(struct ft_delivery *delivery);
 static void refuse_all(struct ft_delivery *delivery, const char *why)
 {
   for (size_t i = 0; i < delivery->count; i++)
-    apply_verdict(delivery, &delivery->sent[i], FT_VERDICT_REFUSED, why);
+    apply_verdict(delivery, delivery->sent[i], FT_VERDICT_REFUSED, why);
   delivery->limit = 1;
   send_next(delivery);
 }
@@ -185,7 +176,7 @@ static void runs_judged(const struct ft_uplink_reply *reply, void *data)
     return;
   }
   while (i < delivery->count && i < v.verdict.size && v.verdict.bytes[i] != FT_VERDICT_LATER) {
-    apply_verdict(delivery, &delivery->sent[i], v.verdict.bytes[i], v.why);
+    apply_verdict(delivery, delivery->sent[i], v.verdict.bytes[i], v.why);
     i++;
   }
   if (i < delivery->count)
@@ -241,7 +232,6 @@ static void log_observation(const ft_observation *o)
 
 void ft_delivery_add(struct ft_delivery *delivery, const ft_observation *o)
 {
-  uint64_t key = ft_observation_key(o);
   struct ft_error err;
 
   log_observation(o);
@@ -251,9 +241,6 @@ void ft_delivery_add(struct ft_delivery *delivery, const ft_observation *o)
     return;
   }
   delivery->figures.spooled++;
-  for (size_t i = 0; i < delivery->count; i++)
-    if (delivery->sent[i].key == key)
-      delivery->sent[i].replaced = true;
   begin_pass(delivery);
 }
 

@@ -10,7 +10,6 @@
 #include "daemon/log.h"
 #include "predictor/core/hash.h"
 #include "predictor/core/text.h"
-#include "predictor/record/secret.h"
 
 struct job *ft_job_new(uint32_t id, uint32_t restart_count)
 {
@@ -24,8 +23,16 @@ struct job *ft_job_new(uint32_t id, uint32_t restart_count)
   }
   job->id = job->o->job_id = id;
   ft_job_set_restart(job, restart_count);
-  ft_buf_init(&job->packed, FT_LIMIT_RECORD);
   return job;
+}
+
+void ft_job_free_observation(struct job *job)
+{
+  free(job->o);
+  free(job->earlier);
+  free(job->array);
+  job->o = job->earlier = NULL;
+  job->array = NULL;
 }
 
 void ft_job_free(struct job *job)
@@ -33,49 +40,8 @@ void ft_job_free(struct job *job)
   if (!job)
     return;
   ft_job_free_steps(job);
-  ft_buf_free(&job->packed);
-  free(job->o);
-  free(job->earlier);
-  free(job->array);
+  ft_job_free_observation(job);
   free(job);
-}
-
-void ft_job_pack(struct job *job)
-{
-  if (!job->o)
-    return;
-  if (ft_record_encode(FT_RECORD_OBSERVATION, job->o, &job->packed, NULL) < 0) {
-    ft_buf_free(&job->packed);
-    return;
-  }
-  free(job->o);
-  job->o = NULL;
-  free(job->earlier);
-  job->earlier = NULL;
-}
-
-bool ft_job_unpack(struct job *job)
-{
-  ft_observation *o;
-
-  if (job->o)
-    return true;
-  o = job->packed.length ? malloc(sizeof *o) : NULL;
-  if (!o ||
-      ft_record_decode(FT_RECORD_OBSERVATION, job->packed.data, job->packed.length, o, NULL) < 0) {
-    free(o);
-    return false;
-  }
-  ft_buf_free(&job->packed);
-  job->o = o;
-  return true;
-}
-
-void ft_job_discard(struct job *job)
-{
-  ft_buf_free(&job->packed);
-  free(job->o);
-  job->o = NULL;
 }
 
 void ft_job_set_restart(struct job *job, uint32_t restart_count)
@@ -113,7 +79,6 @@ void ft_job_apply_submission(struct job *job, const void *data, size_t length)
   o->submission = s;
   (void)ft_string_copy(s.request.container, o->container, sizeof o->container);
   o->threads_per_core = s.request.threads_per_core;
-  job->time_limit_seconds = s.request.time_limit_seconds;
   if (array->values_count || array->predictions.index_count)
     job->array = array;
   else
@@ -149,59 +114,6 @@ void ft_job_apply_announcement(struct job *job, const ft_announcement *a)
   set_once(a->node, o->node, sizeof o->node);
   set_once(a->partition, o->partition, sizeof o->partition);
   set_once(a->account, o->account, sizeof o->account);
-}
-
-void ft_job_apply_record(struct job *job, const ft_slurm_job *answer)
-{
-  ft_observation *o = job->o;
-
-  /* with IDs from the job's environment one run could be stored as many */
-  if (answer->identified) {
-    o->het_offset = answer->het_offset;
-    o->array_job_id = answer->array_job_id;
-    o->array_task_id = answer->array_task_id;
-  }
-  /* a requeued job has a new submit time */
-  if (answer->restart_count != o->restart_count)
-    return;
-  if (answer->submit_time > 0)
-    o->submit_time = answer->submit_time;
-  if (answer->nodes)
-    o->allocated_nodes = answer->nodes;
-  if (answer->time_limit_seconds > 0)
-    job->time_limit_seconds = answer->time_limit_seconds;
-  if (answer->uid == o->uid)
-    (void)ft_string_copy(answer->user, o->user, sizeof o->user);
-  if (answer->account[0])
-    (void)ft_string_copy(answer->account, o->account, sizeof o->account);
-  if (answer->partition[0] && !strchr(answer->partition, ','))
-    (void)ft_string_copy(answer->partition, o->partition, sizeof o->partition);
-  set_once(ft_secret_label(answer->name) ? FT_SECRET_JOB_NAME : answer->name,
-           o->submission.job_name, sizeof o->submission.job_name);
-}
-
-/* The delay until the agent noticed the end is a difference of UTC times. It is subtracted from the
- * monotonic run time, so that setting the UTC clock during the run changes no run time. */
-void ft_job_apply_end(struct job *job, const ft_slurm_job *answer)
-{
-  double late = answer ? job->o->end_time - answer->end_time : 0;
-
-  if (!answer || !answer->final || late < 0 || late >= job->o->runtime_seconds)
-    return;
-  job->o->end_time = answer->end_time;
-  job->o->runtime_seconds -= late;
-}
-
-bool ft_job_apply_suspension(struct job *job, const ft_slurm_job *answer)
-{
-  double seconds = answer->suspended_seconds;
-
-  if (job->shortened || !answer->final || answer->restart_count != job->o->restart_count ||
-      seconds <= 0 || seconds >= job->o->runtime_seconds)
-    return false;
-  job->shortened = true;
-  job->o->runtime_seconds -= seconds;
-  return true;
 }
 
 struct step *ft_job_find_step(struct job *job, uint32_t id)
@@ -303,22 +215,25 @@ void ft_job_add_earlier(const struct job *job, ft_observation *o)
 
 void ft_job_infer_outcome(struct job *job)
 {
+  ft_observation *o = job->o;
   struct ft_exit_evidence ending = { .has_status = job->has_status,
                                      .status = job->status,
                                      .batch = job->batch_over,
                                      .has_oom_kills = job->has_oom_kills,
                                      .oom_kills = job->oom_kills,
-                                     .peak_bytes = ft_observation_peak(job->o, job->o->rule),
-                                     .limit_bytes = job->o->limit_bytes,
-                                     .rule = job->o->rule,
-                                     .runtime_seconds = job->o->runtime_seconds,
-                                     .time_limit_seconds = job->time_limit_seconds };
+                                     .peak_bytes = ft_observation_peak(o, o->rule),
+                                     .limit_bytes = o->limit_bytes,
+                                     .rule = o->rule };
+  struct ft_run_outcome outcome = ft_outcome_from_node(&ending);
 
-  job->outcome = ft_outcome_from_node(&ending);
+  o->outcome = outcome.outcome;
+  o->censored = outcome.outcome != FT_OUTCOME_COMPLETED;
+  /* only Slurm's record has the time of suspension */
+  o->unsettled = !outcome.final || job->stopped;
   if (job->has_status && WIFEXITED(job->status))
-    job->o->exit_code = WEXITSTATUS(job->status);
+    o->exit_code = WEXITSTATUS(job->status);
   if (job->has_status && WIFSIGNALED(job->status))
-    job->o->signal = WTERMSIG(job->status);
+    o->signal = WTERMSIG(job->status);
 }
 
 /* Returns the worse of two wait statuses: a signal before a nonzero exit status before 0. */
@@ -338,40 +253,6 @@ void ft_job_apply_status(struct job *job, uint32_t step_id, int status)
     job->status = job->has_status ? worse_status(job->status, status) : status;
   }
   job->has_status = true;
-}
-
-static void merge_oom_kills(struct job *job, const struct job *part)
-{
-  job->has_oom_kills = job->has_oom_kills || part->has_oom_kills;
-  job->oom_kills += part->oom_kills;
-  job->nested_kill = job->nested_kill || part->nested_kill;
-  max_u64(&job->o->has_killed_at_bytes, &job->o->killed_at_bytes, part->o->has_killed_at_bytes,
-          part->o->killed_at_bytes);
-  if (part->step_limit_bytes > job->step_limit_bytes)
-    job->step_limit_bytes = part->step_limit_bytes;
-}
-
-void ft_job_merge(struct job *job, struct job *part)
-{
-  ft_job_add_earlier(job, job->o);
-  free(job->earlier);
-  job->earlier = part->tree ? malloc(sizeof *job->earlier) : NULL;
-  if (!part->tree)
-    merge_measurements(part->o, job->o);
-  else if (job->earlier)
-    *job->earlier = *job->o;
-  job->tree = part->tree;
-  part->tree = NULL;
-  ft_job_free_steps(job);
-  job->steps = part->steps;
-  job->step_count = part->step_count;
-  part->steps = NULL;
-  merge_oom_kills(job, part);
-  if (part->has_status)
-    ft_job_apply_status(job, part->batch_over ? FT_STEP_BATCH : 0, part->status);
-  job->replayed = job->replayed || part->replayed;
-  job->idle_since = part->idle_since;
-  job->query_interval = part->query_interval;
 }
 
 /* ---- counters ---- */

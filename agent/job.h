@@ -5,7 +5,6 @@
 
 #include "agent/jobs.h"
 #include "agent/outcome.h"
-#include "predictor/core/buf.h"
 #include "predictor/site/conf.h"
 
 /* Slurm's IDs of steps that srun did not create (slurm.h of 22.05). */
@@ -20,39 +19,26 @@ struct step {
   struct step *next;
 };
 
-enum phase {
-  PHASE_RUNNING,
-  PHASE_NO_SUBMIT_TIME, /* ended; not delivered, because the submit time is part of the key */
-  PHASE_DELIVERED       /* Slurm's record may still change the observation */
-};
-
 struct job {
-  uint32_t id, restart_count, uid; /* copies from the observation, which may be packed */
-  enum phase phase;
+  uint32_t id, restart_count, uid; /* copies from the observation */
   bool replayed;   /* announced to an earlier agent: part of the run was not measured */
   bool batch_over; /* the batch script has ended */
   bool has_status, has_oom_kills;
-  bool nested_kill;   /* the kernel killed at a container's own limit */
-  bool query_pending; /* of Slurm's record */
-  bool warned;        /* that the submission record is invalid */
-  bool confirmed;     /* restart_count agrees with Slurm's record, queried since the run began */
-  bool stopped;       /* processes were stopped: Slurm may have suspended the job */
-  bool shortened;     /* the time of suspension is subtracted from the run time */
-  bool forgotten;     /* the journal must not contain the run */
+  bool nested_kill;      /* the kernel killed at a container's own limit */
+  bool warned;           /* that the submission record is invalid */
+  bool stopped;          /* processes were stopped: Slurm may have suspended the job */
+  bool forgotten;        /* the journal must not contain the run */
+  struct ft_instant end; /* of a run that an earlier agent has not delivered; 0: none */
   int status;
   uint64_t oom_kills, step_limit_bytes; /* step_limit_bytes: largest of all steps */
-  unsigned step_count, failed_queries;
+  unsigned step_count;
   struct step *steps;
   struct ft_tree *tree;
-  struct ft_run_outcome outcome;
-  double time_limit_seconds;
-  double started, idle_since;        /* monotonic */
-  double next_query, query_interval; /* next_query: monotonic, INFINITY: none */
-  double drop_at;                    /* monotonic; when the job is freed */
-  ft_observation *earlier;           /* measurements of an earlier agent, or NULL */
-  ft_observation *o;                 /* NULL: packed or discarded */
-  ft_job_array *array;               /* until the task is known; NULL: no array, or nothing of it */
-  struct ft_buf packed;              /* encoded observation */
+  double started, idle_since; /* monotonic */
+  double drop_at;             /* of an ended job: monotonic; when it is freed */
+  ft_observation *earlier;    /* measurements of an earlier agent, or NULL */
+  ft_observation *o;          /* NULL: the run has ended and is delivered */
+  ft_job_array *array;        /* until the task is known; NULL: no array, or nothing of it */
   struct job *next;
 };
 
@@ -78,14 +64,8 @@ void ft_counter_choice_add(struct ft_counter_choice *choice, const ft_observatio
 struct job *ft_job_new(uint32_t id, uint32_t restart_count);
 void ft_job_free(struct job *job);
 
-/*
- * An ended job needs its observation only if Slurm's record changes it; encoded it takes a twelfth
- * of the memory. ft_job_unpack must precede each use of `o`; it returns false out of memory or
- * after ft_job_discard, which frees the observation for good.
- */
-void ft_job_pack(struct job *job);
-bool ft_job_unpack(struct job *job);
-void ft_job_discard(struct job *job);
+/* Frees what only a running job needs. */
+void ft_job_free_observation(struct job *job);
 
 void ft_job_set_restart(struct job *job, uint32_t restart_count);
 
@@ -101,18 +81,6 @@ void ft_job_apply_submission(struct job *job, const void *data, size_t length);
  */
 void ft_job_apply_status(struct job *job, uint32_t step_id, int status);
 
-/* Copies the fields of Slurm's RECORD, if it describes this restart of the job. */
-void ft_job_apply_record(struct job *job, const ft_slurm_job *record);
-
-/* Corrects the end time of a run whose end was not announced; RECORD may be NULL. */
-void ft_job_apply_end(struct job *job, const ft_slurm_job *record);
-
-/*
- * Subtracts the time of suspension by Slurm's RECORD from the run time of JOB, which has ended.
- * Returns whether the run time changed; false after the first time.
- */
-bool ft_job_apply_suspension(struct job *job, const ft_slurm_job *record);
-
 /* Returns the running step ID; begin_step creates a missing one. NULL: none, or too many. */
 struct step *ft_job_find_step(struct job *job, uint32_t id);
 struct step *ft_job_begin_step(struct job *job, uint32_t id);
@@ -122,12 +90,6 @@ void ft_job_free_steps(struct job *job);
 /* Reduces the features and the prediction of a job array in O to those of O's array task. ARRAY:
  * what differs between the tasks; NULL: nothing. */
 void ft_job_resolve_array_task(const ft_job_array *array, ft_observation *o);
-
-/*
- * Merges PART, which was assumed to be a later restart, into JOB: adds its measurements and moves
- * its tree and steps. JOB's own tree must be closed before.
- */
-void ft_job_merge(struct job *job, struct job *part);
 
 /* Merges the measurements of an earlier agent, if any, into O. */
 void ft_job_add_earlier(const struct job *job, ft_observation *o);

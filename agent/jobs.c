@@ -13,6 +13,9 @@
 
 /* Interval of the checks whether a job still has processes. */
 #define CHECK_SECONDS 10.0
+/* Time without processes and without an announced end until a run counts as ended: longer than the
+ * pauses between the steps of most interactive jobs. By judgement. */
+#define GIVE_UP_SECONDS 3600.0
 
 struct ft_jobs *ft_jobs_open(const struct ft_jobs_settings *settings, struct ft_error *err)
 {
@@ -24,14 +27,6 @@ struct ft_jobs *ft_jobs_open(const struct ft_jobs_settings *settings, struct ft_
   }
   jobs->settings = *settings;
   return jobs;
-}
-
-static bool is_query_pending(const struct ft_jobs *jobs, uint32_t job_id)
-{
-  for (const struct job *job = jobs->list; job; job = job->next)
-    if (job->id == job_id && job->query_pending)
-      return true;
-  return false;
 }
 
 void ft_jobs_set_apps(struct ft_jobs *jobs, const ft_declared_app *apps, size_t count)
@@ -63,8 +58,7 @@ static bool drop_delivered(struct ft_jobs *jobs, uint32_t uid, bool of_user)
   struct job *first = NULL;
 
   for (struct job *job = jobs->list; job; job = job->next)
-    if (job->phase == PHASE_DELIVERED && (!of_user || job->uid == uid) &&
-        (!first || job->drop_at < first->drop_at))
+    if (!job->o && (!of_user || job->uid == uid) && (!first || job->drop_at < first->drop_at))
       first = job;
   if (first)
     ft_jobs_drop(jobs, first);
@@ -122,9 +116,6 @@ static struct job *begin_job(struct ft_jobs *jobs, const ft_announcement *a, boo
   job->replayed = replayed;
   job->o->start_time = now.utc;
   job->started = job->idle_since = now.monotonic;
-  job->next_query = now.monotonic; /* to get the submit time */
-  job->query_interval = jobs->settings.query_seconds;
-  job->drop_at = INFINITY;
   job->next = jobs->list;
   jobs->list = job;
   jobs->count++;
@@ -133,7 +124,7 @@ static struct job *begin_job(struct ft_jobs *jobs, const ft_announcement *a, boo
 
 static bool has_ended(const struct job *job)
 {
-  return job->phase == PHASE_RUNNING && job->batch_over && !job->steps;
+  return job->batch_over && !job->steps;
 }
 
 /* ---- steps and tasks ---- */
@@ -232,7 +223,7 @@ static void record_oom_kill(struct job *job, const struct step *step, const ft_t
 }
 
 static void handle_task_end(struct ft_jobs *jobs, struct job *job, const ft_announcement *a,
-                            struct ft_instant now)
+                            bool replayed, struct ft_instant now)
 {
   const ft_task_end *end = &a->event.task_end;
   struct step *step = ft_job_find_step(job, a->step_id);
@@ -252,21 +243,15 @@ static void handle_task_end(struct ft_jobs *jobs, struct job *job, const ft_anno
   if (!step || end->last || (step->tasks && step->ended >= step->tasks))
     ft_job_end_step(job, a->step_id, now);
   if (has_ended(job))
-    ft_jobs_finish(jobs, job, now);
+    ft_jobs_end(jobs, job, replayed, now);
 }
 
-static bool handle_job_end(struct ft_jobs *jobs, struct job *job, const ft_announcement *a,
-                           struct ft_instant now)
+static void handle_job_end(struct ft_jobs *jobs, struct job *job, const ft_announcement *a,
+                           bool replayed, struct ft_instant now)
 {
   const ft_job_end *end = &a->event.job_end;
 
   ft_job_apply_submission(job, end->submission.bytes, end->submission.size);
-  if (job->phase != PHASE_RUNNING) {
-    /* Slurm completes its record soon after this announcement */
-    if (!job->outcome.final && !job->query_pending)
-      job->next_query = fmin(job->next_query, now.monotonic + jobs->settings.query_seconds);
-    return false;
-  }
   if (end->has_exit_code && !job->has_status) {
     job->status = end->exit_code;
     job->has_status = true;
@@ -275,25 +260,29 @@ static bool handle_job_end(struct ft_jobs *jobs, struct job *job, const ft_annou
     /* the job never ran a task on this node */
     ft_jobs_remove_journal(jobs, job);
     ft_jobs_drop(jobs, job);
-    return false;
+    return;
   }
-  ft_jobs_finish(jobs, job, now);
-  return job->phase != PHASE_DELIVERED;
+  ft_jobs_end(jobs, job, replayed, now);
 }
 
 /*
- * Returns JOB if announcement A, with a larger restart count, belongs to JOB's run; NULL: to a new
- * run. The count comes from the job's environment, which a user may change: while JOB has
- * processes, A belongs to JOB until Slurm's record confirms the count (resolve_restart_claim).
+ * Whether announcement A, of a start, begins another run of JOB's job ID: after JOB's end, or with
+ * another batch script. The restart count comes from the job's environment, which a user may
+ * change. While JOB runs, it counts only if the end of JOB may have gone to an earlier agent.
  */
-static struct job *claimed_run(struct job *job, const ft_announcement *a)
+static bool begins_run(struct job *job, const ft_announcement *a)
 {
-  if (job->phase != PHASE_RUNNING)
-    return NULL;
+  bool restarted = a->restart_count > job->restart_count;
+
+  if (a->which_event == ft_announcement_task_start_tag && a->step_id == FT_STEP_BATCH &&
+      (job->batch_over || (restarted && ft_job_find_step(job, FT_STEP_BATCH))))
+    return true;
+  if (!job->o)
+    return restarted || a->which_event == ft_announcement_job_start_tag;
   /* the prolog does not know the count: a job without a task so far is this run */
-  if (!job->tree)
+  if (restarted && !job->tree)
     ft_job_set_restart(job, a->restart_count);
-  return !job->tree || !job->confirmed || !ft_jobs_is_idle(job) ? job : NULL;
+  return restarted && job->tree && job->replayed && ft_jobs_is_idle(job);
 }
 
 bool ft_jobs_announce(struct ft_jobs *jobs, const ft_announcement *a, pid_t peer, bool replayed,
@@ -303,22 +292,20 @@ bool ft_jobs_announce(struct ft_jobs *jobs, const ft_announcement *a, pid_t peer
   bool is_start = a->which_event == ft_announcement_job_start_tag ||
                   a->which_event == ft_announcement_task_start_tag;
 
-  if (job && is_start && a->restart_count > job->restart_count)
-    job = claimed_run(job, a);
-  if (job && job->phase != PHASE_RUNNING && is_start && !job->steps &&
-      a->which_event == ft_announcement_job_start_tag)
-    job = NULL; /* Slurm has reused the job ID */
+  if (job && is_start && begins_run(job, a)) {
+    if (job->o && job->tree)
+      ft_jobs_finish(jobs, job, now);
+    job = NULL;
+  }
   if (!job && a->which_event == ft_announcement_job_end_tag)
     return false;
   if (!job)
     job = begin_job(jobs, a, replayed, now);
   if (!job)
     return has_job_room(jobs, a->uid); /* out of memory: a restarted agent may have enough */
-  if (!ft_job_unpack(job))
-    return job->phase != PHASE_DELIVERED && !job->forgotten;
-  ft_job_apply_announcement(job, a);
-  if (job->phase != PHASE_RUNNING && a->which_event != ft_announcement_job_end_tag)
+  if (!job->o)
     return false; /* after the end of the run */
+  ft_job_apply_announcement(job, a);
   switch (a->which_event) {
   case ft_announcement_job_start_tag:
     ft_job_apply_submission(job, a->event.job_start.submission.bytes,
@@ -328,23 +315,22 @@ bool ft_jobs_announce(struct ft_jobs *jobs, const ft_announcement *a, pid_t peer
     handle_task_start(jobs, job, a, peer, now);
     break;
   case ft_announcement_task_end_tag:
-    handle_task_end(jobs, job, a, now);
+    handle_task_end(jobs, job, a, replayed, now);
     break;
   case ft_announcement_job_end_tag:
-    return handle_job_end(jobs, job, a, now) && !job->forgotten;
+    handle_job_end(jobs, job, a, replayed, now);
+    return false;
   default:
     break;
   }
-  /* an ended run without submit time is stored nowhere else */
-  return job->phase != PHASE_DELIVERED && !job->forgotten;
+  return job->o && !job->forgotten;
 }
 
 void ft_jobs_forget(struct ft_jobs *jobs,
                     bool (*matches)(const ft_observation *observation, void *data), void *data)
 {
   for (struct job *job = jobs->list; job; job = job->next) {
-    if (job->forgotten || job->phase == PHASE_DELIVERED || !ft_job_unpack(job) ||
-        !matches(job->o, data))
+    if (job->forgotten || !job->o || !matches(job->o, data))
       continue;
     job->forgotten = true;
     ft_jobs_remove_journal(jobs, job);
@@ -353,15 +339,20 @@ void ft_jobs_forget(struct ft_jobs *jobs,
 
 /* ---- time ---- */
 
-static void check_processes(struct ft_jobs *jobs, struct job *job, struct ft_instant now)
+/* Ends JOB, the end of whose run was not announced: it has had no process for too long. The end of
+ * one that an earlier agent measured is unknown here. */
+static void end_silent_job(struct ft_jobs *jobs, struct job *job, struct ft_instant now)
 {
-  if (job->phase != PHASE_RUNNING)
+  if (!job->tree) {
+    ft_jobs_remove_journal(jobs, job);
+    ft_jobs_drop(jobs, job);
     return;
-  if (job->steps && job->tree && ft_tree_alive(job->tree))
-    job->idle_since = now.monotonic;
-  else if (now.monotonic - job->idle_since >= jobs->settings.grace_seconds && !job->query_pending &&
-           job->next_query == INFINITY)
-    job->next_query = now.monotonic;
+  }
+  if (!job->replayed) {
+    now.utc -= now.monotonic - job->idle_since;
+    now.monotonic = job->idle_since;
+  }
+  ft_jobs_finish(jobs, job, now);
 }
 
 double ft_jobs_tick(struct ft_jobs *jobs, struct ft_instant now)
@@ -371,29 +362,19 @@ double ft_jobs_tick(struct ft_jobs *jobs, struct ft_instant now)
 
   for (struct job *job = jobs->list; job; job = next) {
     next = job->next;
-    if (now.monotonic >= job->drop_at) {
-      if (job->phase == PHASE_NO_SUBMIT_TIME)
-        ft_jobs_deliver(jobs, job);
+    if (job->o && job->end.monotonic)
+      ft_jobs_finish(jobs, job, job->end);
+    if (job->o && job->steps && job->tree && ft_tree_alive(job->tree))
+      job->idle_since = now.monotonic;
+    /* the script's end was announced to no agent; a job without one may pause between its steps */
+    if (job->o &&
+        now.monotonic - job->idle_since >=
+            (ft_job_find_step(job, FT_STEP_BATCH) ? jobs->settings.grace_seconds : GIVE_UP_SECONDS))
+      end_silent_job(jobs, job, now);
+    else if (!job->o && now.monotonic >= job->drop_at)
       ft_jobs_drop(jobs, job);
-      continue;
-    }
-    if (job->phase == PHASE_DELIVERED && job->outcome.final && !job->query_pending)
-      ft_job_discard(job);
-    else if (job->phase != PHASE_RUNNING)
-      ft_job_pack(job);
-    check_processes(jobs, job, now);
-    if (!job->query_pending && now.monotonic >= job->next_query &&
-        !is_query_pending(jobs, job->id)) {
-      job->query_pending = true;
-      job->next_query = INFINITY;
-      jobs->settings.query_slurm(job->id, jobs->settings.data);
-    }
-    /* an overdue query waits for the pending one about another run of the job */
-    due = fmin(due, job->drop_at);
-    if (job->next_query > now.monotonic)
-      due = fmin(due, job->next_query);
-    if (job->phase == PHASE_RUNNING)
-      due = fmin(due, now.monotonic + CHECK_SECONDS);
+    else
+      due = fmin(due, job->o ? now.monotonic + CHECK_SECONDS : job->drop_at);
   }
   return due;
 }
@@ -402,20 +383,14 @@ void ft_jobs_restore(struct ft_jobs *jobs, const ft_observation *observation)
 {
   struct job *job = ft_jobs_find(jobs, observation->job_id);
 
-  if (!job || job->earlier || job->restart_count != observation->restart_count)
+  if (!job || !job->o || job->earlier || job->restart_count != observation->restart_count)
     return;
   job->earlier = malloc(sizeof *job->earlier);
   if (!job->earlier)
     return;
   *job->earlier = *observation;
-  if (job->phase != PHASE_NO_SUBMIT_TIME || !ft_job_unpack(job))
-    return;
-  /* its end was in the journal; the earlier agent may have measured the whole run */
-  if (observation->end_time > 0)
-    *job->o = *observation;
-  else
-    ft_job_add_earlier(job, job->o);
-  ft_job_infer_outcome(job);
+  /* the earlier agent, of the previous release, has measured the whole run */
+  job->replayed = job->replayed && !(job->end.monotonic && observation->end_time > 0);
 }
 
 /* Returns the current memory in bytes by the job's rule; negative: not measured. */
@@ -436,7 +411,7 @@ bool ft_jobs_running(struct ft_jobs *jobs, unsigned index, struct ft_instant now
                      ft_observation *out, double *now_bytes)
 {
   for (struct job *job = jobs->list; job; job = job->next) {
-    if (job->phase != PHASE_RUNNING || !job->o || index--)
+    if (!job->o || index--)
       continue;
     *out = *job->o;
     if (job->tree)
@@ -456,12 +431,6 @@ bool ft_jobs_running(struct ft_jobs *jobs, unsigned index, struct ft_instant now
   return false;
 }
 
-/* Saves the measurements so far. Returns whether a restarted agent will find them. */
-static bool save_job_partial(struct ft_jobs *jobs, struct job *job)
-{
-  return ft_job_unpack(job) && jobs->settings.save_partial(job->o, jobs->settings.data);
-}
-
 void ft_jobs_close(struct ft_jobs *jobs)
 {
   if (!jobs)
@@ -469,15 +438,11 @@ void ft_jobs_close(struct ft_jobs *jobs)
   while (jobs->list) {
     struct job *job = jobs->list;
 
-    if (job->phase == PHASE_NO_SUBMIT_TIME) {
-      /* a restarted agent may get the submit time; without it the run could be stored twice */
-      if (job->forgotten || !save_job_partial(jobs, job))
-        ft_jobs_deliver(jobs, job);
-    } else if (job->phase == PHASE_RUNNING && job->tree) {
+    if (job->tree) {
       ft_jobs_close_tree(jobs, job);
       ft_job_add_earlier(job, job->o);
       if (!job->forgotten)
-        (void)save_job_partial(jobs, job);
+        (void)jobs->settings.save_partial(job->o, jobs->settings.data);
     }
     ft_jobs_drop(jobs, job);
   }

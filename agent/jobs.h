@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /*
- * The jobs on this node. Input: announcements, Slurm's records and the time. Keeps one process tree
+ * The jobs on this node. Input: announcements and the time. Keeps one process tree
  * per job and delivers one observation per run. Reads no clock and no file and starts no process;
  * the caller does.
  */
@@ -13,7 +13,7 @@
 
 /* Limits. */
 enum {
-  FT_JOBS_LIMIT = 4096, /* jobs, including ended ones that Slurm's record may still complete */
+  FT_JOBS_LIMIT = 4096,                   /* jobs, including ended ones of the last minute */
   FT_JOBS_USER_LIMIT = FT_JOBS_LIMIT / 2, /* jobs of one user */
   FT_JOBS_STEP_LIMIT = 1024,              /* running steps of one job */
   FT_JOBS_USER_STEP_LIMIT = 4096          /* running steps of one user */
@@ -27,24 +27,15 @@ struct ft_instant {
 struct ft_jobs_settings {
   struct ft_measure *measure;
   ft_rule rule;
-  double
-      grace_seconds; /* time without a process until Slurm is queried whether the job has ended */
-  double query_seconds; /* time from a job's end to the first query; doubled with each query */
-  /*
-   * A run has ended. Called again for the same run if Slurm's record changed its observation. The
-   * callee adds the properties of the node.
-   */
+  /* time without a process until a batch script has ended whose end is not announced */
+  double grace_seconds;
+  /* A run has ended. The callee adds the properties of the node. */
   void (*finished)(const ft_observation *observation, void *data);
-  /*
-   * Queries Slurm's record of JOB_ID. The callee passes the result to ft_jobs_slurm_reply, later.
-   * Not called again for the same job before that.
-   */
-  void (*query_slurm)(uint32_t job_id, void *data);
   /* The announcements of JOB_ID need not be stored any longer. */
   void (*remove_journal)(uint32_t job_id, void *data);
   /*
-   * The agent stops, but this run continues or has no submit time yet: OBSERVATION has the
-   * measurements so far. Returns whether they are stored with the announcements of the run.
+   * The agent stops, but this run continues: OBSERVATION has the measurements so far. Returns
+   * whether they are stored with the announcements of the run.
    */
   bool (*save_partial)(const ft_observation *observation, void *data);
   void *data;
@@ -77,10 +68,6 @@ bool ft_jobs_announce(struct ft_jobs *jobs, const ft_announcement *announcement,
 
 /* Adds what an earlier agent measured of OBSERVATION's run; merged at the run's end. */
 void ft_jobs_restore(struct ft_jobs *jobs, const ft_observation *observation);
-
-/* Applies the result of query_slurm; RECORD is NULL if the query failed. */
-void ft_jobs_slurm_reply(struct ft_jobs *jobs, uint32_t job_id, const ft_slurm_job *record,
-                         struct ft_instant now);
 
 /*
  * Does all work that is due. Returns the monotonic time of the next call; INFINITY: after the next

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* The end of a run: its observation is delivered, then corrected by Slurm's record. */
+/* The end of a run: its observation is delivered. The learner completes it by Slurm's record. */
 #include "config.h"
 
 #include <inttypes.h>
@@ -10,16 +10,7 @@
 #include "agent/jobs_internal.h"
 #include "daemon/log.h"
 
-/* Time after a job's end for which Slurm's record is queried: Slurm removes the record MinJobAge
- * (slurm.conf(5), 300 s by default) after the end. */
-#define LAST_QUERY_SECONDS 300.0
-/* Maximum interval between two queries. */
-#define MAX_QUERY_SECONDS 600.0
-/* Failed queries until an observation is delivered without its submit time. */
-#define MAX_SUBMIT_TIME_QUERIES 3
-/* Time without processes and without Slurm's record until a run counts as ended. */
-#define GIVE_UP_SECONDS 3600.0
-/* Time for which a job with a final outcome is kept, for late announcements. */
+/* Time for which a job is kept after its end, for late announcements. */
 #define KEEP_SECONDS 60.0
 
 void ft_jobs_close_tree(struct ft_jobs *jobs, struct job *job)
@@ -48,36 +39,17 @@ void ft_jobs_drop(struct ft_jobs *jobs, struct job *job)
 
 struct job *ft_jobs_find(struct ft_jobs *jobs, uint32_t job_id)
 {
-  struct job *found = NULL;
+  struct job *job = jobs->list;
 
-  for (struct job *job = jobs->list; job; job = job->next)
-    if (job->id == job_id && (!found || job->restart_count > found->restart_count))
-      found = job;
-  return found;
+  while (job && job->id != job_id)
+    job = job->next;
+  return job;
 }
 
 void ft_jobs_remove_journal(struct ft_jobs *jobs, const struct job *job)
 {
   if (ft_jobs_find(jobs, job->id) == job)
     jobs->settings.remove_journal(job->id, jobs->settings.data);
-}
-
-void ft_jobs_deliver(struct ft_jobs *jobs, struct job *job)
-{
-  job->phase = PHASE_DELIVERED;
-  if (!ft_job_unpack(job)) {
-    ft_log(LOG_ERR, "job %" PRIu32 ": observation lost: out of memory", job->id);
-    return;
-  }
-  if (!job->confirmed)
-    ft_job_set_restart(job, 0);
-  ft_job_resolve_array_task(job->array, job->o);
-  free(job->array);
-  job->array = NULL;
-  job->o->outcome = job->outcome.outcome;
-  job->o->censored = job->outcome.outcome != FT_OUTCOME_COMPLETED;
-  jobs->settings.finished(job->o, jobs->settings.data);
-  ft_jobs_remove_journal(jobs, job);
 }
 
 static bool is_declared_app(const struct ft_jobs *jobs, const char *app)
@@ -111,178 +83,22 @@ void ft_jobs_finish(struct ft_jobs *jobs, struct job *job, struct ft_instant now
     job->o->killed_at_bytes = (uint64_t)fmax(ft_observation_peak(job->o, job->o->rule), 0);
   }
   ft_job_infer_outcome(job);
-  /* only Slurm's record has the time of suspension */
-  job->outcome.final = job->outcome.final && !job->stopped;
-  job->query_interval = jobs->settings.query_seconds;
-  job->drop_at = now.monotonic + (job->outcome.final ? KEEP_SECONDS : LAST_QUERY_SECONDS);
-  if (job->o->submit_time <= 0 && job->failed_queries < MAX_SUBMIT_TIME_QUERIES) {
-    job->phase = PHASE_NO_SUBMIT_TIME;
-    if (!job->query_pending)
-      job->next_query = fmin(job->next_query, now.monotonic);
-    return;
-  }
-  job->next_query = job->outcome.final ? INFINITY : now.monotonic + job->query_interval;
-  ft_jobs_deliver(jobs, job);
+  ft_job_resolve_array_task(job->array, job->o);
+  jobs->settings.finished(job->o, jobs->settings.data);
+  ft_jobs_remove_journal(jobs, job);
+  ft_job_free_observation(job);
+  job->drop_at = now.monotonic + KEEP_SECONDS;
+}
+
+void ft_jobs_end(struct ft_jobs *jobs, struct job *job, bool replayed, struct ft_instant now)
+{
+  if (replayed)
+    job->end = now;
+  else
+    ft_jobs_finish(jobs, job, now);
 }
 
 bool ft_jobs_is_idle(const struct job *job)
 {
   return !job->steps || !job->tree || !ft_tree_alive(job->tree);
-}
-
-/* Returns another run of JOB's job ID, with restart count COUNT, or NULL. */
-static struct job *find_restart(struct ft_jobs *jobs, const struct job *job, uint32_t count)
-{
-  for (struct job *other = jobs->list; other; other = other->next)
-    if (other != job && other->id == job->id && other->restart_count == count)
-      return other;
-  return NULL;
-}
-
-/* ---- Slurm's record ---- */
-
-/* Schedules the next query, after twice the previous interval. */
-static void query_again_later(struct job *job, struct ft_instant now)
-{
-  job->next_query = now.monotonic + job->query_interval;
-  job->query_interval = fmin(2 * job->query_interval, MAX_QUERY_SECONDS);
-}
-
-/* Applies Slurm's record (NULL: none) to JOB, which has ended. */
-static void reply_after_end(struct ft_jobs *jobs, struct job *job, const ft_slurm_job *record,
-                            struct ft_instant now)
-{
-  struct ft_run_outcome outcome = job->outcome;
-  bool shortened = record && ft_job_apply_suspension(job, record);
-
-  if (record && !outcome.final)
-    outcome = ft_outcome_from_slurm(outcome, job->restart_count, record);
-  job->outcome = outcome;
-  if (job->phase == PHASE_NO_SUBMIT_TIME) {
-    if (job->o->submit_time <= 0 && job->failed_queries < MAX_SUBMIT_TIME_QUERIES &&
-        !(record && outcome.final)) {
-      query_again_later(job, now);
-      return;
-    }
-    ft_jobs_deliver(jobs, job);
-  } else if (outcome.outcome != job->o->outcome || shortened) {
-    ft_jobs_deliver(jobs, job);
-  }
-  if (outcome.final) {
-    job->next_query = INFINITY;
-    job->drop_at = fmin(job->drop_at, now.monotonic + KEEP_SECONDS);
-  } else {
-    query_again_later(job, now);
-  }
-}
-
-/* Applies Slurm's record (NULL: none) to JOB, which may have ended unnoticed. */
-static void reply_while_running(struct ft_jobs *jobs, struct job *job, const ft_slurm_job *record,
-                                struct ft_instant now)
-{
-  bool is_idle = ft_jobs_is_idle(job);
-  bool ended = record && (record->final || record->restart_count > job->restart_count);
-
-  /* Slurm has removed the job's record, or is not running */
-  if (!record && now.monotonic - job->idle_since >= GIVE_UP_SECONDS)
-    ended = true;
-  /* the announcement of a task's end, which may be unread, has more than Slurm's record */
-  if (is_idle && ended && job->steps && !job->replayed && record &&
-      record->restart_count == job->restart_count &&
-      now.monotonic - job->idle_since < jobs->settings.grace_seconds)
-    ended = false;
-  if (is_idle && ended && !job->tree) {
-    ft_jobs_remove_journal(jobs, job);
-    ft_jobs_drop(jobs, job);
-    return;
-  }
-  if (is_idle && ended) {
-    ft_jobs_finish(jobs, job, now);
-    ft_job_apply_end(job, record);
-    if (job->phase != PHASE_RUNNING)
-      reply_after_end(jobs, job, record, now);
-    return;
-  }
-  /* ft_jobs_tick queries again after grace_seconds without a process */
-  if (job->o->submit_time > 0 &&
-      !(is_idle && now.monotonic - job->idle_since >= jobs->settings.grace_seconds))
-    job->next_query = INFINITY;
-  else
-    query_again_later(job, now);
-}
-
-/*
- * Compares JOB's restart count with that of Slurm's record, if the query was sent after JOB began.
- * If JOB's count is larger, JOB is the run that Slurm knows: it gets Slurm's count, or is merged
- * with the run that has this count.
- */
-static void resolve_restart_claim(struct ft_jobs *jobs, struct job *job, const ft_slurm_job *record)
-{
-  struct job *same;
-
-  if (!job->query_pending || job->confirmed)
-    return;
-  job->confirmed = true;
-  if (job->restart_count <= record->restart_count)
-    return;
-  same = find_restart(jobs, job, record->restart_count);
-  if (!same) {
-    if (ft_job_unpack(job))
-      ft_job_set_restart(job, record->restart_count);
-    return;
-  }
-  if (same->phase == PHASE_RUNNING && ft_job_unpack(job)) {
-    ft_jobs_close_tree(jobs, same);
-    ft_job_merge(same, job);
-    if (job->phase != PHASE_RUNNING)
-      ft_jobs_finish(
-          jobs, same,
-          (struct ft_instant){ job->started + job->o->runtime_seconds, job->o->end_time });
-  } else {
-    ft_log(LOG_DEBUG, "job %" PRIu32 ": no restart %" PRIu32 " in Slurm's record", job->id,
-           job->restart_count);
-  }
-  ft_jobs_drop(jobs, job);
-}
-
-static void resolve_restart_claims(struct ft_jobs *jobs, uint32_t job_id,
-                                   const ft_slurm_job *record)
-{
-  struct job *next;
-
-  for (struct job *job = jobs->list; job; job = next) {
-    next = job->next;
-    if (job->id == job_id)
-      resolve_restart_claim(jobs, job, record);
-  }
-}
-
-void ft_jobs_slurm_reply(struct ft_jobs *jobs, uint32_t job_id, const ft_slurm_job *record,
-                         struct ft_instant now)
-{
-  struct job *next;
-
-  if (record)
-    resolve_restart_claims(jobs, job_id, record);
-  for (struct job *job = jobs->list; job; job = next) {
-    next = job->next;
-    /* a record queried before the run began does not describe it */
-    if (job->id != job_id || (record && !job->query_pending && !job->confirmed))
-      continue;
-    job->query_pending = false;
-    if (!ft_job_unpack(job))
-      continue;
-    /* the batch script may have unset the variable with the restart count */
-    if (record && job->phase == PHASE_RUNNING && job->steps && record->running &&
-        record->restart_count > job->restart_count && ft_jobs_find(jobs, job_id) == job)
-      ft_job_set_restart(job, record->restart_count);
-    if (record)
-      ft_job_apply_record(job, record);
-    else
-      job->failed_queries++;
-    if (job->phase == PHASE_RUNNING)
-      reply_while_running(jobs, job, record, now);
-    else
-      reply_after_end(jobs, job, record, now);
-  }
 }

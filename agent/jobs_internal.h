@@ -15,7 +15,7 @@ struct ft_jobs {
   struct ft_counter_choice counters;
 };
 
-/* Returns the run of JOB_ID with the largest restart count, or NULL. */
+/* Returns the newest run of JOB_ID, or NULL. */
 struct job *ft_jobs_find(struct ft_jobs *jobs, uint32_t job_id);
 
 /* Removes JOB from the list and frees it. */
@@ -30,10 +30,9 @@ void ft_jobs_close_tree(struct ft_jobs *jobs, struct job *job);
 /* Removes JOB's journal, unless JOB is an earlier run than the one that the journal is about. */
 void ft_jobs_remove_journal(struct ft_jobs *jobs, const struct job *job);
 
-/* Completes JOB's observation at NOW and delivers it, unless the submit time is missing. */
+/* Completes the observation of JOB, which runs, at NOW, delivers and frees it. With an end that is
+ * REPLAYED it waits for the measurements of the earlier agent until ft_jobs_tick. */
+void ft_jobs_end(struct ft_jobs *jobs, struct job *job, bool replayed, struct ft_instant now);
 void ft_jobs_finish(struct ft_jobs *jobs, struct job *job, struct ft_instant now);
-
-/* Passes JOB's observation to the `finished` callback. */
-void ft_jobs_deliver(struct ft_jobs *jobs, struct job *job);
 
 #endif

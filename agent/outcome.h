@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Outcome of a run, from the node's evidence and from Slurm's record. No I/O. */
+/* Outcome of a run from the node's evidence. No I/O. */
 #ifndef FT_AGENT_OUTCOME_H
 #define FT_AGENT_OUTCOME_H
 
@@ -17,13 +17,11 @@ struct ft_exit_evidence {
   double peak_bytes;    /* peak memory by `rule` */
   uint64_t limit_bytes; /* 0: unknown */
   ft_rule rule;
-  double runtime_seconds;
-  double time_limit_seconds; /* 0: unknown */
 };
 
 struct ft_run_outcome {
   ft_outcome outcome;
-  bool final; /* Slurm's record cannot change it */
+  bool final; /* Slurm's record changes it only at the time limit */
 };
 
 /*
@@ -32,14 +30,6 @@ struct ft_run_outcome {
  * limit and counted no kill.
  */
 struct ft_run_outcome ft_outcome_from_node(const struct ft_exit_evidence *evidence);
-
-/*
- * Returns OUTCOME of restart RESTART_COUNT, corrected by Slurm's RECORD of the job; not final while
- * the job has not ended there. An out-of-memory outcome is not replaced by failed, cancelled or
- * completed.
- */
-struct ft_run_outcome ft_outcome_from_slurm(struct ft_run_outcome outcome, uint32_t restart_count,
-                                            const ft_slurm_job *record);
 
 /* Returns the signal of STATUS, also one that a shell reported as 128 + signal; 0: none. */
 int ft_outcome_signal(int status);

@@ -14,6 +14,7 @@
 
 #include "agent/spool.h"
 #include "daemon/log.h"
+#include "predictor/core/hash.h"
 #include "predictor/core/io.h"
 
 #define SPOOL_SUFFIX ".obs"
@@ -40,6 +41,11 @@ struct ft_spool {
   uint64_t last;        /* key of the observation read last */
   bool again;           /* read it again */
 };
+
+uint64_t ft_spool_key(const ft_observation *o)
+{
+  return ft_hash64(ft_observation_key(o), &o->start_time, sizeof o->start_time);
+}
 
 static void spool_file_name(uint64_t key, char out[32])
 {
@@ -123,7 +129,7 @@ static int write_spool_file(struct ft_spool *spool, const ft_observation *o, boo
 
   if (fd < 0)
     return ft_error_errno(err, FT_SPOOL_DIRECTORY);
-  spool_file_name(ft_observation_key(o), name);
+  spool_file_name(ft_spool_key(o), name);
   uncount_spool_file(spool, fd, name);
   status = (sync ? ft_record_write : ft_record_write_unsynced)(FT_RECORD_OBSERVATION, o, fd, name,
                                                                0600, err);
@@ -199,7 +205,7 @@ static int store_in_memory(struct ft_spool *spool, const ft_observation *o, bool
   if (!k)
     return ft_error_set(err, "spool in memory is full (%u observations)", spool->in_memory);
   *k = (struct spooled){
-    .key = ft_observation_key(o), .number = spool->number, .in_file = in_file, .next = spool->memory
+    .key = ft_spool_key(o), .number = spool->number, .in_file = in_file, .next = spool->memory
   };
   ft_buf_init(&k->record, FT_LIMIT_RECORD);
   if (ft_record_encode(FT_RECORD_OBSERVATION, o, &k->record, err) < 0) {
@@ -217,7 +223,7 @@ int ft_spool_put(struct ft_spool *spool, const ft_observation *o, struct ft_erro
   bool in_file = write_spool_file(spool, o, false, err) == 0;
 
   spool->number++;
-  remove_from_memory(spool, ft_observation_key(o));
+  remove_from_memory(spool, ft_spool_key(o));
   if (store_in_memory(spool, o, in_file, err) < 0 && !in_file)
     return -1;
   return in_file ? 0 : 1;

@@ -38,13 +38,17 @@ void ft_spool_close(struct ft_spool *spool);
  */
 int ft_spool_put(struct ft_spool *spool, const ft_observation *observation, struct ft_error *err);
 
+/* Returns the key of OBSERVATION: of its job, node and start, because the attempts of a job may
+ * have the same restart count. */
+uint64_t ft_spool_key(const ft_observation *observation);
+
 /* Begins a pass over the observations; ends another one. */
 void ft_spool_begin(struct ft_spool *spool);
 
 /*
  * Reads the next observation of the pass into OUT; one that is added during the pass may be missed.
- * Renames damaged files to NAME.bad. Returns whether there is one; then *KEY is its key
- * (ft_observation_key of an earlier release may differ).
+ * Renames damaged files to NAME.bad. Returns whether there is one; then *KEY is its key (that of an
+ * earlier release differs).
  */
 bool ft_spool_next(struct ft_spool *spool, ft_observation *out, uint64_t *key);
 

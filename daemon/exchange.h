@@ -4,7 +4,7 @@
  *
  *   /runs       observations                -> ft_verdicts; stores them
  *   /forgotten  observations                -> ft_verdicts; looks up requests to forget
- *   /jobs       ft_jobs_query               -> ft_jobs_reply, when Slurm has replied
+ *   /jobs       ft_jobs_query               -> ft_jobs_reply; of an agent of the previous release
  *   /settings   ft_settings_query           -> ft_settings, when they have changed, or with a
  *                                              user's query about running jobs
  *   /running    ft_running                  -> ft_verdicts; answers such a query
@@ -25,7 +25,7 @@
 enum ft_exchange {
   FT_EXCHANGE_RUNS,
   FT_EXCHANGE_FORGOTTEN,
-  FT_EXCHANGE_JOBS,
+  FT_EXCHANGE_JOBS, /* of an agent of the previous release */
   FT_EXCHANGE_SETTINGS,
   FT_EXCHANGE_RUNNING,
   FT_EXCHANGE_HOST

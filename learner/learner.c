@@ -9,8 +9,8 @@
 #include "daemon/log.h"
 #include "learner/access/user_lookup.h"
 #include "learner/cluster/cluster_poll.h"
-#include "learner/cluster/job_check.h"
 #include "learner/cluster/job_owner.h"
+#include "learner/cluster/joiner.h"
 #include "learner/complete.h"
 #include "learner/equation_worker.h"
 #include "learner/learner.h"
@@ -26,6 +26,7 @@
 #include "learner/cluster/slurm_query.h"
 #include "predictor/core/io.h"
 #include "predictor/core/text.h"
+#include "predictor/history/waiting.h"
 #include "predictor/record/state_files.h"
 
 /* Interval of the checks for runs that other processes stored (foretell import). */
@@ -46,7 +47,7 @@ struct ft_learner {
   uint32_t slurmd_uid, slurm_uid;
   struct ft_slurm_query *slurm_query;
   struct ft_job_owners *owners;
-  struct ft_job_checks *checks;
+  struct ft_joiner *joiner;
   double complain_at; /* monotonic; no run that differs is logged before */
   struct ft_cluster_poll *cluster;
   struct ft_platform_map *platforms;
@@ -58,7 +59,6 @@ struct ft_learner {
   bool scrubbing;  /* a child overwrites removed runs in the store */
   double scrub_at; /* monotonic; no scrub before */
   struct ft_user_names *names;
-  ft_observation complete; /* the observation being stored: too large for the stack */
 };
 
 /* ---- maintenance ---- */
@@ -239,15 +239,86 @@ void ft_learner_configure(struct ft_learner *learner, const struct ft_config *co
   learner->settings.changed(false, learner->settings.data);
 }
 
+/* ---- joining runs with Slurm's records ---- */
+
+/* Ends this process soon if the store was replaced. */
+static void stop_if_replaced(struct ft_learner *learner)
+{
+  if (ft_recorder_was_replaced(learner->recorder))
+    ft_learner_maintain_soon(learner);
+}
+
+/* Stores O, which Slurm's record has completed, with what this host knows. Returns as
+ * ft_recorder_add. */
+static int store_joined(ft_observation *o, void *data, struct ft_error *err)
+{
+  struct ft_learner *learner = data;
+  const char *platform = ft_platform_map_assigned(learner->platforms, o->node);
+  bool rebuild;
+  int status;
+
+  ft_complete_observation(&learner->site, learner->settings.state_fd, platform, o);
+  if (!o->user[0])
+    (void)ft_string_copy(ft_user_names_find(learner->names, o->uid), o->user, sizeof o->user);
+  ft_platform_map_observe(learner->platforms, o->node, o->platform, o->end_time);
+  status = ft_recorder_add(learner->recorder, o, &rebuild, err);
+  stop_if_replaced(learner);
+  publish_soon(learner, rebuild);
+  return status;
+}
+
+/* Counts a run that differs from Slurm's record, because of WHY, and logs some of them. */
+static void refuse_run(const struct ft_error *why, void *data)
+{
+  struct ft_learner *learner = data;
+  double now = ft_io_monotonic();
+
+  ft_tally_add(FT_TALLY_RUNS_DIFFERENT, 1);
+  if (now < learner->complain_at)
+    return;
+  ft_log(LOG_WARNING, "run refused: %s", why->text);
+  learner->complain_at = now + COMPLAINT_SECONDS;
+}
+
+int ft_learner_add(struct ft_learner *learner, const ft_observation *observation,
+                   struct ft_error *err)
+{
+  struct ft_store *store;
+
+  if (!observation->job_id) {
+    (void)ft_error_set(err, "a run of node %s has no job", observation->node);
+    refuse_run(err, learner);
+    return 1;
+  }
+  store = ft_recorder_store(learner->recorder, err);
+  stop_if_replaced(learner);
+  if (!store || ft_store_wait(store, observation, err) < 0)
+    return -1;
+  ft_joiner_query_soon(learner->joiner);
+  return 0;
+}
+
+static int begin_joining(void *data, struct ft_error *err)
+{
+  return ft_learner_begin(data, err);
+}
+
+static int end_joining(bool commit, void *data, struct ft_error *err)
+{
+  if (commit)
+    return ft_learner_commit(data, err);
+  ft_learner_rollback(data);
+  return 0;
+}
+
 /* ---- opening ---- */
 
 static void job_replied(uint32_t job_id, const struct ft_slurm_reply *reply, void *data)
 {
   struct ft_learner *learner = data;
 
-  ft_job_checks_add(learner->checks, job_id, reply, ft_io_monotonic());
-  if (!ft_job_owners_reply(learner->owners, job_id, reply->record))
-    learner->settings.slurm_reply(job_id, reply->record, learner->settings.data);
+  (void)ft_job_owners_reply(learner->owners, job_id, reply->record);
+  ft_joiner_replied(learner->joiner, job_id, reply);
 }
 
 static int open_parts(struct ft_learner *learner, struct ft_error *err)
@@ -257,12 +328,11 @@ static int open_parts(struct ft_learner *learner, struct ft_error *err)
 
   learner->slurm_query = ft_slurm_query_open(s->loop, s->children, job_replied, learner);
   learner->owners = ft_job_owners_open(learner->slurm_query);
-  learner->checks = ft_job_checks_open();
   learner->cluster = ft_cluster_poll_open(s->loop, s->children, cluster_polled, learner);
   learner->platforms = ft_platform_map_open();
   learner->names = ft_user_names_open(s->children);
-  if (!learner->slurm_query || !learner->owners || !learner->checks || !learner->cluster ||
-      !learner->platforms || !learner->names)
+  if (!learner->slurm_query || !learner->owners || !learner->cluster || !learner->platforms ||
+      !learner->names)
     return ft_error_set(err, "out of memory");
   learner->publisher = ft_publisher_open(s->state_fd, &why);
   if (!learner->publisher)
@@ -277,7 +347,17 @@ static int open_parts(struct ft_learner *learner, struct ft_error *err)
     return -1;
   learner->recorder =
       ft_recorder_open(s->state_fd, s->config->state_directory, learner->publisher, err);
-  return learner->recorder ? 0 : -1;
+  if (!learner->recorder)
+    return -1;
+  learner->joiner = ft_joiner_open(&(struct ft_joiner_settings){ .loop = s->loop,
+                                                                 .slurm = learner->slurm_query,
+                                                                 .recorder = learner->recorder,
+                                                                 .begin = begin_joining,
+                                                                 .end = end_joining,
+                                                                 .store = store_joined,
+                                                                 .refuse = refuse_run,
+                                                                 .data = learner });
+  return learner->joiner ? 0 : ft_error_set(err, "out of memory");
 }
 
 struct ft_learner *ft_learner_open(const struct ft_learner_settings *settings, struct ft_error *err)
@@ -314,13 +394,13 @@ void ft_learner_close(struct ft_learner *learner)
     return;
   ft_loop_cancel(learner->settings.loop, &learner->maintain);
   ft_loop_cancel(learner->settings.loop, &learner->publish);
+  ft_joiner_close(learner->joiner);
   ft_recorder_close(learner->recorder);
   ft_platform_worker_close(learner->platform_worker);
   ft_equation_worker_close(learner->equations);
   ft_publisher_close(learner->publisher);
   ft_cluster_poll_close(learner->cluster);
   ft_platform_map_close(learner->platforms);
-  ft_job_checks_close(learner->checks);
   ft_job_owners_close(learner->owners);
   ft_slurm_query_close(learner->slurm_query);
   ft_user_names_close(learner->names);
@@ -339,63 +419,12 @@ int ft_learner_check_store(const struct ft_learner *learner, struct ft_error *er
 
 /* ---- observations and queries ---- */
 
-/* Ends this process soon if the store was replaced. */
-static void stop_if_replaced(struct ft_learner *learner)
-{
-  if (ft_recorder_was_replaced(learner->recorder))
-    ft_learner_maintain_soon(learner);
-}
-
 void ft_learner_settings_of_nodes(const struct ft_learner *learner, ft_settings *settings)
 {
   settings->rule = learner->site.rule;
   settings->has_slurmd_uid = settings->has_slurm_uid = learner->polled;
   settings->slurmd_uid = learner->slurmd_uid;
   settings->slurm_uid = learner->slurm_uid;
-}
-
-int ft_learner_check(struct ft_learner *learner, const ft_observation *o, bool asked,
-                     struct ft_error *err)
-{
-  double now = ft_io_monotonic();
-
-  switch (ft_job_checks_compare(learner->checks, o, asked, now, err)) {
-  case FT_JOB_UNASKED:
-    return 2;
-  case FT_JOB_UNKNOWN:
-    ft_tally_add(FT_TALLY_RUNS_UNCHECKED, 1);
-    return 0;
-  case FT_JOB_DIFFERS:
-    break;
-  default:
-    return 0;
-  }
-  ft_tally_add(FT_TALLY_RUNS_DIFFERENT, 1);
-  if (now >= learner->complain_at) {
-    ft_log(LOG_WARNING, "run refused: %s", err->text);
-    learner->complain_at = now + COMPLAINT_SECONDS;
-  }
-  return 1;
-}
-
-int ft_learner_add(struct ft_learner *learner, const ft_observation *observation,
-                   struct ft_error *err)
-{
-  ft_observation *o = &learner->complete;
-  const char *platform = ft_platform_map_assigned(learner->platforms, observation->node);
-  bool rebuild;
-  int status;
-
-  *o = *observation;
-  ft_job_checks_complete(learner->checks, o);
-  ft_complete_observation(&learner->site, learner->settings.state_fd, platform, o);
-  if (!o->user[0])
-    (void)ft_string_copy(ft_user_names_find(learner->names, o->uid), o->user, sizeof o->user);
-  ft_platform_map_observe(learner->platforms, o->node, o->platform, o->end_time);
-  status = ft_recorder_add(learner->recorder, o, &rebuild, err);
-  stop_if_replaced(learner);
-  publish_soon(learner, rebuild);
-  return status;
 }
 
 int ft_learner_begin(struct ft_learner *learner, struct ft_error *err)
@@ -418,11 +447,6 @@ int ft_learner_commit(struct ft_learner *learner, struct ft_error *err)
 void ft_learner_rollback(struct ft_learner *learner)
 {
   ft_recorder_rollback(learner->recorder);
-}
-
-int ft_learner_query_slurm(struct ft_learner *learner, const uint32_t *job_id, size_t count)
-{
-  return ft_slurm_query_submit(learner->slurm_query, job_id, count);
 }
 
 bool ft_learner_is_forgotten(struct ft_learner *learner, const ft_observation *observation)

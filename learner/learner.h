@@ -13,10 +13,6 @@
 
 struct ft_learner;
 
-/* RECORD is Slurm's record of JOB_ID, valid during the call; NULL if Slurm has none or the query
- * failed. */
-typedef void ft_learner_record_callback(uint32_t job_id, const ft_slurm_job *record, void *data);
-
 struct ft_learner_settings {
   struct ft_loop *loop; /* borrowed, as are the next two */
   struct ft_subprocesses *children;
@@ -26,7 +22,6 @@ struct ft_learner_settings {
   /* What nodes must know has changed (ft_learner_settings_of_nodes); FORGET: what they must
    * forget. */
   void (*changed)(bool forget, void *data);
-  ft_learner_record_callback *slurm_reply; /* gets the results of ft_learner_query_slurm */
   void *data;
 };
 
@@ -45,16 +40,9 @@ void ft_learner_configure(struct ft_learner *learner, const struct ft_config *co
 void ft_learner_settings_of_nodes(const struct ft_learner *learner, ft_settings *settings);
 
 /*
- * Compares OBSERVATION, which a node has sent, with Slurm's record of its job. ASKED: the record
- * was queried because an earlier call returned 2. Returns 0; 1 and ERR if they differ; 2 if the
- * record must be queried first.
- */
-int ft_learner_check(struct ft_learner *learner, const ft_observation *observation, bool asked,
-                     struct ft_error *err);
-
-/*
- * Adds what the node does not know to OBSERVATION, stores it and refines its app's models. Returns
- * as ft_recorder_add.
+ * Stores OBSERVATION, which a node has sent, and refines its app's models, when Slurm's record of
+ * the job has completed it; it waits for that in the store. A run that differs from the record is
+ * refused then, counted and logged. Returns as ft_recorder_add.
  */
 int ft_learner_add(struct ft_learner *learner, const ft_observation *observation,
                    struct ft_error *err);
@@ -64,10 +52,6 @@ int ft_learner_add(struct ft_learner *learner, const ft_observation *observation
 int ft_learner_begin(struct ft_learner *learner, struct ft_error *err);
 int ft_learner_commit(struct ft_learner *learner, struct ft_error *err);
 void ft_learner_rollback(struct ft_learner *learner);
-
-/* Queries Slurm's records of COUNT jobs; later calls `slurm_reply` for each. Returns 0; -1 if too
- * many queries wait. */
-int ft_learner_query_slurm(struct ft_learner *learner, const uint32_t *job_id, size_t count);
 
 /* Whether a request to forget covers OBSERVATION; false also if the store cannot be read. */
 bool ft_learner_is_forgotten(struct ft_learner *learner, const ft_observation *observation);

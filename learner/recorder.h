@@ -163,8 +163,8 @@ void ft_recorder_each_node(struct ft_recorder *recorder,
                            void *data);
 
 /*
- * Returns the store, for reading until the next call of the recorder; NULL and ERR if it cannot be
- * opened.
+ * Returns the store, for what concerns no model, until the next call of the recorder; NULL and ERR
+ * if it cannot be opened.
  */
 struct ft_store *ft_recorder_store(struct ft_recorder *recorder, struct ft_error *err);
 

@@ -8,7 +8,6 @@
 #include "daemon/log.h"
 #include "learner/access/host_query.h"
 #include "learner/metrics/tally.h"
-#include "learner/cluster/record_wait.h"
 #include "learner/recorder.h"
 #include "learner/requests.h"
 #include "predictor/core/io.h"
@@ -19,10 +18,6 @@
 #define FORGET_SECONDS 1.0
 #define FORGET_SECONDS_PER_AGENT 0.001
 
-/* Records of Slurm for which runs wait at most: half of those that job_check.c remembers, and as
- * many as Slurm replies to in 16 s. More runs wait in the spools. */
-#define AWAITED_LIMIT (1 << 14)
-
 /* A query of settings that waits for a change. */
 struct settings_request {
   struct ft_received *request;
@@ -31,16 +26,9 @@ struct settings_request {
   TAILQ_ENTRY(settings_request) link;
 };
 
-/* A query of jobs. */
-struct jobs_request {
-  struct ft_record_wait wait;
-  ft_jobs_reply reply;
-};
-
-/* A list of runs that waits for the next transaction, or for the records of its jobs. */
+/* A list of runs that waits for the next transaction. */
 struct runs_request {
-  struct ft_record_wait wait; /* its `left` is 0 before the runs are judged */
-  bool asked;                 /* the records have been queried */
+  struct ft_received *request;
   ft_verdicts reply;
   struct ft_error why; /* that of the first run that is not accepted */
   TAILQ_ENTRY(runs_request) link;
@@ -53,8 +41,6 @@ struct ft_requests {
   TAILQ_HEAD(, settings_request) settings; /* the newest last */
   size_t settings_count;
   struct ft_timer settings_timer; /* due: that of the first of them */
-  struct ft_record_waits record_waits;
-  size_t awaited; /* records for which runs wait */
   struct ft_host_queries *hosts;
   TAILQ_HEAD(runs_requests, runs_request) runs;
   struct ft_timer runs_timer;     /* due if there are runs */
@@ -191,85 +177,36 @@ static int query_settings(struct ft_requests *requests, struct ft_received *requ
   return 0;
 }
 
-/* ---- Slurm's records ---- */
-
-void ft_requests_slurm_reply(uint32_t job_id, const ft_slurm_job *record, void *data)
-{
-  struct ft_requests *requests = data;
-
-  ft_record_waits_reply(&requests->record_waits, job_id, record, requests);
-}
-
-/* Adds RECORD to the reply of WAIT, a query of jobs, and sends the reply if it is complete. */
-static void add_job_record(struct ft_record_wait *wait, uint32_t job_id, const ft_slurm_job *record,
-                           void *data)
-{
-  struct jobs_request *jobs = (struct jobs_request *)wait;
-  ft_slurm_job *out = &jobs->reply.job[jobs->reply.job_count++];
-
-  (void)data;
-  *out = record ? *record : (ft_slurm_job){ 0 };
-  out->job_id = job_id;
-  out->known = record != NULL;
-  if (wait->left)
-    return;
-  ft_receiver_reply(wait->request, FT_RECORD_JOBS_REPLY, &jobs->reply);
-  free(jobs);
-}
+/* ---- agents of the previous release ---- */
 
 static int query_jobs(struct ft_requests *requests, struct ft_received *request,
                       struct ft_error *err)
 {
   const struct ft_buf *body = &request->body;
-  struct jobs_request *jobs;
   ft_jobs_query query;
+  ft_jobs_reply reply = { .schema = FT_SCHEMA };
 
-  _Static_assert(sizeof query.job_id == sizeof jobs->wait.job_id, "every query has room");
+  (void)requests;
   if (ft_record_decode(FT_RECORD_JOBS_QUERY, body->data, body->length, &query, err) < 0)
     return -1;
-  jobs = calloc(1, sizeof *jobs);
-  if (!jobs)
-    return ft_error_set(err, "out of memory");
-  jobs->wait = (struct ft_record_wait){ .request = request,
-                                        .count = query.job_id_count,
-                                        .arrived = add_job_record };
-  memcpy(jobs->wait.job_id, query.job_id, sizeof query.job_id);
-  jobs->reply.schema = FT_SCHEMA;
-  if (!query.job_id_count)
-    ft_receiver_reply(request, FT_RECORD_JOBS_REPLY, &jobs->reply);
-  else if (ft_record_wait_begin(&requests->record_waits, &jobs->wait, requests->learner) == 0)
-    return 0;
-  free(jobs);
+  while (reply.job_count < query.job_id_count) {
+    reply.job[reply.job_count].job_id = query.job_id[reply.job_count];
+    reply.job_count++;
+  }
+  ft_receiver_reply(request, FT_RECORD_JOBS_REPLY, &reply);
   return 0;
 }
 
 /* ---- observations ---- */
 
-/* Compares a run of RUNS with Slurm's record and stores it. If the record has to be queried first,
- * RUNS waits for it, and then all its runs are judged again. */
-static ft_verdict judge_delivered(struct ft_requests *requests, struct runs_request *runs,
-                                  struct ft_error *err)
-{
-  static const ft_verdict by_status[] = { FT_VERDICT_LATER, FT_VERDICT_ACCEPTED,
-                                          FT_VERDICT_REFUSED };
-  const ft_observation *run = &requests->observation;
-
-  switch (ft_learner_check(requests->learner, run, runs->asked, err)) {
-  case 0:
-    return by_status[1 + ft_learner_add(requests->learner, run, err)];
-  case 1:
-    return FT_VERDICT_REFUSED;
-  default:
-    runs->wait.job_id[runs->wait.count++] = run->job_id;
-    return FT_VERDICT_ACCEPTED;
-  }
-}
-
 static ft_verdict judge_run(struct ft_requests *requests, struct runs_request *runs,
                             struct ft_error *err)
 {
-  if (runs->wait.request->exchange != FT_EXCHANGE_FORGOTTEN)
-    return judge_delivered(requests, runs, err);
+  static const ft_verdict by_status[] = { FT_VERDICT_LATER, FT_VERDICT_ACCEPTED,
+                                          FT_VERDICT_REFUSED };
+
+  if (runs->request->exchange != FT_EXCHANGE_FORGOTTEN)
+    return by_status[1 + ft_learner_add(requests->learner, &requests->observation, err)];
   return ft_learner_is_forgotten(requests->learner, &requests->observation) ? FT_VERDICT_FORGOTTEN
                                                                             : FT_VERDICT_ACCEPTED;
 }
@@ -278,7 +215,7 @@ static ft_verdict judge_run(struct ft_requests *requests, struct runs_request *r
 static int judge_next(struct ft_requests *requests, struct runs_request *runs, size_t *at,
                       ft_verdict *verdict, struct ft_error *err)
 {
-  const struct ft_buf *body = &runs->wait.request->body;
+  const struct ft_buf *body = &runs->request->body;
   int status = ft_exchange_next(body->data, body->length, at, &requests->observation, err);
 
   if (status == 1)
@@ -300,7 +237,6 @@ static int judge_list(struct ft_requests *requests, struct runs_request *runs)
 
   *reply = (ft_verdicts){ .schema = FT_SCHEMA };
   runs->why = (struct ft_error){ "" };
-  runs->wait.count = 0;
   while (reply->verdict.size < FT_EXCHANGE_RUN_LIMIT && verdict != FT_VERDICT_LATER &&
          (status = judge_next(requests, runs, &at, &verdict, &err)) > 0) {
     reply->verdict.bytes[reply->verdict.size++] = (pb_byte_t)verdict;
@@ -329,7 +265,7 @@ static bool has_verdict(const ft_verdicts *reply, ft_verdict verdict)
 /* Sends the verdicts on RUNS, for which judge_list returned STATUS. */
 static void reply_verdicts(struct runs_request *runs, int status)
 {
-  struct ft_received *request = runs->wait.request;
+  struct ft_received *request = runs->request;
   ft_verdicts *reply = &runs->reply;
   const char *why = runs->why.text;
 
@@ -354,44 +290,11 @@ static void store_soon(struct ft_requests *requests)
     ft_loop_at(requests->loop, &requests->runs_timer, ft_io_monotonic());
 }
 
-/* Judges the runs of WAIT again, once all records have arrived. */
-static void judge_again(struct ft_record_wait *wait, uint32_t job_id, const ft_slurm_job *record,
-                        void *data)
-{
-  struct ft_requests *requests = data;
-  struct runs_request *runs = (struct runs_request *)wait;
-
-  (void)job_id;
-  (void)record;
-  requests->awaited--;
-  if (wait->left)
-    return;
-  runs->asked = true;
-  TAILQ_INSERT_TAIL(&requests->runs, runs, link);
-  store_soon(requests);
-}
-
-/* Sends the verdicts on RUNS, for which judge_list returned STATUS, unless they wait for Slurm's
- * records. */
-static void end_judgement(struct ft_requests *requests, struct runs_request *runs, int status)
-{
-  if (!runs->wait.count) {
-    reply_verdicts(runs, status);
-  } else if (requests->awaited + runs->wait.count > AWAITED_LIMIT) {
-    ft_receiver_reject(runs->wait.request, false, "too many runs wait for Slurm's records");
-  } else if (ft_record_wait_begin(&requests->record_waits, &runs->wait, requests->learner) == 0) {
-    requests->awaited += runs->wait.count;
-    return;
-  }
-  free(runs);
-}
-
 /* Judges RUNS one by one, each in a transaction of its own. */
 static void judge_each(struct ft_requests *requests, struct runs_request *runs)
 {
-  int status = judge_list(requests, runs);
-
-  end_judgement(requests, runs, status);
+  reply_verdicts(runs, judge_list(requests, runs));
+  free(runs);
 }
 
 /* Adds RUNS to the open transaction. Returns whether it may be committed. */
@@ -434,10 +337,12 @@ static void store_runs(void *data)
   while ((runs = TAILQ_FIRST(&group))) {
     TAILQ_REMOVE(&group, runs, link);
     /* the store may refuse one run only */
-    if (stored)
-      end_judgement(requests, runs, 0);
-    else
+    if (stored) {
+      reply_verdicts(runs, 0);
+      free(runs);
+    } else {
       judge_each(requests, runs);
+    }
   }
   store_soon(requests);
 }
@@ -448,7 +353,7 @@ static struct runs_request *new_runs(struct ft_received *request, struct ft_erro
   struct runs_request *runs = calloc(1, sizeof *runs);
 
   if (runs)
-    runs->wait = (struct ft_record_wait){ .request = request, .arrived = judge_again };
+    runs->request = request;
   else
     (void)ft_error_set(err, "out of memory");
   return runs;
@@ -534,7 +439,6 @@ struct ft_requests *ft_requests_open(struct ft_loop *loop, struct ft_subprocesse
   if (!requests)
     return NULL;
   TAILQ_INIT(&requests->settings);
-  TAILQ_INIT(&requests->record_waits);
   TAILQ_INIT(&requests->runs);
   requests->loop = loop;
   requests->learner = learner;
@@ -561,11 +465,10 @@ void ft_requests_close(struct ft_requests *requests)
     return;
   while (!TAILQ_EMPTY(&requests->settings))
     ft_receiver_reject(release_settings(requests, TAILQ_FIRST(&requests->settings)), false, why);
-  ft_record_waits_close(&requests->record_waits, why);
   ft_host_queries_close(requests->hosts, why);
   while ((runs = TAILQ_FIRST(&requests->runs))) {
     TAILQ_REMOVE(&requests->runs, runs, link);
-    ft_receiver_reject(runs->wait.request, false, why);
+    ft_receiver_reject(runs->request, false, why);
     free(runs);
   }
   ft_loop_cancel(requests->loop, &requests->runs_timer);

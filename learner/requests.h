@@ -20,9 +20,6 @@ void ft_requests_close(struct ft_requests *requests);
 /* Handler of the receiver; DATA is the ft_requests. */
 ft_receiver_handler ft_requests_handle;
 
-/* Passes on Slurm's record of a job, for which a request waits; DATA is the ft_requests. */
-ft_learner_record_callback ft_requests_slurm_reply;
-
 /* The settings of nodes have changed; FORGET: a request to forget was accepted, which agents learn
  * soon, one announcement for all requests of a moment. */
 void ft_requests_settings_changed(struct ft_requests *requests, bool forget);

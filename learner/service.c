@@ -53,13 +53,6 @@ static void learner_changed(bool forget, void *data)
   ft_requests_settings_changed(service->requests, forget);
 }
 
-static void slurm_replied(uint32_t job_id, const ft_slurm_job *record, void *data)
-{
-  struct ft_service *service = data;
-
-  ft_requests_slurm_reply(job_id, record, service->requests);
-}
-
 /* ---- metrics ---- */
 
 static void write_service_metrics(struct ft_buf *out, void *data)
@@ -194,7 +187,6 @@ static int open_learner(struct ft_service *service, struct ft_error *err)
                                                 .state_fd = service->state_fd,
                                                 .host = service->host,
                                                 .changed = learner_changed,
-                                                .slurm_reply = slurm_replied,
                                                 .data = service };
 
   service->learner = ft_learner_open(&settings, err);

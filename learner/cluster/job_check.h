@@ -1,42 +1,32 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /*
- * Compares the runs that agents deliver with Slurm's records of their jobs: a node can store runs
- * of jobs that Slurm has started only, under their user and nodes. The latest records are kept, so
- * that most comparisons take no query: agents query the records of their jobs, too.
+ * Joins the runs that nodes send with Slurm's records of their jobs. A node can store runs only of
+ * jobs that Slurm has started there, under their user: what differs is refused.
  */
 #ifndef FT_LEARNER_CLUSTER_JOB_CHECK_H
 #define FT_LEARNER_CLUSTER_JOB_CHECK_H
 
 #include "learner/cluster/slurm_query.h"
 
-struct ft_job_checks;
+/* What Slurm has replied about a job. */
+struct ft_known_job;
 
 enum ft_job_match {
-  FT_JOB_MATCHES,
+  FT_JOB_MATCHES, /* the run is complete */
   FT_JOB_DIFFERS,
-  FT_JOB_UNKNOWN, /* Slurm did not reply, or has forgotten the job */
-  FT_JOB_UNASKED  /* Slurm has to be queried about the job */
+  FT_JOB_UNKNOWN, /* Slurm has not replied, or the job has not ended there */
+  FT_JOB_GONE     /* Slurm has no record, and may have had one */
 };
 
-/* Returns NULL out of memory. */
-struct ft_job_checks *ft_job_checks_open(void);
-void ft_job_checks_close(struct ft_job_checks *checks);
-
-/* Remembers REPLY about JOB_ID, which came at the monotonic time NOW. */
-void ft_job_checks_add(struct ft_job_checks *checks, uint32_t job_id,
-                       const struct ft_slurm_reply *reply, double now);
+/* Returns a copy of REPLY, to be freed; NULL out of memory. */
+struct ft_known_job *ft_known_job_new(const struct ft_slurm_reply *reply);
 
 /*
- * Compares user and node of RUN with Slurm's record, and whether there is such a job. A record from
- * before the run's attempt, or one that differs and is some seconds old at the monotonic time NOW,
- * has to be queried again, unless ASKED: it was. Fills ERR if they differ.
+ * Compares user and node of RUN with what Slurm has replied about its JOB (NULL: nothing), and
+ * whether there is such a job. If they match, completes RUN (slurm_job.h). Fills ERR if they
+ * differ.
  */
-enum ft_job_match ft_job_checks_compare(const struct ft_job_checks *checks,
-                                        const ft_observation *run, bool asked, double now,
-                                        struct ft_error *err);
-
-/* Sets what Slurm's record, if one is remembered, says of RUN's place in its job: IDs of an array's
- * task or of a heterogeneous job's component, and the number of nodes. */
-void ft_job_checks_complete(const struct ft_job_checks *checks, ft_observation *run);
+enum ft_job_match ft_known_job_join(const struct ft_known_job *job, ft_observation *run,
+                                    struct ft_error *err);
 
 #endif

@@ -65,6 +65,11 @@ static bool contains_text(struct ft_text text, const char *part)
   return ft_text_left(&text) >= length && memmem(text.at, ft_text_left(&text), part, length);
 }
 
+bool ft_job_reply_none(struct ft_text reply)
+{
+  return contains_text(reply, "Invalid job id");
+}
+
 bool ft_job_reply_error(struct ft_text output, char *why, size_t size)
 {
   struct ft_text line;

@@ -13,9 +13,9 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "learner/cluster/slurm_job.h"
 #include "predictor/core/buf.h"
 #include "predictor/core/text.h"
-#include "predictor/record/record.h"
 
 /* The line between two replies of scontrol; a host name, because scontrol prints it as such. */
 struct ft_reply_mark {
@@ -35,6 +35,9 @@ int ft_job_commands(const uint32_t *job_id, size_t count, const struct ft_reply_
  */
 bool ft_job_reply_next(struct ft_text *output, const struct ft_reply_mark *mark,
                        struct ft_text *reply);
+
+/* Whether REPLY says that there is no such job. */
+bool ft_job_reply_none(struct ft_text reply);
 
 /*
  * Writes to WHY the first error in OUTPUT, of scontrol, other than that a job does not exist.

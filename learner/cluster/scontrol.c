@@ -85,7 +85,7 @@ static void parse_optional_name(struct ft_text value, char *out, size_t size)
 static void parse_job_state(struct ft_text value, ft_slurm_job *out)
 {
   out->final = false;
-  out->running = ft_text_equals(value, "RUNNING");
+  out->ending = ft_text_equals(value, "COMPLETING");
   for (size_t i = 0; i < sizeof states / sizeof *states; i++)
     if (ft_text_equals(value, states[i].name)) {
       out->final = true;
@@ -95,7 +95,7 @@ static void parse_job_state(struct ft_text value, ft_slurm_job *out)
 
 /* What a record has besides the fields of ft_slurm_job. */
 struct job_details {
-  double start, run; /* from which the time of suspension follows; negative: unknown */
+  double run; /* from which the time of suspension follows; negative: unknown */
   struct ft_text nodes;
 };
 
@@ -141,7 +141,7 @@ static void parse_job_field(struct ft_text key, struct ft_text value, ft_slurm_j
   else if (ft_text_equals(key, "EndTime"))
     (void)ft_scontrol_utc_time(value, &out->end_time);
   else if (ft_text_equals(key, "StartTime"))
-    (void)ft_scontrol_utc_time(value, &details->start);
+    (void)ft_scontrol_utc_time(value, &out->start_time);
   else if (ft_text_equals(key, "RunTime"))
     (void)ft_units_parse_seconds(value, &details->run);
   else if (ft_text_equals(key, "TimeLimit"))
@@ -157,7 +157,7 @@ static void parse_job_field(struct ft_text key, struct ft_text value, ft_slurm_j
 static struct ft_text parse_job_line(struct ft_text line, ft_slurm_job *out)
 {
   struct ft_text word, key;
-  struct job_details details = { .start = -1, .run = -1 };
+  struct job_details details = { .run = -1 };
   bool seen_name = false, seen_paths = false, imitated = false;
   struct ft_text user = { 0 };
 
@@ -180,9 +180,9 @@ static struct ft_text parse_job_line(struct ft_text line, ft_slurm_job *out)
     if (user.at && !seen_paths)
       parse_job_field(key, word, out, &details);
   }
-  if (out->final && out->end_time > 0 && details.start > 0 && details.run >= 0 &&
-      out->end_time - details.start > details.run)
-    out->suspended_seconds = out->end_time - details.start - details.run;
+  if (out->final && out->end_time > 0 && out->start_time > 0 && details.run >= 0 &&
+      out->end_time - out->start_time > details.run)
+    out->suspended_seconds = out->end_time - out->start_time - details.run;
   return imitated ? ft_text_from("(null)") : details.nodes;
 }
 

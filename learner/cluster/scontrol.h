@@ -8,6 +8,7 @@
 #include <stdint.h>
 
 #include "learner/cluster/platform_map.h"
+#include "learner/cluster/slurm_job.h"
 #include "predictor/core/error.h"
 #include "predictor/core/text.h"
 #include "predictor/record/record.h"

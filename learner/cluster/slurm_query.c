@@ -41,6 +41,7 @@ struct query_stage {
   /* the command that is running: its jobs, and how many queries each answers */
   uint32_t job_id[BATCH_JOBS], queries[BATCH_JOBS];
   size_t count;
+  size_t limit;          /* of the jobs of the next command */
   bool busy, warned;     /* a command is running; the current failure is logged */
   double not_before;     /* monotonic; no command starts before */
   struct ft_timer timer; /* of the next command: callbacks never run inside a submission */
@@ -114,7 +115,7 @@ static void fill_batch(struct query_stage *stage)
     uint32_t job_id = stage->queue[stage->first];
     size_t i = batch_position(stage, job_id);
 
-    if (i == BATCH_JOBS)
+    if (i == stage->limit)
       return;
     if (i == stage->count) {
       stage->job_id[i] = job_id;
@@ -135,7 +136,7 @@ static void warn_once(struct query_stage *stage, const char *why)
   stage->warned = true;
 }
 
-static const struct ft_slurm_reply no_reply;
+static const struct ft_slurm_reply no_reply, no_job = { .gone = true };
 
 /* Passes REPLY to each query of the command's job I. */
 static void answer_queries(struct query_stage *stage, size_t i, const struct ft_slurm_reply *reply)
@@ -164,14 +165,35 @@ static void end_query_batch(struct query_stage *stage)
   schedule_stage(stage);
 }
 
-/* Fails the command's jobs from FIRST on; or only that one, and the others are queried AGAIN. */
+/* Whether slurmctld limits the requests of this user (rl_enable), or did some minutes ago. */
+static bool is_limited(const struct ft_slurm_query *query)
+{
+  return query->controller.limit < BATCH_JOBS;
+}
+
+/* Fails the command's jobs from FIRST on; or only that one, and the others are queried AGAIN. If
+ * slurmctld has too few replies for all, slurmdbd is queried instead. */
 static void fail_jobs(struct query_stage *stage, size_t first, bool again)
 {
   for (size_t i = first; i < stage->count; i++)
-    if (again && i > first)
+    if (again && stage->query->has_slurmdbd)
+      requeue_queries(stage, i, &stage->query->slurmdbd);
+    else if (again && i > first)
       requeue_queries(stage, i, stage);
     else
       answer_queries(stage, i, &no_reply);
+}
+
+/*
+ * Chooses how many jobs the next command asks about, after one with REPLIES in time: as many, if
+ * those were not all, because slurmctld then delays requests (rl_enable); otherwise slowly more.
+ */
+static void limit_batch(struct query_stage *stage, size_t replies)
+{
+  if (replies < stage->count)
+    stage->limit = replies ? replies : 1;
+  else if (stage->limit < BATCH_JOBS)
+    stage->limit++;
 }
 
 static void scontrol_finished(const struct ft_subprocess_result *result, void *data)
@@ -191,9 +213,10 @@ static void scontrol_finished(const struct ft_subprocess_result *result, void *d
     } else if (query->has_slurmdbd) {
       requeue_queries(stage, i, &query->slurmdbd);
     } else {
-      answer_queries(stage, i, &no_reply);
+      answer_queries(stage, i, ft_job_reply_none(text) ? &no_job : &no_reply);
     }
   }
+  limit_batch(stage, i);
   if (i < stage->count)
     warn_once(stage, result->ok ? "scontrol: expected a reply to each command" : result->why);
   else if (!found &&
@@ -225,9 +248,11 @@ static void sacct_finished(const struct ft_subprocess_result *result, void *data
     for (size_t i = 0; i < stage->count; i++)
       query->sees_all = query->sees_all || (record[i].known && record[i].uid != geteuid());
     for (size_t i = 0; i < stage->count; i++) {
-      reply =
-          (struct ft_slurm_reply){ record[i].known ? &record[i] : NULL, nodes[i],
-                                   !nodes[i].at && query->sees_all && !query->controller.warned };
+      reply = (struct ft_slurm_reply){ .record = record[i].known ? &record[i] : NULL,
+                                       .nodes = nodes[i],
+                                       .gone = !nodes[i].at && !query->controller.warned &&
+                                               !is_limited(query) };
+      reply.absent = reply.gone && query->sees_all;
       answer_queries(stage, i, &reply);
     }
   }
@@ -272,6 +297,19 @@ static int start_sacct(struct query_stage *stage, struct ft_error *err)
                            err);
 }
 
+/* Moves the queries that would wait for a slurmctld that limits them to slurmdbd, which has one
+ * request for many jobs. */
+static void relieve_controller(struct ft_slurm_query *query)
+{
+  struct query_stage *stage = &query->controller;
+
+  if (!query->has_slurmdbd || !is_limited(query))
+    return;
+  while (stage->first < stage->end && queue_job(&query->slurmdbd, stage->queue[stage->first]) == 0)
+    stage->first++;
+  schedule_stage(&query->slurmdbd);
+}
+
 static void start_stage(void *data)
 {
   struct query_stage *stage = data;
@@ -281,6 +319,8 @@ static void start_stage(void *data)
   if (stage->busy || stage->first == stage->end || stage_is_paused(stage))
     return;
   fill_batch(stage);
+  if (stage == &query->controller)
+    relieve_controller(query);
   stage->busy = true;
   stage->not_before =
       ft_io_monotonic() + INTERVAL_SECONDS * (1 - JITTER * ft_random_double(&query->random));
@@ -298,6 +338,7 @@ static void open_stage(struct ft_slurm_query *query, struct query_stage *stage,
 {
   stage->query = query;
   stage->start = start;
+  stage->limit = BATCH_JOBS;
   stage->timer = (struct ft_timer){ .fire = start_stage, .data = stage };
 }
 

@@ -2,7 +2,9 @@
 /*
  * Queries to Slurm about jobs, many in one command. A job that is queried when none has been for a
  * moment is queried at once; jobs that are queried meanwhile share the next command. Jobs that
- * slurmctld has forgotten are queried from slurmdbd, if the cluster has one.
+ * slurmctld has forgotten are queried from slurmdbd, if the cluster has one. If slurmctld limits
+ * the requests of a user (rl_enable), a command asks about as many jobs as the one before had
+ * replies, and slurmdbd, if there is one, about the others.
  */
 #ifndef FT_LEARNER_CLUSTER_SLURM_QUERY_H
 #define FT_LEARNER_CLUSTER_SLURM_QUERY_H
@@ -16,6 +18,7 @@ struct ft_slurm_query;
 struct ft_slurm_reply {
   const ft_slurm_job *record; /* NULL: there is none, or the query failed */
   struct ft_text nodes;       /* the list of its nodes; empty: not printed */
+  bool gone;                  /* without a record: Slurm has replied, and has none */
   bool absent; /* neither slurmctld nor slurmdbd has the job, and PrivateData hides none */
 };
 

@@ -133,6 +133,21 @@ wait_until 60 has_nodes 13 1
 is "$(rows "$state/store.db" "SELECT count(*) FROM observation WHERE job_id IN (11, 12)")" 0 \
   "neither is stored, and honest runs of the node are"
 
+# ---- a slurmctld that limits requests; root and SlurmUser have no limit
+
+rate_limit() {
+  "$foretell" doctor --config="$scratch/foretell.conf" 2>&1 | grep -c "^warn rate limit: SlurmctldParameters=rl_enable"
+}
+sed -i 's/^SlurmctldParameters .*/SlurmctldParameters     = enable_configless,rl_enable/' "$FT_SCONTROL/config"
+if [ "$(id -u)" = 0 ]; then
+  is "$(rate_limit)" 0 "doctor does not warn of a limit that the learner's user has not"
+  chown nobody "$learner_socket"
+  is "$(rate_limit)" 1 "doctor warns if slurmctld limits the requests of the learner's user"
+  chown root "$learner_socket"
+else
+  skip "doctor warns if slurmctld limits the requests of the learner's user" "not root"
+fi
+
 kill -TERM "$second_pid"
 wait_child 120 "$second_pid"
 stop

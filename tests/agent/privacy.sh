@@ -33,7 +33,10 @@ array_task 23 22 4 $bob
 "$announce" "$socket" job=23 array=22 task=4 uid=$bob app=bob-secret feature=batch:2 -- true
 wait_until 60 model alice-fold $alice
 ok $? "one user's runs are learned"
-wait_until 60 log_has 'job 23: bob-secret'
+all_stored() {
+  [ "$(stored_jobs "$state/store.db")" = "11 12 13 14 15 16 21 23" ]
+}
+wait_until 60 all_stored
 ok $? "another user's runs are learned"
 
 # ---- a user's own runs

@@ -2,7 +2,7 @@
 # A foretelld and a foretell-learnd in a scratch directory, without a Slurm; sourced after tap.sh.
 # Functions: config [LINE]..., start, stop [SIGNAL], start_learner, stop_learner [SIGNAL],
 # start_agent, stop_agent [SIGNAL], reload, log_has PATTERN, model APP [UID], spooled COUNT,
-# has_measured JOB MIB, array_task JOB ARRAY TASK [UID], rows STORE SQL, stored_jobs STORE, learner_metrics SOCKET.
+# all_joined, has_measured JOB MIB, array_task JOB ARRAY TASK [UID], rows STORE SQL, stored_jobs STORE, learner_metrics SOCKET.
 # Variables: agent, learner, announce and foretell (programs), state, socket, scratch, pid and learner_pid (of those
 # started last).
 . "$FT_TOP_SRCDIR/tests/slurm/wait.sh"
@@ -142,6 +142,11 @@ END
 
 spooled() {
   [ "$(find "$state/spool" -name '*.obs' 2>/dev/null | wc -l)" = "$1" ]
+}
+
+# all_joined: every run that the learner has accepted has been joined with Slurm's record, and stored
+all_joined() {
+  [ "$(rows "$state/store.db" "SELECT count(*) FROM waiting WHERE job_id NOT IN (SELECT job_id FROM observation)")" = 0 ]
 }
 
 fixtures=$FT_TOP_SRCDIR/tests/fixtures

@@ -61,7 +61,7 @@ start
 ok $? "today's programs start with it"
 # taken_over: nothing waits any more
 taken_over() {
-  spooled 0 && [ -z "$(find "$state/live" -type f -size +0)" ]
+  spooled 0 && [ -z "$(find "$state/live" -type f -size +0)" ] && all_joined
 }
 wait_until 120 taken_over
 ok $? "spool and journal are delivered" || find "$state"/{live,spool} -type f | diag

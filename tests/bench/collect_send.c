@@ -4,9 +4,8 @@
  *
  *   collect_send SOCKET FIRST COUNT APPS BATCH
  *
- * Jobs FIRST to FIRST + COUNT - 1 of APPS apps of users 1000 to 1099, BATCH observations a request;
- * with BATCH 0 queries of Slurm's records of these jobs instead. Prints "WALL_SECONDS CPU_SECONDS
- * SENT_BYTES", of this process.
+ * Jobs FIRST to FIRST + COUNT - 1 of APPS apps of users 1000 to 1099, BATCH observations a request.
+ * Prints "WALL_SECONDS CPU_SECONDS SENT_BYTES", of this process.
  */
 #include "config.h"
 
@@ -45,31 +44,6 @@ static bool exchange(CURL *curl, const struct ft_buf *body, struct ft_buf *reply
          curl_easy_setopt(curl, CURLOPT_POSTFIELDSIZE, (long)body->length) == CURLE_OK &&
          curl_easy_setopt(curl, CURLOPT_WRITEDATA, reply) == CURLE_OK &&
          curl_easy_perform(curl) == CURLE_OK;
-}
-
-/* Queries the records of jobs from FIRST to before END. Returns whether all were found. */
-static bool query_records(CURL *curl, uint32_t first, uint32_t end)
-{
-  static ft_jobs_reply jobs;
-  bool found = true;
-
-  while (found && first < end) {
-    ft_jobs_query query = { .schema = FT_SCHEMA };
-    struct ft_buf body, reply;
-
-    while (query.job_id_count < sizeof query.job_id / sizeof *query.job_id && first < end)
-      query.job_id[query.job_id_count++] = first++;
-    ft_buf_init(&body, FT_EXCHANGE_BYTES);
-    found = ft_record_encode(FT_RECORD_JOBS_QUERY, &query, &body, NULL) == 0 &&
-            exchange(curl, &body, &reply) &&
-            ft_record_decode(FT_RECORD_JOBS_REPLY, reply.data, reply.length, &jobs, NULL) == 0 &&
-            jobs.job_count == query.job_id_count;
-    for (pb_size_t i = 0; found && i < jobs.job_count; i++)
-      found = jobs.job[i].known;
-    ft_buf_free(&body);
-    ft_buf_free(&reply);
-  }
-  return found;
 }
 
 /* Sends LIST of COUNT observations. Returns whether all were accepted. */
@@ -124,11 +98,9 @@ int main(int argc, char **argv)
   end = job + (uint32_t)strtoul(argv[3], NULL, 10);
   apps = (uint32_t)strtoul(argv[4], NULL, 10);
   batch = strtoul(argv[5], NULL, 10);
-  if (!batch && query_records(curl, job, end))
-    job = end;
   ft_random_seed(&random, job);
   ft_buf_init(&list, FT_EXCHANGE_BYTES);
-  for (; batch && job < end; job++) {
+  for (; job < end; job++) {
     make_collected_run(job, apps, "node1", &random, &o);
     if (ft_exchange_add(&list, &o, &err) < 0)
       break;

@@ -350,6 +350,14 @@ attempts() {
   store "select restart_count, group_concat(distinct outcome), max(censored), count(distinct node) from observation
     where job_id = $1 group by restart_count order by restart_count" | tr '|\n' ' ;'
 }
+has_attempts() { # has_attempts JOB PATTERN
+  [[ $(attempts "$1") =~ $2 ]]
+}
+# check_attempts JOB PATTERN NAME: each node delivers its part of each attempt
+check_attempts() {
+  wait_until 60 has_attempts "$1" "$2"
+  like "$(attempts "$1")" "$2" "$3"
+}
 run_twice
 preempted=$id
 submit sbatch --parsable --output=/dev/null --no-requeue -p urgent -N 2 --ntasks-per-node=1 --mem=7800M \
@@ -358,14 +366,14 @@ enter "$id"
 is "$(job_wait "$id" 120)" COMPLETED "an urgent job preempts a job of both nodes"
 is "$(end_restart "$preempted")" COMPLETED "which then completes"
 check_ledger "a preempted job"
-like "$(attempts "$preempted")" '^0 (requeued|preempted) 1 2;1 completed 0 2;$' \
+check_attempts "$preempted" '^0 (requeued|preempted) 1 2;1 completed 0 2;$' \
   "the preempted attempt is a lower bound, the restart a run of its own"
 
 run_twice
 scontrol requeue "$id"
 is "$(end_restart "$id")" COMPLETED "a requeued job of both nodes completes"
 check_ledger "a requeued job"
-is "$(attempts "$id")" '0 requeued 1 2;1 completed 0 2;' "its attempts are two runs"
+check_attempts "$id" '^0 requeued 1 2;1 completed 0 2;$' "its attempts are two runs"
 
 run_twice
 host_kill n2 slurmd KILL
@@ -374,7 +382,7 @@ scontrol requeue "$id"
 start_agent n2 && start_slurmd n2
 is "$(end_restart "$id")" COMPLETED "a job is requeued while a node has lost its daemons, and completes"
 check_ledger "a node without daemons"
-like "$(attempts "$id")" '^0 (requeued|node_fail) 1 2;1 completed 0 2;$' "its attempts are two runs, too"
+check_attempts "$id" '^0 (requeued|node_fail) 1 2;1 completed 0 2;$' "its attempts are two runs, too"
 
 # ---- the clock of a node's agent is ten minutes ahead
 

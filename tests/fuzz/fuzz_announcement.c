@@ -130,9 +130,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
   static ft_announcement announcement;
   const struct ft_jobs_settings settings = { .rule = FT_RULE_RSS,
                                              .grace_seconds = 30,
-                                             .query_seconds = 1,
                                              .finished = finished,
-                                             .query_slurm = with_job,
                                              .remove_journal = with_job,
                                              .save_partial = suspend };
   struct ft_instant now = { 1000, 2000 };
@@ -148,7 +146,6 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     length = length < size ? length : size;
     if (ft_record_decode(FT_RECORD_ANNOUNCEMENT, data, length, &announcement, NULL) == 0) {
       (void)ft_jobs_announce(jobs, &announcement, 1, length % 2, now);
-      ft_jobs_slurm_reply(jobs, announcement.job_id, NULL, now);
       now.monotonic += (double)(length % 7);
       now.utc = now.monotonic + 1000;
       (void)ft_jobs_tick(jobs, now);

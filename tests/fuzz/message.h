@@ -23,8 +23,6 @@ union fuzz_message {
   ft_question question;
   ft_reply reply;
   ft_verdicts verdicts;
-  ft_jobs_query jobs_query;
-  ft_jobs_reply jobs_reply;
   ft_settings_query settings_query;
   ft_settings settings;
   ft_running running;

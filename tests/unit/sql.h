@@ -10,13 +10,12 @@
 /* Statements that turn a store of the current schema into an older one. */
 #define SQL_DROP_COLUMN(name) "ALTER TABLE observation DROP COLUMN " name ";"
 #define SQL_TO_SCHEMA_13                                                                           \
-  SQL_DROP_COLUMN("decision_time_mode")                                                            \
-  SQL_DROP_COLUMN("decision_time_action")                                                          \
-  SQL_DROP_COLUMN("decision_time_seconds")                                                         \
-  SQL_DROP_COLUMN("decision_p05_seconds") SQL_DROP_COLUMN("decision_p50_seconds")                  \
-      SQL_DROP_COLUMN("decision_p95_seconds") SQL_DROP_COLUMN("decision_p_timeout")                \
-          SQL_DROP_COLUMN("node_energy_joules")                                                    \
-              SQL_DROP_COLUMN("code_hash") "PRAGMA user_version = 13;"
+  "DROP TABLE waiting;" SQL_DROP_COLUMN("decision_time_mode")                                      \
+      SQL_DROP_COLUMN("decision_time_action") SQL_DROP_COLUMN("decision_time_seconds")             \
+          SQL_DROP_COLUMN("decision_p05_seconds") SQL_DROP_COLUMN("decision_p50_seconds")          \
+              SQL_DROP_COLUMN("decision_p95_seconds") SQL_DROP_COLUMN("decision_p_timeout")        \
+                  SQL_DROP_COLUMN("node_energy_joules")                                            \
+                      SQL_DROP_COLUMN("code_hash") "PRAGMA user_version = 13;"
 #define SQL_TO_SCHEMA_11                                                                           \
   SQL_TO_SCHEMA_13 "DROP INDEX observation_unnamed;" SQL_DROP_COLUMN("package_energy_joules")      \
       SQL_DROP_COLUMN("package_energy_share") "PRAGMA user_version = 11;"

@@ -121,9 +121,7 @@ void ft_tree_close(struct ft_tree *tree, ft_observation *out)
 static struct world {
   struct ft_jobs *jobs;
   struct ft_instant now;
-  unsigned finished, asked, forgotten, suspended;
-  uint32_t asked_id;
-  bool no_journal;
+  unsigned finished, forgotten, suspended;
   ft_observation last;
 } w;
 
@@ -132,13 +130,6 @@ static void finished(const ft_observation *o, void *data)
   (void)data;
   w.finished++;
   w.last = *o;
-}
-
-static void ask(uint32_t job_id, void *data)
-{
-  (void)data;
-  w.asked++;
-  w.asked_id = job_id;
 }
 
 static void forget(uint32_t job_id, void *data)
@@ -153,16 +144,14 @@ static bool suspend(const ft_observation *o, void *data)
   (void)data;
   w.suspended++;
   w.last = *o;
-  return !w.no_journal;
+  return true;
 }
 
 static void open_jobs(void)
 {
   const struct ft_jobs_settings settings = { .rule = FT_RULE_RSS,
                                              .grace_seconds = 30,
-                                             .query_seconds = 1,
                                              .finished = finished,
-                                             .query_slurm = ask,
                                              .remove_journal = forget,
                                              .save_partial = suspend };
   struct ft_error err;
@@ -276,30 +265,9 @@ static bool job_end(uint32_t job)
   return say(&a);
 }
 
-static ft_slurm_job record(void)
-{
-  return (ft_slurm_job){ .uid = 1000,
-                         .user = "ann",
-                         .partition = "main",
-                         .account = "phys",
-                         .submit_time = 4990,
-                         .nodes = 2 };
-}
-
-static void answer(uint32_t job, bool over, ft_outcome outcome)
-{
-  ft_slurm_job r = record();
-
-  r.final = over;
-  r.outcome = outcome;
-  ft_jobs_slurm_reply(w.jobs, job, &r, w.now);
-  (void)ft_jobs_tick(w.jobs, w.now);
-}
-
 static void begin_batch(uint32_t job)
 {
   assert_true(task_start(job, BATCH));
-  answer(job, false, 0);
 }
 
 #define EXIT(code) ((code) << 8)
@@ -310,7 +278,6 @@ static void a_batch_job_is_over_with_its_script(void **state)
 {
   (void)state;
   assert_true(job_start(7));
-  assert_int_equal(w.asked_id, 7);
   begin_batch(7);
   pass(12);
   assert_false(task_end(7, BATCH, 0));
@@ -319,13 +286,10 @@ static void a_batch_job_is_over_with_its_script(void **state)
   assert_int_equal(w.last.outcome, FT_OUTCOME_COMPLETED);
   assert_false(w.last.censored);
   assert_false(w.last.peak_is_bound);
-  assert_true(w.last.submit_time == 4990);
-  assert_int_equal(w.last.allocated_nodes, 2);
+  assert_false(w.last.unsettled);
   assert_true(w.last.runtime_seconds == 12);
   assert_true(w.last.start_time == 5000 && w.last.end_time == 5012);
   assert_string_equal(w.last.submission.app, "unet3d");
-  assert_string_equal(w.last.user, "ann");
-  assert_string_equal(w.last.account, "phys");
   assert_int_equal(w.last.limit_bytes, 100 * FT_MIB);
   assert_int_equal(w.last.rss_bytes, 50 * FT_MIB);
   assert_int_equal(w.last.rule, FT_RULE_RSS);
@@ -340,7 +304,7 @@ static void outcomes_are_distinguished(void **state)
     int status;
     uint64_t oom_kills, rss;
     ft_outcome outcome;
-    bool asks;
+    bool unsettled;
   } cases[] = {
     { EXIT(0), 0, 50 * FT_MIB, FT_OUTCOME_COMPLETED, false },
     { EXIT(3), 0, 50 * FT_MIB, FT_OUTCOME_FAILED, false },
@@ -357,21 +321,16 @@ static void outcomes_are_distinguished(void **state)
   (void)state;
   for (size_t i = 0; i < COUNT_OF(cases); i++) {
     uint32_t job = (uint32_t)i + 1;
-    unsigned asked;
 
     fake.rss = cases[i].rss;
     begin_batch(job);
-    asked = w.asked;
     (void)task_end_with(job, BATCH, cases[i].status, cases[i].oom_kills);
     assert_int_equal(w.finished, i + 1);
     /* the step's limit, not the job's */
     assert_int_equal(w.last.killed_at_bytes, cases[i].oom_kills ? 60 * FT_MIB : 0);
     assert_int_equal(w.last.outcome, cases[i].outcome);
     assert_int_equal(w.last.censored, cases[i].outcome != FT_OUTCOME_COMPLETED);
-    pass(2);
-    assert_int_equal(w.asked - asked, cases[i].asks);
-    answer(job, true, FT_OUTCOME_FAILED);
-    w.finished = (unsigned)i + 1;
+    assert_int_equal(w.last.unsettled, cases[i].unsettled);
   }
 }
 
@@ -500,7 +459,7 @@ static void a_kill_at_a_limit_counts_among_other_kills(void **state)
 }
 
 /* On a busy node Slurm reports the end of a job before the agent has read the end of its task. */
-static void a_task_end_read_after_the_job_end_counts(void **state)
+static void a_task_end_that_is_read_late_counts(void **state)
 {
   ft_announcement a = announcement(7, BATCH);
 
@@ -509,22 +468,20 @@ static void a_task_end_read_after_the_job_end_counts(void **state)
   a.which_event = ft_announcement_task_start_tag;
   a.event.task_start = (ft_task_start){ .tasks = 1 };
   (void)say(&a);
-  answer(7, true, FT_OUTCOME_FAILED);
+  pass(20);
   assert_int_equal(w.finished, 0);
   (void)task_end(7, BATCH, EXIT(3));
   assert_int_equal(w.finished, 1);
   assert_int_equal(w.last.outcome, FT_OUTCOME_FAILED);
   assert_int_equal(w.last.exit_code, 3);
-  /* a lost one is not waited for */
+  /* a lost one is not waited for: the run has ended with its last process */
   a.job_id = 8;
-  a.which_event = ft_announcement_task_start_tag;
-  a.event.task_start = (ft_task_start){ .tasks = 1 };
   (void)say(&a);
-  answer(8, true, FT_OUTCOME_FAILED);
   pass(31);
-  answer(8, true, FT_OUTCOME_FAILED);
-  assert_true(w.finished > 1);
-  assert_int_equal(w.last.outcome, FT_OUTCOME_FAILED);
+  assert_int_equal(w.finished, 2);
+  assert_int_equal(w.last.outcome, FT_OUTCOME_UNKNOWN);
+  assert_true(w.last.unsettled);
+  assert_true(w.last.end_time == w.now.utc - 31 && w.last.runtime_seconds == 0);
 }
 
 /* Slurm 26.05's --mem-update: slurmstepd has a different limit at a task's end. */
@@ -547,89 +504,6 @@ static void a_limit_that_slurm_lowers_is_the_one_that_counts(void **state)
   (void)say(&a);
   assert_int_equal(w.last.limit_bytes, 40 * FT_MIB);
   assert_int_equal(w.last.killed_at_bytes, 40 * FT_MIB);
-}
-
-static void slurm_supplies_what_the_node_cannot_measure(void **state)
-{
-  static const ft_outcome outcomes[] = { FT_OUTCOME_CANCELLED, FT_OUTCOME_TIMEOUT,
-                                         FT_OUTCOME_PREEMPTED, FT_OUTCOME_OUT_OF_MEMORY };
-
-  (void)state;
-  for (uint32_t i = 0; i < COUNT_OF(outcomes); i++) {
-    w.finished = 0;
-    begin_batch(10 + i);
-    (void)task_end(10 + i, BATCH, SIGKILL);
-    assert_int_equal(w.finished, 1);
-    pass(1);
-    answer(10 + i, false, 0); /* still completing in Slurm */
-    assert_int_equal(w.finished, 1);
-    pass(3);
-    answer(10 + i, true, outcomes[i]);
-    assert_int_equal(w.finished, 2);
-    assert_int_equal(w.last.outcome, outcomes[i]);
-    assert_true(w.last.censored);
-  }
-}
-
-static void slurm_does_not_override_the_kernel(void **state)
-{
-  (void)state;
-  begin_batch(7);
-  (void)task_end_with(7, BATCH, SIGKILL, 1);
-  pass(2);
-  answer(7, true, FT_OUTCOME_FAILED);
-  assert_int_equal(w.finished, 1);
-  assert_int_equal(w.last.outcome, FT_OUTCOME_OUT_OF_MEMORY);
-}
-
-/* Applies a record of a running JOB that has these IDs. */
-static void answer_ids(uint32_t job, uint32_t array, uint32_t task, uint32_t het)
-{
-  ft_slurm_job r = record();
-
-  r.identified = true;
-  r.array_job_id = array;
-  r.array_task_id = task;
-  r.het_offset = het;
-  ft_jobs_slurm_reply(w.jobs, job, &r, w.now);
-}
-
-/* A job's environment may call it a component or an array task: its runs would not be one. */
-static void only_slurm_names_array_tasks_and_components(void **state)
-{
-  static const struct {
-    uint32_t array, task, het;
-  } cases[] = { { 0, 0, 0 }, { 90, 3, 0 }, { 0, 0, 2 } };
-
-  (void)state;
-  for (size_t i = 0; i < COUNT_OF(cases); i++)
-    for (int late = 0; late < 2; late++) {
-      uint32_t job = 100 + (uint32_t)(2 * i) + (uint32_t)late;
-      ft_announcement a = announcement(job, BATCH);
-      ft_submission s = { .schema = FT_SCHEMA, .app = "many", .het_offset = 7 };
-      struct ft_buf buf;
-
-      a.array_job_id = 50;
-      a.array_task_id = job;
-      a.which_event = ft_announcement_task_start_tag;
-      a.event.task_start = (ft_task_start){ .pid = SLURMSTEPD, .tasks = 1 };
-      ft_buf_init(&buf, FT_LIMIT_RECORD);
-      assert_int_equal(ft_record_encode(FT_RECORD_SUBMISSION, &s, &buf, NULL), 0);
-      memcpy(a.event.task_start.submission.bytes, buf.data, buf.length);
-      a.event.task_start.submission.size = (pb_size_t)buf.length;
-      ft_buf_free(&buf);
-      assert_true(say(&a));
-      w.finished = 0;
-      if (!late)
-        answer_ids(job, cases[i].array, cases[i].task, cases[i].het);
-      (void)task_end(job, BATCH, 0);
-      if (late)
-        answer_ids(job, cases[i].array, cases[i].task, cases[i].het);
-      assert_int_equal(w.finished, 1);
-      assert_int_equal(w.last.array_job_id, cases[i].array);
-      assert_int_equal(w.last.array_task_id, cases[i].task);
-      assert_int_equal(w.last.het_offset, cases[i].het);
-    }
 }
 
 static void an_array_task_has_its_own_features(void **state)
@@ -675,7 +549,6 @@ static void an_array_task_has_its_own_features(void **state)
     a.event.task_start.submission.size = (pb_size_t)buf.length;
     ft_buf_free(&buf);
     (void)say(&a);
-    answer(element + 100, false, FT_OUTCOME_UNKNOWN);
     (void)task_end(element + 100, BATCH, 0);
     f = ft_feature_find(w.last.submission.features, w.last.submission.features_count, "n");
     assert_true(element < 7 ? f && f->has_number && f->number == element * 10 : !f);
@@ -694,57 +567,24 @@ static void an_array_task_has_its_own_features(void **state)
   }
 }
 
-static void an_inferred_oom_yields_only_to_a_better_reason(void **state)
-{
-  (void)state;
-  fake.rss = 99 * FT_MIB;
-  begin_batch(7);
-  (void)task_end(7, BATCH, SIGKILL);
-  pass(2);
-  answer(7, true, FT_OUTCOME_CANCELLED);
-  assert_int_equal(w.finished, 1);
-  assert_int_equal(w.last.outcome, FT_OUTCOME_OUT_OF_MEMORY);
-  begin_batch(8);
-  (void)task_end(8, BATCH, SIGKILL);
-  pass(2);
-  answer(8, true, FT_OUTCOME_TIMEOUT);
-  assert_int_equal(w.finished, 3);
-  assert_int_equal(w.last.outcome, FT_OUTCOME_TIMEOUT);
-}
-
 static void a_requeued_run_is_a_new_run(void **state)
 {
-  ft_slurm_job r = record();
-
   (void)state;
-  begin_batch(7);
-  (void)task_end(7, BATCH, SIGTERM);
-  pass(2);
-  r.restart_count = 1;
-  r.submit_time = 6000;
-  ft_jobs_slurm_reply(w.jobs, 7, &r, w.now);
-  assert_int_equal(w.last.outcome, FT_OUTCOME_REQUEUED);
-  assert_true(w.last.submit_time == 4990);
-  assert_true(task_start_of(7, BATCH, 1));
-  ft_jobs_slurm_reply(w.jobs, 7, &r, w.now);
-  w.finished = 0;
-  (void)task_end(7, BATCH, 0);
-  assert_int_equal(w.finished, 1);
-  assert_int_equal(w.last.restart_count, 1);
-  assert_true(w.last.submit_time == 6000);
-  assert_int_equal(w.last.outcome, FT_OUTCOME_COMPLETED);
-}
-
-static void answer_restarts(uint32_t job, uint32_t restarts, bool over)
-{
-  ft_slurm_job r = record();
-
-  r.restart_count = restarts;
-  r.running = !over;
-  r.final = over;
-  r.outcome = FT_OUTCOME_COMPLETED;
-  ft_jobs_slurm_reply(w.jobs, job, &r, w.now);
-  (void)ft_jobs_tick(w.jobs, w.now);
+  for (uint32_t counts = 0; counts < 2; counts++) {
+    w.finished = 0;
+    begin_batch(7);
+    (void)task_end(7, BATCH, SIGTERM);
+    assert_int_equal(w.finished, 1);
+    assert_true(w.last.unsettled);
+    pass(2);
+    /* a script can unset the variable with the count */
+    assert_true(task_start_of(7, BATCH, counts));
+    (void)task_end(7, BATCH, 0);
+    assert_int_equal(w.finished, 2);
+    assert_int_equal(w.last.restart_count, counts);
+    assert_int_equal(w.last.outcome, FT_OUTCOME_COMPLETED);
+    pass(100);
+  }
 }
 
 static void a_restarted_run_ends_the_previous_one(void **state)
@@ -753,15 +593,14 @@ static void a_restarted_run_ends_the_previous_one(void **state)
   begin_batch(7);
   fake.alive = false; /* its end records were lost */
   assert_true(task_start_of(7, BATCH, 1));
-  assert_int_equal(w.finished, 0);
-  answer_restarts(7, 1, false);
-  assert_int_equal(w.last.outcome, FT_OUTCOME_REQUEUED);
+  assert_int_equal(w.finished, 1);
   assert_int_equal(w.last.restart_count, 0);
+  assert_true(w.last.unsettled);
   assert_int_equal(ft_jobs_tree_count(w.jobs), 1);
 }
 
-/* SLURM_RESTART_COUNT=$i srun, below a batch script or a shell of salloc, while Slurm answers. */
-static void restarts_unknown_to_slurm_are_one_run(void **state)
+/* SLURM_RESTART_COUNT=$i srun, below a batch script or a shell of salloc. */
+static void restarts_that_a_script_claims_are_one_run(void **state)
 {
   (void)state;
   for (int batch = 0; batch < 2; batch++) {
@@ -769,15 +608,11 @@ static void restarts_unknown_to_slurm_are_one_run(void **state)
 
     w.finished = 0;
     assert_true(task_start(job, batch ? BATCH : 0));
-    answer_restarts(job, 0, false);
-    fake.rss = 90 * FT_MIB;
     if (!batch)
       (void)task_end(job, 0, 0);
     for (uint32_t i = 1; i < 40; i++) {
       (void)task_start_of(job, i, i);
       pass(1);
-      answer_restarts(job, 0, false);
-      fake.rss = 10 * FT_MIB;
       (void)task_end(job, i, 0);
     }
     (void)task_start_of(job, 40, 40);
@@ -785,111 +620,36 @@ static void restarts_unknown_to_slurm_are_one_run(void **state)
       (void)task_end(job, BATCH, 0);
     (void)task_end(job, 40, 0);
     (void)job_end(job);
-    pass(2);
-    answer_restarts(job, 0, true);
-    for (int i = 0; i < 40; i++)
-      pass(1);
-    answer_restarts(job, 0, true);
     assert_int_equal(w.finished, 1);
     assert_int_equal(w.last.restart_count, 0);
     assert_int_equal(w.last.outcome, FT_OUTCOME_COMPLETED);
-    assert_int_equal(w.last.submit_time, 4990);
     assert_true(w.last.runtime_seconds >= 39);
-    if (!batch)
-      assert_int_equal(w.last.rss_bytes, 90 * FT_MIB);
+    assert_int_equal(fake.roots, 41); /* of one tree */
     assert_int_equal(ft_jobs_tree_count(w.jobs), 0);
   }
 }
 
-static void a_restart_count_needs_slurms_confirmation(void **state)
-{
-  (void)state;
-  assert_true(task_start_of(7, BATCH, 12));
-  (void)task_end(7, BATCH, 0);
-  for (int i = 0; i < 700 && !w.finished; i++) {
-    pass(1);
-    ft_jobs_slurm_reply(w.jobs, 7, NULL, w.now);
-  }
-  assert_int_equal(w.finished, 1);
-  assert_int_equal(w.last.restart_count, 0);
-}
-
-/* Slurm's reply to a query from before the run's start is no evidence about it. */
-static void a_reply_from_before_the_start_refutes_no_restart(void **state)
-{
-  (void)state;
-  assert_true(task_start(7, BATCH));
-  (void)task_end(7, BATCH, SIGTERM);
-  assert_true(task_start_of(7, BATCH, 1));
-  answer_restarts(7, 0, false);
-  assert_int_equal(ft_jobs_tree_count(w.jobs), 1);
-  answer_restarts(7, 1, false);
-  (void)task_end(7, BATCH, 0);
-  assert_int_equal(w.last.restart_count, 1);
-  assert_int_equal(w.last.outcome, FT_OUTCOME_COMPLETED);
-}
-
-static void a_job_has_one_pending_query(void **state)
-{
-  (void)state;
-  for (uint32_t i = 0; i < 4200; i++) {
-    (void)task_start_of(7, i, i);
-    assert_int_equal(w.asked, 1);
-  }
-  answer_restarts(7, 0, false);
-  assert_true(job_start(8));
-  assert_int_equal(w.asked_id, 8);
-}
-
 static void the_prolog_has_no_restart_count(void **state)
 {
-  ft_slurm_job r = record();
-
   (void)state;
   assert_true(job_start(7));
   assert_true(task_start_of(7, BATCH, 2));
   assert_int_equal(w.finished, 0);
-  r.restart_count = 2;
-  ft_jobs_slurm_reply(w.jobs, 7, &r, w.now);
   (void)task_end(7, BATCH, 0);
   assert_int_equal(w.finished, 1);
   assert_int_equal(w.last.restart_count, 2);
 }
 
-static void slurm_reports_the_restart_count_of_a_running_job(void **state)
+/* Only Slurm knows how long it was. */
+static void a_suspended_run_is_not_settled(void **state)
 {
-  ft_slurm_job r = record();
-
-  (void)state;
-  assert_true(task_start(7, BATCH));
-  r.restart_count = 3;
-  r.running = true;
-  ft_jobs_slurm_reply(w.jobs, 7, &r, w.now);
-  (void)task_end(7, BATCH, 0);
-  assert_int_equal(w.finished, 1);
-  assert_int_equal(w.last.restart_count, 3);
-  assert_true(w.last.submit_time == 4990);
-}
-
-static void suspended_time_is_no_run_time(void **state)
-{
-  ft_slurm_job r = record();
-
   (void)state;
   begin_batch(7);
   fake.stopped = true;
   pass(8.7);
   (void)task_end(7, BATCH, 0);
   assert_int_equal(w.last.outcome, FT_OUTCOME_COMPLETED);
-  pass(1.1);
-  r.final = true;
-  r.outcome = FT_OUTCOME_COMPLETED;
-  r.suspended_seconds = 7;
-  ft_jobs_slurm_reply(w.jobs, 7, &r, w.now);
-  assert_int_equal(w.finished, 2);
-  assert_true(fabs(w.last.runtime_seconds - 1.7) < 1e-9);
-  ft_jobs_slurm_reply(w.jobs, 7, &r, w.now);
-  assert_int_equal(w.finished, 2);
+  assert_true(w.last.unsettled);
 }
 
 static void steps_are_one_tree(void **state)
@@ -925,7 +685,6 @@ static void a_job_of_srun_ends_with_the_job(void **state)
 {
   (void)state;
   assert_true(task_start(7, 0));
-  answer(7, false, 0);
   assert_true(task_end(7, 0, 0));
   pass(3);
   assert_true(task_start(7, 1));
@@ -934,34 +693,24 @@ static void a_job_of_srun_ends_with_the_job(void **state)
   assert_false(job_end(7));
   assert_int_equal(w.finished, 1);
   assert_int_equal(w.last.outcome, FT_OUTCOME_FAILED);
-  pass(1);
-  answer(7, true, FT_OUTCOME_FAILED);
-  assert_int_equal(w.finished, 1);
 }
 
-static void without_an_epilog_slurm_is_queried(void **state)
+static void without_an_epilog_a_long_pause_ends_a_run(void **state)
 {
-  unsigned asked;
-
   (void)state;
   assert_true(task_start(7, 0));
-  answer(7, false, 0);
+  pass(60);
   (void)task_end(7, 0, 0);
   fake.alive = false;
-  asked = w.asked;
-  for (int i = 0; i < 29; i++)
-    pass(1);
-  assert_int_equal(w.asked, asked);
-  pass(2);
-  assert_int_equal(w.asked, asked + 1);
-  answer(7, false, 0); /* salloc: the shell is still there */
-  assert_int_equal(w.finished, 0);
-  for (int i = 0; i < 100 && w.asked == asked + 1; i++)
-    pass(1);
-  assert_int_equal(w.asked, asked + 2);
-  answer(7, true, FT_OUTCOME_COMPLETED);
+  for (int i = 0; i < 3500; i += 10)
+    pass(10);
+  assert_int_equal(w.finished, 0); /* salloc: the shell may still be there */
+  for (int i = 0; i < 200; i += 10)
+    pass(10);
   assert_int_equal(w.finished, 1);
   assert_int_equal(w.last.outcome, FT_OUTCOME_COMPLETED);
+  assert_true(w.last.unsettled);
+  assert_true(w.last.runtime_seconds == 60 && w.last.end_time == 5060);
 }
 
 static void lost_ends_are_found_by_ended_processes(void **state)
@@ -973,68 +722,17 @@ static void lost_ends_are_found_by_ended_processes(void **state)
   fake.alive = false; /* slurmstepd was killed */
   for (int i = 0; i < 40; i++)
     pass(1);
-  answer(7, true, FT_OUTCOME_NODE_FAIL);
-  assert_true(w.finished >= 1);
-  assert_int_equal(w.last.outcome, FT_OUTCOME_NODE_FAIL);
+  assert_int_equal(w.finished, 1);
+  assert_true(w.last.unsettled);
 }
 
 static void a_task_end_alone_gives_a_censored_run(void **state)
 {
   (void)state;
   (void)task_end(7, BATCH, 0);
-  answer(7, false, 0);
   assert_int_equal(w.finished, 1);
   assert_true(w.last.peak_is_bound);
   assert_int_equal(w.last.outcome, FT_OUTCOME_COMPLETED);
-}
-
-/* If the agent were killed before Slurm answers, the run would be lost. */
-static void an_end_is_kept_until_slurm_reports_the_submit_time(void **state)
-{
-  (void)state;
-  assert_true(task_end(7, BATCH, 0));
-  assert_true(task_start(8, 0));
-  assert_true(job_end(8));
-  assert_int_equal(w.finished, 0);
-  assert_int_equal(w.forgotten, 0);
-  answer(7, false, 0);
-  answer(8, true, FT_OUTCOME_COMPLETED);
-  assert_int_equal(w.finished, 2);
-  assert_int_equal(w.forgotten, 2);
-}
-
-static void without_slurm_nothing_is_lost(void **state)
-{
-  (void)state;
-  assert_true(task_start(7, BATCH));
-  ft_jobs_slurm_reply(w.jobs, 7, NULL, w.now);
-  (void)task_end(7, BATCH, SIGKILL);
-  assert_int_equal(w.finished, 0); /* waits for its submit time */
-  for (int i = 0; i < 20 && !w.finished; i++) {
-    pass(1);
-    ft_jobs_slurm_reply(w.jobs, 7, NULL, w.now);
-  }
-  assert_int_equal(w.finished, 1);
-  assert_true(w.last.censored);
-  assert_true(w.last.submit_time == 0);
-  /* Slurm answers again with the submit time; the store joins both records (test_store) */
-  pass(100);
-  answer(7, true, FT_OUTCOME_TIMEOUT);
-  assert_int_equal(w.finished, 2);
-  assert_int_equal(w.last.outcome, FT_OUTCOME_TIMEOUT);
-  assert_true(w.last.submit_time > 0 && w.last.start_time <= w.last.end_time);
-}
-
-static void at_the_time_limit_slurms_state_counts(void **state)
-{
-  (void)state;
-  begin_batch(7);
-  pass(600);
-  (void)task_end(7, BATCH, 0); /* a script that catches SIGTERM */
-  pass(1);
-  answer(7, true, FT_OUTCOME_TIMEOUT);
-  assert_int_equal(w.last.outcome, FT_OUTCOME_TIMEOUT);
-  assert_true(w.last.censored);
 }
 
 /* Stops the agent during a run and starts another one. Returns the observation that it spooled. */
@@ -1082,7 +780,6 @@ static void an_agent_that_stops_hands_its_runs_on(void **state)
   (void)ft_jobs_announce(w.jobs, &a, SLURMSTEPD, true, (struct ft_instant){ 100, 5000 });
   ft_jobs_restore(w.jobs, &part);
   (void)ft_jobs_tick(w.jobs, w.now);
-  answer(7, false, 0);
   pass(5);
   (void)task_end(7, BATCH, 0);
   assert_int_equal(w.finished, 1);
@@ -1090,54 +787,6 @@ static void an_agent_that_stops_hands_its_runs_on(void **state)
   assert_int_equal(w.last.samples, 20);
   assert_true(w.last.peak_is_bound);
   assert_true(w.last.runtime_seconds == 15);
-}
-
-static void replay(uint32_t job, pb_size_t event)
-{
-  ft_announcement a = announcement(job, BATCH);
-
-  a.which_event = event;
-  if (event == ft_announcement_task_end_tag)
-    a.event.task_end.last = true;
-  (void)ft_jobs_announce(w.jobs, &a, SLURMSTEPD, true, w.now);
-}
-
-/* Stored without a submit time it would count as a second run. */
-static void a_run_without_a_submit_time_waits_for_the_next_agent(void **state)
-{
-  ft_observation part;
-
-  (void)state;
-  fake.rss = 80 * FT_MIB;
-  assert_true(task_start(7, BATCH));
-  pass(10);
-  assert_true(task_end(7, BATCH, 0));
-  part = next_agent();
-  fake.rss = 30 * FT_MIB;
-  replay(7, ft_announcement_task_start_tag);
-  replay(7, ft_announcement_task_end_tag);
-  ft_jobs_restore(w.jobs, &part);
-  assert_int_equal(w.finished, 0);
-  (void)ft_jobs_tick(w.jobs, w.now); /* queries Slurm */
-  answer(7, true, FT_OUTCOME_COMPLETED);
-  assert_int_equal(w.finished, 1);
-  assert_int_equal(w.last.outcome, FT_OUTCOME_COMPLETED);
-  assert_int_equal(w.last.rss_bytes, 80 * FT_MIB);
-  assert_int_equal(w.last.samples, 10);
-  assert_false(w.last.peak_is_bound);
-  assert_true(w.last.submit_time == 4990);
-  assert_true(w.last.runtime_seconds == 10);
-}
-
-static void a_run_that_cannot_be_spooled_is_delivered(void **state)
-{
-  (void)state;
-  (void)task_end(7, BATCH, 0);
-  w.no_journal = true;
-  ft_jobs_close(w.jobs);
-  assert_int_equal(w.suspended, 1);
-  assert_int_equal(w.finished, 1);
-  open_jobs();
 }
 
 static bool is_job_7(const ft_observation *o, void *data)
@@ -1194,7 +843,6 @@ static void an_undecodable_submission_is_measured_without_features(void **state)
   a.event.task_start.submission.size = 5;
   memset(a.event.task_start.submission.bytes, 0xff, 5);
   assert_true(say(&a));
-  answer(7, false, 0);
   (void)task_end(7, BATCH, 0);
   assert_int_equal(w.finished, 1);
   assert_string_equal(w.last.submission.app, "");
@@ -1216,7 +864,6 @@ static void the_first_submission_that_decodes_counts(void **state)
   a.step_id = 0;
   put_submission("another", start);
   assert_true(say(&a));
-  answer(7, false, 0);
   (void)task_end(7, 0, 0);
   (void)task_end(7, BATCH, 0);
   assert_int_equal(w.finished, 1);
@@ -1277,25 +924,6 @@ static size_t in_use(void)
   return info.uordblks + info.hblkhd;
 }
 
-/* Small until Slurm's record may be released; the allocator of a sanitizer hides this. */
-static void ended_jobs_use_little_memory(void **state)
-{
-  enum { JOBS = 1000 };
-  size_t before = in_use();
-
-  (void)state;
-  for (uint32_t job = 1; job <= JOBS; job++) {
-    begin_batch(job);
-    (void)task_end(job, BATCH, SIGKILL);
-  }
-  assert_true(in_use() - before < JOBS * sizeof(ft_observation) / 11);
-  answer(500, true, FT_OUTCOME_CANCELLED);
-  assert_int_equal(w.finished, JOBS + 1);
-  assert_int_equal(w.last.job_id, 500);
-  assert_string_equal(w.last.submission.app, "unet3d");
-  assert_int_equal(w.last.rss_bytes, 50 * FT_MIB);
-}
-
 /* Only its number stays, for late announcements. */
 static void delivered_jobs_use_less_memory(void **state)
 {
@@ -1310,7 +938,6 @@ static void delivered_jobs_use_less_memory(void **state)
   assert_true(in_use() - before < JOBS * sizeof(ft_observation) / 12);
   assert_false(task_end(500, BATCH, SIGKILL));
   assert_false(job_end(500));
-  answer(500, true, FT_OUTCOME_CANCELLED);
   assert_int_equal(w.finished, JOBS);
 }
 
@@ -1399,35 +1026,22 @@ int main(void)
     TEST(a_kill_counts_at_the_limit_that_was_hit),
     TEST(a_containers_limit_is_not_the_jobs),
     TEST(a_kill_at_a_limit_counts_among_other_kills),
-    TEST(a_task_end_read_after_the_job_end_counts),
+    TEST(a_task_end_that_is_read_late_counts),
     TEST(a_limit_that_slurm_lowers_is_the_one_that_counts),
-    TEST(slurm_supplies_what_the_node_cannot_measure),
-    TEST(slurm_does_not_override_the_kernel),
     TEST(an_array_task_has_its_own_features),
-    TEST(only_slurm_names_array_tasks_and_components),
-    TEST(an_inferred_oom_yields_only_to_a_better_reason),
     TEST(a_requeued_run_is_a_new_run),
     TEST(a_restarted_run_ends_the_previous_one),
-    TEST(restarts_unknown_to_slurm_are_one_run),
-    TEST(a_restart_count_needs_slurms_confirmation),
-    TEST(a_reply_from_before_the_start_refutes_no_restart),
-    TEST(a_job_has_one_pending_query),
+    TEST(restarts_that_a_script_claims_are_one_run),
     TEST(the_prolog_has_no_restart_count),
-    TEST(slurm_reports_the_restart_count_of_a_running_job),
-    TEST(suspended_time_is_no_run_time),
+    TEST(a_suspended_run_is_not_settled),
     TEST(steps_are_one_tree),
     TEST(the_extern_step_is_ignored),
     TEST(a_job_of_srun_ends_with_the_job),
-    TEST(without_an_epilog_slurm_is_queried),
+    TEST(without_an_epilog_a_long_pause_ends_a_run),
     TEST(lost_ends_are_found_by_ended_processes),
     TEST(a_task_end_alone_gives_a_censored_run),
-    TEST(an_end_is_kept_until_slurm_reports_the_submit_time),
-    TEST(without_slurm_nothing_is_lost),
-    TEST(at_the_time_limit_slurms_state_counts),
     TEST(a_declared_app_has_an_expected_command),
     TEST(an_agent_that_stops_hands_its_runs_on),
-    TEST(a_run_without_a_submit_time_waits_for_the_next_agent),
-    TEST(a_run_that_cannot_be_spooled_is_delivered),
     TEST(a_forgotten_job_has_no_spool_file),
     TEST(a_job_without_a_task_leaves_no_trace),
     TEST(an_undecodable_submission_is_measured_without_features),
@@ -1436,7 +1050,6 @@ int main(void)
     TEST(one_user_leaves_room_for_others),
     TEST(ended_jobs_make_room),
     TEST(complete_jobs_are_dropped),
-    TEST(ended_jobs_use_little_memory),
     TEST(delivered_jobs_use_less_memory),
     TEST(running_jobs_are_reported_as_measured_so_far),
     TEST(few_runs_are_counted),

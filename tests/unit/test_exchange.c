@@ -98,22 +98,16 @@ static void replies_out_of_range_are_rejected(void **state)
 {
   ft_verdicts v = { .schema = FT_SCHEMA, .verdict = { 1, { _ft_verdict_MAX + 1 } } };
   ft_settings s = { .schema = FT_SCHEMA, .rule = (ft_rule)(_ft_rule_MAX + 1) };
-  ft_jobs_reply r = { .schema = FT_SCHEMA, .job_count = 1 };
   struct ft_buf buf;
   struct ft_error err;
 
   (void)state;
   ft_buf_init(&buf, FT_EXCHANGE_BYTES);
-  r.job[0].known = true;
-  r.job[0].outcome = (ft_outcome)(_ft_outcome_MAX + 1);
   assert_int_equal(ft_record_encode(FT_RECORD_VERDICTS, &v, &buf, &err), 0);
   assert_int_equal(ft_record_decode(FT_RECORD_VERDICTS, buf.data, buf.length, &v, &err), -1);
   buf.length = 0;
   assert_int_equal(ft_record_encode(FT_RECORD_SETTINGS, &s, &buf, &err), 0);
   assert_int_equal(ft_record_decode(FT_RECORD_SETTINGS, buf.data, buf.length, &s, &err), -1);
-  buf.length = 0;
-  assert_int_equal(ft_record_encode(FT_RECORD_JOBS_REPLY, &r, &buf, &err), 0);
-  assert_int_equal(ft_record_decode(FT_RECORD_JOBS_REPLY, buf.data, buf.length, &r, &err), -1);
   ft_buf_free(&buf);
 }
 

@@ -7,43 +7,51 @@
 #include "learner/cluster/job_check.h"
 #include "learner/cluster/node_list.h"
 
-/* USER: a uid. FRESH, OLD: times at which the record is some seconds old, or much older. */
-enum { JOB = 7, USER = 1001, FRESH = 100, OLD = 200 };
+enum { JOB = 7, USER = 1001 };
 
-static struct ft_job_checks *checks;
+static struct ft_known_job *known;
 static ft_observation run;
 static ft_slurm_job record;
 
 static int begin(void **state)
 {
   (void)state;
-  checks = ft_job_checks_open();
-  assert_non_null(checks);
+  known = NULL;
   run = (ft_observation){ .job_id = JOB, .uid = USER, .user = "ada", .node = "n2" };
-  record = (ft_slurm_job){ .job_id = JOB, .known = true, .uid = USER, .user = "ada", .nodes = 3 };
+  record = (ft_slurm_job){ .uid = USER, .user = "ada", .nodes = 3, .submit_time = 4990 };
   return 0;
 }
 
 static int end(void **state)
 {
   (void)state;
-  ft_job_checks_close(checks);
+  free(known);
   return 0;
+}
+
+static void add_reply(const struct ft_slurm_reply *reply)
+{
+  free(known);
+  known = ft_known_job_new(reply);
+  assert_non_null(known);
 }
 
 /* Slurm replies with the record and a list of nodes. */
 static void add_record(const char *nodes)
 {
-  const struct ft_slurm_reply reply = { .record = &record, .nodes = ft_text_from(nodes) };
-
-  ft_job_checks_add(checks, record.job_id, &reply, FRESH);
+  add_reply(&(struct ft_slurm_reply){ .record = &record, .nodes = ft_text_from(nodes) });
 }
 
-static enum ft_job_match compare(bool asked, double now)
+/* Joins a copy of the run, which `joined` is then. */
+static ft_observation joined;
+
+static enum ft_job_match join(void)
 {
   struct ft_error err = { "" };
-  enum ft_job_match match = ft_job_checks_compare(checks, &run, asked, now, &err);
+  enum ft_job_match match;
 
+  joined = run;
+  match = ft_known_job_join(known, &joined, &err);
   assert_true(match != FT_JOB_DIFFERS || err.text[0]);
   return match;
 }
@@ -51,13 +59,15 @@ static enum ft_job_match compare(bool asked, double now)
 static void a_run_of_slurms_record_matches(void **state)
 {
   (void)state;
+  assert_int_equal(join(), FT_JOB_UNKNOWN);
   add_record("n[1-3]");
-  assert_int_equal(compare(false, FRESH), FT_JOB_MATCHES);
-  assert_int_equal(compare(false, 1e6), FT_JOB_MATCHES);
-  run.user[0] = '\0'; /* an agent that had no record */
-  assert_int_equal(compare(false, FRESH), FT_JOB_MATCHES);
+  assert_int_equal(join(), FT_JOB_MATCHES);
+  assert_true(joined.submit_time == 4990);
+  assert_int_equal(joined.allocated_nodes, 3);
+  run.user[0] = '\0';
+  assert_int_equal(join(), FT_JOB_MATCHES);
   (void)snprintf(run.user, sizeof run.user, "%d", USER); /* a record without the user's name */
-  assert_int_equal(compare(false, FRESH), FT_JOB_MATCHES);
+  assert_int_equal(join(), FT_JOB_MATCHES);
 }
 
 static void a_lie_about_user_or_node_differs(void **state)
@@ -74,87 +84,46 @@ static void a_lie_about_user_or_node_differs(void **state)
     run.uid = lies[i].uid;
     (void)snprintf(run.user, sizeof run.user, "%s", lies[i].user);
     (void)snprintf(run.node, sizeof run.node, "%s", lies[i].node);
-    assert_int_equal(compare(false, FRESH), FT_JOB_DIFFERS);
-    assert_int_equal(compare(true, OLD), FT_JOB_DIFFERS);
-    /* the job's record may have changed since */
-    assert_int_equal(compare(false, OLD), FT_JOB_UNASKED);
+    assert_int_equal(join(), FT_JOB_DIFFERS);
   }
 }
 
 static void a_job_that_slurm_has_not_got_differs(void **state)
 {
-  static const struct ft_slurm_reply absent = { .absent = true };
+  static const struct ft_slurm_reply absent = { .gone = true, .absent = true };
 
   (void)state;
-  assert_int_equal(compare(false, FRESH), FT_JOB_UNASKED);
-  ft_job_checks_add(checks, JOB, &absent, FRESH);
-  assert_int_equal(compare(false, FRESH), FT_JOB_DIFFERS);
-  assert_int_equal(compare(false, OLD), FT_JOB_UNASKED);
-  assert_int_equal(compare(true, OLD), FT_JOB_DIFFERS);
-  run.job_id = 0;
-  assert_int_equal(compare(true, FRESH), FT_JOB_DIFFERS);
+  add_reply(&absent);
+  assert_int_equal(join(), FT_JOB_DIFFERS);
 }
 
 static void without_a_reply_of_slurm_a_run_is_not_compared(void **state)
 {
-  static const struct ft_slurm_reply none;
+  static const struct ft_slurm_reply none, gone = { .gone = true };
 
   (void)state;
-  ft_job_checks_add(checks, JOB, &none, FRESH);
-  assert_int_equal(compare(true, FRESH), FT_JOB_UNKNOWN);
-  assert_int_equal(compare(false, OLD), FT_JOB_UNASKED);
+  add_reply(&none);
+  assert_int_equal(join(), FT_JOB_UNKNOWN);
+  add_reply(&gone);
+  assert_int_equal(join(), FT_JOB_GONE);
   add_record(""); /* without a list of nodes */
-  assert_int_equal(compare(false, OLD), FT_JOB_MATCHES);
+  assert_int_equal(join(), FT_JOB_MATCHES);
   add_record("(null)");
-  assert_int_equal(compare(true, OLD), FT_JOB_DIFFERS);
+  assert_int_equal(join(), FT_JOB_DIFFERS);
 }
 
 /* Of a job that was requeued Slurm names the nodes of the last attempt only. */
-static void an_attempt_is_compared_with_a_record_that_knows_it(void **state)
+static void an_attempt_is_compared_with_its_own_record(void **state)
 {
   (void)state;
   record.restart_count = 1;
   add_record("n9");
-  assert_int_equal(compare(false, FRESH), FT_JOB_MATCHES);
+  assert_int_equal(join(), FT_JOB_MATCHES);
   run.uid = 1002;
-  assert_int_equal(compare(false, FRESH), FT_JOB_DIFFERS);
+  assert_int_equal(join(), FT_JOB_DIFFERS);
   run.uid = USER;
   run.restart_count = 1;
-  assert_int_equal(compare(false, FRESH), FT_JOB_DIFFERS);
-  run.restart_count = 2;
-  assert_int_equal(compare(false, FRESH), FT_JOB_UNASKED);
-  assert_int_equal(compare(true, FRESH), FT_JOB_DIFFERS);
-}
-
-static void a_runs_place_in_its_job_is_slurms(void **state)
-{
-  (void)state;
-  run.array_job_id = 4;
-  run.array_task_id = 5;
-  run.allocated_nodes = 5000;
-  ft_job_checks_complete(checks, &run);
-  assert_int_equal(run.array_job_id, 4);
-  record.identified = true;
-  record.array_job_id = 6;
-  record.array_task_id = 2;
-  add_record("n[1-3]");
-  ft_job_checks_complete(checks, &run);
-  assert_int_equal(run.array_job_id, 6);
-  assert_int_equal(run.array_task_id, 2);
-  assert_int_equal(run.allocated_nodes, 3);
-}
-
-static void the_oldest_records_are_forgotten(void **state)
-{
-  (void)state;
-  for (uint32_t i = 0; i < 70000; i++) {
-    record.job_id = JOB + i % 50000;
-    add_record("n2");
-  }
-  run.job_id = record.job_id;
-  assert_int_equal(compare(false, FRESH), FT_JOB_MATCHES);
-  run.job_id = record.job_id + 1;
-  assert_int_equal(compare(false, FRESH), FT_JOB_UNASKED);
+  assert_int_equal(join(), FT_JOB_DIFFERS);
 }
 
 static void node_lists_are_slurms(void **state)
@@ -207,9 +176,7 @@ int main(void)
     cmocka_unit_test_setup_teardown(a_lie_about_user_or_node_differs, begin, end),
     cmocka_unit_test_setup_teardown(a_job_that_slurm_has_not_got_differs, begin, end),
     cmocka_unit_test_setup_teardown(without_a_reply_of_slurm_a_run_is_not_compared, begin, end),
-    cmocka_unit_test_setup_teardown(an_attempt_is_compared_with_a_record_that_knows_it, begin, end),
-    cmocka_unit_test_setup_teardown(a_runs_place_in_its_job_is_slurms, begin, end),
-    cmocka_unit_test_setup_teardown(the_oldest_records_are_forgotten, begin, end),
+    cmocka_unit_test_setup_teardown(an_attempt_is_compared_with_its_own_record, begin, end),
     cmocka_unit_test(node_lists_are_slurms),
   };
 

@@ -567,12 +567,12 @@ static void every_string_of_a_record_has_a_limit(void **state)
                                                [FT_RECORD_QUESTION] = ft_question_fields,
                                                [FT_RECORD_REPLY] = ft_reply_fields,
                                                [FT_RECORD_VERDICTS] = ft_verdicts_fields,
-                                               [FT_RECORD_JOBS_QUERY] = ft_jobs_query_fields,
-                                               [FT_RECORD_JOBS_REPLY] = ft_jobs_reply_fields,
                                                [FT_RECORD_SETTINGS_QUERY] =
                                                    ft_settings_query_fields,
                                                [FT_RECORD_SETTINGS] = ft_settings_fields,
                                                [FT_RECORD_RUNNING] = ft_running_fields,
+                                               [FT_RECORD_JOBS_QUERY] = ft_jobs_query_fields,
+                                               [FT_RECORD_JOBS_REPLY] = ft_jobs_reply_fields,
                                                [FT_RECORD_HOST_QUERY] = ft_host_query_fields,
                                                [FT_RECORD_HOST] = ft_host_fields,
                                                [FT_RECORD_CATEGORIES] = ft_categories_fields };

@@ -10,7 +10,7 @@
 #include "learner/requests.h"
 #include "predictor/core/io.h"
 
-enum { REQUESTS = 10, REFUSED_JOB = 1000, UNKNOWN_JOB = 1100, FORGED_JOB = 1200 };
+enum { REQUESTS = 10, REFUSED_JOB = 1000 };
 
 static struct ft_loop *loop;
 static struct ft_subprocesses *children;
@@ -29,7 +29,7 @@ static unsigned settings_replies;
 static uint64_t settings_number; /* of the last reply */
 
 static bool in_transaction;
-static unsigned added, added_at_once, most_at_once, commits, rollbacks, queried;
+static unsigned added, added_at_once, most_at_once, commits, rollbacks;
 
 /* ---- stand-ins ---- */
 
@@ -37,26 +37,6 @@ void ft_learner_settings_of_nodes(const struct ft_learner *learner, ft_settings 
 {
   (void)learner;
   (void)settings;
-}
-
-int ft_learner_query_slurm(struct ft_learner *learner, const uint32_t *job_id, size_t count)
-{
-  (void)learner;
-  (void)job_id;
-  queried += (unsigned)count;
-  return 0;
-}
-
-/* Slurm has to be asked about jobs from UNKNOWN_JOB on; those from FORGED_JOB on differ then. */
-int ft_learner_check(struct ft_learner *learner, const ft_observation *observation, bool asked,
-                     struct ft_error *err)
-{
-  (void)learner;
-  if (observation->job_id < UNKNOWN_JOB)
-    return 0;
-  if (!asked)
-    return 2;
-  return observation->job_id >= FORGED_JOB && ft_error_set(err, "another user") < 0;
 }
 
 bool ft_learner_is_forgotten(struct ft_learner *learner, const ft_observation *observation)
@@ -145,7 +125,7 @@ static int set_up(void **state)
   (void)state;
   memset(answer, 0, sizeof answer);
   received_count = 0;
-  added = most_at_once = commits = rollbacks = queried = 0;
+  added = most_at_once = commits = rollbacks = 0;
   loop = ft_loop_open(no_signals, &err);
   assert_non_null(loop);
   children = ft_subprocesses_open(loop);
@@ -287,72 +267,6 @@ static void a_refused_run_is_refused_alone(void **state)
   assert_int_equal(answer[bad].verdicts.verdict.bytes[0], FT_VERDICT_ACCEPTED);
   assert_int_equal(answer[bad].verdicts.verdict.bytes[1], FT_VERDICT_REFUSED);
   assert_int_equal(answer[bad].verdicts.verdict.bytes[2], FT_VERDICT_ACCEPTED);
-}
-
-static void runs_wait_for_slurms_records_of_their_jobs(void **state)
-{
-  size_t known = deliver(1, 1), unknown = deliver(UNKNOWN_JOB - 1, 3);
-
-  (void)state;
-  settle();
-  assert_true(answer[known].replied);
-  assert_false(answer[unknown].replied || answer[unknown].rejected);
-  assert_int_equal(queried, 2);
-  ft_requests_slurm_reply(UNKNOWN_JOB + 1, NULL, requests);
-  settle();
-  assert_false(answer[unknown].replied);
-  ft_requests_slurm_reply(UNKNOWN_JOB, NULL, requests);
-  settle();
-  assert_int_equal(answer[unknown].verdicts.verdict.size, 3);
-  for (size_t i = 0; i < 3; i++)
-    assert_int_equal(answer[unknown].verdicts.verdict.bytes[i], FT_VERDICT_ACCEPTED);
-  assert_int_equal(queried, 2);
-}
-
-static void a_run_that_differs_from_slurms_record_is_refused_alone(void **state)
-{
-  size_t bad = deliver(FORGED_JOB - 1, 2);
-
-  (void)state;
-  settle();
-  ft_requests_slurm_reply(FORGED_JOB - 1, NULL, requests);
-  ft_requests_slurm_reply(FORGED_JOB, NULL, requests);
-  settle();
-  assert_int_equal(answer[bad].verdicts.verdict.size, 2);
-  assert_int_equal(answer[bad].verdicts.verdict.bytes[0], FT_VERDICT_ACCEPTED);
-  assert_int_equal(answer[bad].verdicts.verdict.bytes[1], FT_VERDICT_REFUSED);
-  assert_string_equal(answer[bad].verdicts.why, "another user");
-  assert_int_equal(rollbacks, 0);
-  assert_int_equal(added, 1);
-}
-
-/* Each of several requests about a job gets the reply to its own query, in their order. */
-static void requests_about_one_job_are_answered_in_order(void **state)
-{
-  size_t first = deliver(UNKNOWN_JOB, 1), second = deliver(UNKNOWN_JOB, 1);
-
-  (void)state;
-  settle();
-  assert_int_equal(queried, 2);
-  ft_requests_slurm_reply(UNKNOWN_JOB, NULL, requests);
-  settle();
-  assert_true(answer[first].replied && !answer[second].replied);
-  ft_requests_slurm_reply(7, NULL, requests);
-  ft_requests_slurm_reply(UNKNOWN_JOB, NULL, requests);
-  ft_requests_slurm_reply(UNKNOWN_JOB, NULL, requests);
-  settle();
-  assert_true(answer[second].replied);
-}
-
-static void waiting_runs_are_rejected_at_the_end(void **state)
-{
-  size_t last = deliver(UNKNOWN_JOB, 1);
-
-  (void)state;
-  settle();
-  ft_requests_close(requests);
-  requests = NULL;
-  assert_true(answer[last].rejected && !answer[last].malformed);
 }
 
 static void a_damaged_list_is_rejected_alone(void **state)
@@ -569,10 +483,6 @@ int main(void)
     TEST(deliveries_of_several_nodes_are_one_transaction),
     TEST(transactions_are_limited),
     TEST(a_refused_run_is_refused_alone),
-    TEST(runs_wait_for_slurms_records_of_their_jobs),
-    TEST(a_run_that_differs_from_slurms_record_is_refused_alone),
-    TEST(requests_about_one_job_are_answered_in_order),
-    TEST(waiting_runs_are_rejected_at_the_end),
     TEST(a_damaged_list_is_rejected_alone),
     TEST(deliveries_are_rejected_at_the_end),
     NAME_TEST(a_slow_name_service_delays_no_run),

@@ -88,6 +88,9 @@ static void a_scontrol_without_readline_prints_no_commands(void **state)
   struct ft_text output = ft_text_from("scontrol: foretell-000000000000002a\n"
                                        "scontrol: JobId=5 JobName=x UserId=root(0) "
                                        "JobState=COMPLETED\n\n"
+                                       "scontrol: foretell-000000000000002a\n"
+                                       "scontrol: JobId=6 JobName=x UserId=root(0) "
+                                       "JobState=COMPLETING Restarts=1\n\n"
                                        "scontrol: foretell-000000000000002a\nscontrol: ");
   struct ft_text reply;
   struct ft_reply_mark mark;
@@ -100,7 +103,10 @@ static void a_scontrol_without_readline_prints_no_commands(void **state)
   ft_reply_mark_set(&mark, 0x2a);
   assert_true(ft_job_reply_next(&output, &mark, &reply));
   assert_int_equal(ft_scontrol_job(reply, 5, &job, &nodes, &err), 0);
-  assert_true(job.final);
+  assert_true(job.final && !job.ending);
+  assert_true(ft_job_reply_next(&output, &mark, &reply));
+  assert_int_equal(ft_scontrol_job(reply, 6, &job, &nodes, &err), 0);
+  assert_true(job.ending && !job.final);
   assert_false(ft_job_reply_next(&output, &mark, &reply));
   assert_true(ft_job_reply_error(ft_text_from("slurm_load_jobs error: Unable to contact\n"), why,
                                  sizeof why));
@@ -329,6 +335,48 @@ static void a_job_that_slurmctld_has_forgotten_is_in_the_database(void **state)
   assert_int_equal(starts_of("sacct"), 1);
 }
 
+/* A slurmctld that limits requests replies to three of a command's. */
+static void a_limited_slurmctld_is_relieved_by_the_database(void **state)
+{
+  enum { LIMIT = 3 };
+  static uint32_t jobs[40];
+
+  (void)state;
+  write_program("scontrol", "#!/bin/sh\n"
+                            "echo >>\"$0.starts\"\n"
+                            "for left in 3 2 1 0; do\n"
+                            "  read -r verb what mark && echo \"$mark\"\n"
+                            "  [ $left -gt 0 ] && read -r verb what name || break\n"
+                            "  echo \"JobId=$name JobName=x UserId=root(0) JobState=FAILED\"\n"
+                            "done\n"
+                            "! read -r verb what name\n");
+  write_program("sacct", "#!/bin/sh\n"
+                         "echo >>\"$0.starts\"\n"
+                         "for i in $(seq 101 139); do\n"
+                         "  echo \"$i|COMPLETED|2026-11-25T22:01:00|2026-11-25T22:02:00|00:00:00|"
+                         "60|main|0|root|$i|n1\"\n"
+                         "done\n");
+  for (uint32_t i = 0; i < COUNT_OF(jobs); i++)
+    jobs[i] = 100 + i;
+  ft_slurm_query_set_slurmdbd(slurm_query, true);
+  query_all(jobs, COUNT_OF(jobs));
+  assert_int_equal(records, COUNT_OF(jobs));
+  assert_int_equal(starts_of("scontrol"), 1);
+  assert_int_equal(starts_of("sacct"), 1);
+  /* the next command has no more than slurmctld answers; the database's silence proves nothing */
+  jobs[0] = 99;
+  jobs[LIMIT] = 1000;
+  query_all(jobs, COUNT_OF(jobs));
+  assert_int_equal(records, COUNT_OF(jobs) - 1);
+  assert_int_equal(absent, 0);
+  assert_int_equal(starts_of("scontrol"), 2);
+  assert_int_equal(starts_of("sacct"), 2);
+  /* without the database they wait their turn, but for one: its record may be what takes so long */
+  ft_slurm_query_set_slurmdbd(slurm_query, false);
+  query_all(jobs, 2 * LIMIT);
+  assert_int_equal(records, 2 * LIMIT - 1);
+}
+
 /* What slurmctld does not know may be a job that it has forgotten; only the database knows all, if
  * it shows this user the jobs of others. */
 static void a_job_is_absent_if_both_slurmctld_and_the_database_say_so(void **state)
@@ -433,6 +481,8 @@ int main(void)
     cmocka_unit_test_setup_teardown(many_jobs_share_a_command, open_query, close_query),
     cmocka_unit_test_setup_teardown(a_job_that_slurmctld_has_forgotten_is_in_the_database,
                                     open_query, close_query),
+    cmocka_unit_test_setup_teardown(a_limited_slurmctld_is_relieved_by_the_database, open_query,
+                                    close_query),
     cmocka_unit_test_setup_teardown(a_job_is_absent_if_both_slurmctld_and_the_database_say_so,
                                     open_query, close_query),
     cmocka_unit_test_setup_teardown(an_endless_record_hinders_no_other_job, open_query,

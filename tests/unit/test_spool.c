@@ -66,7 +66,7 @@ static unsigned drain(struct ft_spool *spool, int (*take_one)(const ft_observati
 
   ft_spool_begin(spool);
   while (ft_spool_next(spool, &o, &key)) {
-    assert_true(key == ft_observation_key(&o));
+    assert_true(key == ft_spool_key(&o));
     status = status < 0 ? status : take_one(&o, taken);
     if (status == 0)
       ft_spool_remove(spool, key);
@@ -167,7 +167,7 @@ static void waiting_runs_are_counted(void **state)
   spool = ft_spool_open(folder_fd, &err);
   for (int i = 0; i < 2; i++)
     assert_int_equal(ft_spool_put(spool, &o, &err), 0);
-  (void)snprintf(name, sizeof name, "spool/%016" PRIx64 ".obs", ft_observation_key(&o));
+  (void)snprintf(name, sizeof name, "spool/%016" PRIx64 ".obs", ft_spool_key(&o));
   assert_int_equal(fstatat(folder_fd, name, &st, 0), 0);
   usage = ft_spool_usage(spool);
   assert_true(usage.files == 1 && usage.in_memory == 0 && usage.bytes == (uint64_t)st.st_size);
@@ -177,9 +177,9 @@ static void waiting_runs_are_counted(void **state)
   assert_int_equal(ft_spool_put(spool, &o, &err), 0);
   usage = ft_spool_usage(spool);
   assert_true(usage.files == 2 && usage.bytes > (uint64_t)st.st_size);
-  ft_spool_remove(spool, ft_observation_key(&o));
+  ft_spool_remove(spool, ft_spool_key(&o));
   o = observation(1);
-  ft_spool_remove(spool, ft_observation_key(&o));
+  ft_spool_remove(spool, ft_spool_key(&o));
   usage = ft_spool_usage(spool);
   assert_true(usage.files == 0 && usage.bytes == 0);
   ft_spool_close(spool);
@@ -237,7 +237,7 @@ static void a_run_can_be_read_again(void **state)
       assert_true(ft_spool_next(spool, &o, &keys[i]));
       ft_spool_unread(spool);
       assert_true(ft_spool_next(spool, &o, &again));
-      assert_true(again == keys[i] && again == ft_observation_key(&o));
+      assert_true(again == keys[i] && again == ft_spool_key(&o));
     }
     /* unless it was removed meanwhile */
     ft_spool_unread(spool);
@@ -270,7 +270,7 @@ static void a_run_stays_in_memory_until_it_is_on_the_disk(void **state)
       ft_observation o = observation(job);
       char name[64];
 
-      (void)snprintf(name, sizeof name, "spool/%016" PRIx64 ".obs", ft_observation_key(&o));
+      (void)snprintf(name, sizeof name, "spool/%016" PRIx64 ".obs", ft_spool_key(&o));
       assert_int_equal(unlinkat(folder_fd, name, 0), 0);
     }
     ft_spool_close(spool);

@@ -20,6 +20,7 @@
 #include "predictor/history/pages.h"
 #include "predictor/history/rejections.h"
 #include "predictor/history/store.h"
+#include "predictor/history/waiting.h"
 
 static char folder[] = "/tmp/foretell-test-XXXXXX";
 static char path[64];
@@ -571,7 +572,7 @@ static void foreign_files_are_rejected_in_one_line(void **state)
   static const struct {
     const char *sql, *expected;
   } cases[] = {
-    { "PRAGMA user_version = 99", "schema 99; this version of foretell supports 1 to 15" },
+    { "PRAGMA user_version = 99", "schema 99; this version of foretell supports 1 to 16" },
     { "PRAGMA user_version = -1", "schema -1" },
     { "PRAGMA application_id = 1", "not a store of foretell" },
   };
@@ -847,6 +848,84 @@ static void closing_null_is_allowed(void **state)
   ft_store_close(NULL);
 }
 
+/* ---- runs that wait for Slurm's record ---- */
+
+struct waiting_jobs {
+  uint32_t job_id[4];
+  size_t count;
+  int64_t last_run; /* of the first of them */
+};
+
+static bool note_waiting(uint32_t job_id, double since, int64_t run, void *data)
+{
+  struct waiting_jobs *jobs = data;
+
+  assert_true(since > 0 && run > 0 && jobs->count < COUNT_OF(jobs->job_id));
+  if (!jobs->count)
+    jobs->last_run = run;
+  jobs->job_id[jobs->count++] = job_id;
+  return true;
+}
+
+static struct waiting_jobs waiting_jobs(struct ft_store *store)
+{
+  struct waiting_jobs jobs = { .count = 0 };
+  struct ft_error err;
+
+  assert_int_equal(ft_store_each_waiting_job(store, 0, note_waiting, &jobs, &err), 0);
+  return jobs;
+}
+
+static bool note_run(const ft_observation *o, void *data)
+{
+  (void)o;
+  ++*(unsigned *)data;
+  return true;
+}
+
+static void a_run_waits_for_slurms_record(void **state)
+{
+  static const struct ft_store_filter all;
+  struct ft_store *store = must_open(true);
+  /* two attempts of one job in an outage have one restart count */
+  ft_observation first = make_run(7, "a", 1), second = first, other = make_run(8, "b", 2), run;
+  struct ft_error err;
+  unsigned stored = 0;
+  int64_t last;
+
+  (void)state;
+  second.start_time += 1000;
+  second.rss_bytes = 3;
+  assert_int_equal(ft_store_wait(store, &second, &err), 0);
+  assert_int_equal(ft_store_wait(store, &first, &err), 0);
+  assert_int_equal(ft_store_wait(store, &first, &err), 0);
+  assert_int_equal(ft_store_wait(store, &other, &err), 0);
+  ft_store_close(store);
+  store = must_open(true);
+  assert_int_equal(waiting_jobs(store).count, 2);
+  assert_int_equal(ft_store_each(store, &all, note_run, &stored, &err), 0);
+  assert_int_equal(stored, 0);
+  last = waiting_jobs(store).last_run;
+  run = (ft_observation){ .job_id = 7 };
+  assert_int_equal(ft_store_next_waiting(store, &run, last - 1, &err), 1);
+  assert_int_equal(run.rss_bytes, 3); /* the other one came later */
+  run = (ft_observation){ .job_id = 7 };
+  assert_int_equal(ft_store_next_waiting(store, &run, last, &err), 1);
+  assert_int_equal(run.rss_bytes, 1);
+  assert_int_equal(ft_store_next_waiting(store, &run, last, &err), 1);
+  assert_int_equal(run.rss_bytes, 3);
+  assert_int_equal(ft_store_next_waiting(store, &run, last, &err), 0);
+  assert_int_equal(ft_store_end_wait(store, &first, &err), 0);
+  assert_int_equal(ft_store_end_wait(store, &second, &err), 0);
+  assert_int_equal(waiting_jobs(store).count, 1);
+  assert_int_equal(waiting_jobs(store).job_id[0], 8);
+  assert_int_equal(ft_store_expire_waiting(store, 1e9, &err), 0);
+  assert_int_equal(waiting_jobs(store).count, 1);
+  assert_int_equal(ft_store_expire_waiting(store, 1e12, &err), 0);
+  assert_int_equal(waiting_jobs(store).count, 0);
+  ft_store_close(store);
+}
+
 #define TEST(f) cmocka_unit_test_setup_teardown(f, set_up, tear_down)
 
 int main(void)
@@ -870,6 +949,7 @@ int main(void)
                                       TEST(a_read_only_disk_is_reported),
                                       TEST(a_locked_store_is_reported_and_then_works),
                                       TEST(a_stored_run_survives_its_process),
+                                      TEST(a_run_waits_for_slurms_record),
                                       cmocka_unit_test(closing_null_is_allowed) };
 
   return cmocka_run_group_tests_name("store", tests, NULL, NULL);

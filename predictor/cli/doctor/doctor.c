@@ -427,7 +427,7 @@ int ft_command_doctor(int argc, char **argv)
   if (state_fd >= 0)
     close(state_fd);
   ft_doctor_slurm(doctor);
-  ft_doctor_private_data(doctor);
+  ft_doctor_learner_access(doctor);
   ft_doctor_cgroup(doctor);
   check_samplers(doctor);
 

@@ -74,8 +74,9 @@ int ft_doctor_run(const char *program, const char *const *argv, struct ft_buf *o
 int ft_doctor_query_slurm(const struct ft_doctor *doctor, const char *const *argv,
                           struct ft_buf *out);
 
-/* Checks that PrivateData hides nothing from the learner, if the learner runs here. */
-void ft_doctor_private_data(struct ft_doctor *doctor);
+/* Checks that PrivateData hides nothing from the learner and that slurmctld does not limit its
+ * requests, if the learner runs here. */
+void ft_doctor_learner_access(struct ft_doctor *doctor);
 
 /* Checks Slurm's version, plugstack.conf, the plugin and the command that the plugin starts. */
 void ft_doctor_slurm(struct ft_doctor *doctor);

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* foretell doctor: whether Slurm shows the learner all jobs and nodes, in spite of PrivateData. */
+/* foretell doctor: whether Slurm shows the learner all jobs and nodes, in spite of PrivateData and
+ * of a limit of its requests. */
 #include "config.h"
 
 #include <pwd.h>
@@ -51,6 +52,23 @@ static bool is_slurm_user(const struct ft_buf *config, uid_t uid)
   return uid == 0;
 }
 
+/* Warns if slurmctld limits the requests of USER, who is not SlurmUser (slurm.conf(5), rl_enable).
+ */
+static void check_rate_limit(struct ft_doctor *doctor, const struct ft_buf *config,
+                             const struct passwd *user)
+{
+  struct ft_text rest = ft_text_from(ft_buf_text(config)), line, value;
+
+  while (ft_text_line(&rest, &line))
+    if (read_setting(line, "SlurmctldParameters", &value) && ft_text_lists(value, "rl_enable") &&
+        !is_slurm_user(config, user->pw_uid))
+      ft_doctor_add(doctor, "rate limit", FT_FINDING_WARN,
+                    "SlurmctldParameters=rl_enable: slurmctld answers foretell-learnd's user %s "
+                    "about 2 jobs a second, and slurmdbd about the others once they have ended; "
+                    "run foretell-learnd as SlurmUser, or raise rl_refill_rate",
+                    user->pw_name);
+}
+
 /* Reads the AdminLevel of USER in slurmdbd into OUT: "" if slurmdbd has no such user. Returns false
  * if there is no slurmdbd. */
 static bool read_admin_level(const struct ft_doctor *doctor, const char *user, char out[32])
@@ -91,28 +109,21 @@ static void report_hidden_data(struct ft_doctor *doctor, const char *hidden, con
                   hidden, hides, user, user);
 }
 
-void ft_doctor_private_data(struct ft_doctor *doctor)
+/* Reports a PrivateData of CONFIG or slurmdbd that hides data from USER, or would from another. */
+static void check_private_data(struct ft_doctor *doctor, const struct ft_buf *config,
+                               const struct passwd *user)
 {
-  static const char *const show_config[] = { "scontrol", "show", "config", NULL };
   static const char *const show_slurmdbd[] = { "sacctmgr", "show", "config", NULL };
-  struct ft_buf config, slurmdbd;
-  const struct passwd *user;
-  char path[PATH_MAX], hidden[128], level[32] = "";
+  char hidden[128], level[32] = "";
+  struct ft_buf slurmdbd;
   bool has_slurmdbd;
-  struct stat about;
 
-  /* the socket is the learner's */
-  if (stat(ft_doctor_path(doctor, doctor->config.learner_socket, path), &about) < 0)
-    return;
-  ft_buf_init(&config, FT_LIMIT_RECORD);
   ft_buf_init(&slurmdbd, FT_LIMIT_RECORD);
-  user = getpwuid(about.st_uid);
-  if (user && ft_doctor_query_slurm(doctor, show_config, &config) == 0 &&
-      (hides_data(&config, hidden, sizeof hidden) ||
-       (ft_doctor_query_slurm(doctor, show_slurmdbd, &slurmdbd) == 0 &&
-        hides_data(&slurmdbd, hidden, sizeof hidden)))) {
+  if (hides_data(config, hidden, sizeof hidden) ||
+      (ft_doctor_query_slurm(doctor, show_slurmdbd, &slurmdbd) == 0 &&
+       hides_data(&slurmdbd, hidden, sizeof hidden))) {
     has_slurmdbd = read_admin_level(doctor, user->pw_name, level);
-    if (is_slurm_user(&config, about.st_uid) || strcmp(level, "Operator") == 0 ||
+    if (is_slurm_user(config, user->pw_uid) || strcmp(level, "Operator") == 0 ||
         strcmp(level, "Administrator") == 0)
       ft_doctor_add(doctor, "private data", FT_FINDING_OK,
                     "PrivateData=%s, and foretell-learnd's user %s may read all", hidden,
@@ -120,6 +131,25 @@ void ft_doctor_private_data(struct ft_doctor *doctor)
     else
       report_hidden_data(doctor, hidden, user->pw_name, has_slurmdbd, level);
   }
-  ft_buf_free(&config);
   ft_buf_free(&slurmdbd);
+}
+
+void ft_doctor_learner_access(struct ft_doctor *doctor)
+{
+  static const char *const show_config[] = { "scontrol", "show", "config", NULL };
+  const struct passwd *user;
+  struct ft_buf config;
+  char path[PATH_MAX];
+  struct stat about;
+
+  /* the socket is the learner's */
+  if (stat(ft_doctor_path(doctor, doctor->config.learner_socket, path), &about) < 0)
+    return;
+  ft_buf_init(&config, FT_LIMIT_RECORD);
+  user = getpwuid(about.st_uid);
+  if (user && ft_doctor_query_slurm(doctor, show_config, &config) == 0) {
+    check_private_data(doctor, &config, user);
+    check_rate_limit(doctor, &config, user);
+  }
+  ft_buf_free(&config);
 }

@@ -6,6 +6,7 @@
 
 #include "predictor/history/expire.h"
 #include "predictor/history/rejections.h"
+#include "predictor/history/waiting.h"
 #include "predictor/history/sqlite/run_nodes.h"
 #include "predictor/history/sqlite/schema.h"
 #include "predictor/history/stale_models.h"
@@ -205,6 +206,8 @@ static int step_in_transaction(struct ft_store *store, struct ft_expiry *expire,
     return status < 0 ? -1 : 1;
   }
   status = expire->max_apps ? remove_excess_app(store, expire, err) : 0;
+  if (!status)
+    status = ft_store_expire_waiting(store, expire->rejected_before, err);
   if (!status)
     status = ft_store_expire_rejections(store, expire->rejected_before, err);
   /* what is older than the request would expire, too */

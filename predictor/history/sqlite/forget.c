@@ -7,6 +7,7 @@
 #include "predictor/core/hash.h"
 #include "predictor/history/forget.h"
 #include "predictor/history/rejections.h"
+#include "predictor/history/waiting.h"
 #include "predictor/history/sqlite/row.h"
 #include "predictor/history/sqlite/run_nodes.h"
 #include "predictor/history/sqlite/schema.h"
@@ -47,7 +48,10 @@ int ft_store_forget_begin(struct ft_store *store, const ft_forget *what, double 
   } while (status > 0);
   if (status < 0 || ft_store_begin(store, err) < 0)
     return -1;
-  return ft_store_end(store, ft_tombstone_add(store, &pass->tombstone, err), err);
+  status = ft_tombstone_add(store, &pass->tombstone, err);
+  if (status == 0)
+    status = ft_store_forget_waiting(store, pass->tombstone.uid, err);
+  return ft_store_end(store, status, err);
 }
 
 int ft_store_has_job(struct ft_store *store, uint32_t job_id, uint32_t uid, struct ft_error *err)

@@ -119,6 +119,11 @@ static const struct migration {
   { 13, "CREATE INDEX observation_unnamed ON observation (node) WHERE " FT_SCHEMA_UNNAMED ";" },
   { 14, "" }, /* columns of the decision about the time limit, node_energy_joules */
   { 15, "" }, /* column code_hash */
+  /* table of waiting.h; run: an encoded ft_observation */
+  { 16, "CREATE TABLE waiting (id INTEGER PRIMARY KEY, job_id INTEGER NOT NULL, node TEXT NOT NULL,"
+        " start_time REAL NOT NULL, uid INTEGER NOT NULL, since REAL NOT NULL, run BLOB NOT NULL,"
+        " UNIQUE (job_id, node, start_time));"
+        "CREATE INDEX waiting_since ON waiting (job_id, since);" },
 };
 
 /* Returns the SQL that adapts the runs of an older store, some hundred (ROWS_OF_STEP) at a time, to

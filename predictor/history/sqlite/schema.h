@@ -9,7 +9,7 @@
 #include "predictor/core/error.h"
 
 /* Newest supported schema of the store (PRAGMA user_version). */
-#define FT_STORE_SCHEMA 15
+#define FT_STORE_SCHEMA 16
 
 /* SQL expression: the time from which the age of a run counts, the later of its end and its
  * insertion. The index observation_age is on the same expression. */

@@ -50,6 +50,9 @@ void ft_store_close(struct ft_store *store)
   sqlite3_finalize(store->mark_part);
   sqlite3_finalize(store->give_key);
   sqlite3_finalize(store->nodes);
+  sqlite3_finalize(store->wait);
+  sqlite3_finalize(store->end_wait);
+  sqlite3_finalize(store->next_waiting);
   (void)sqlite3_close(store->db);
   free(store->path);
   free(store);

@@ -21,23 +21,26 @@ struct ft_trim_cursor {
 struct ft_store {
   sqlite3 *db;
   char *path;
-  bool in_transaction;       /* between ft_store_begin and ft_store_commit */
-  int changes_before;        /* sqlite3_total_changes at ft_store_begin */
-  sqlite3_stmt *select_run;  /* the stored run of a key */
-  sqlite3_stmt *completed;   /* an earlier completed run of a job */
-  sqlite3_stmt *put;         /* inserts or replaces a run */
-  sqlite3_stmt *page;        /* next runs of a user's app by end time */
-  sqlite3_stmt *pooled_page; /* next runs of all users' app by end time */
-  sqlite3_stmt *mark;        /* inserts a mark of a stale model */
-  sqlite3_stmt *next_stale;  /* next mark of a stale model */
-  sqlite3_stmt *unnamed;     /* whether a node has runs whose platform is a fingerprint */
-  sqlite3_stmt *tombstones;  /* tombstones that may cover a run */
-  sqlite3_stmt *waits;       /* of run_nodes.c, as the next ones: whether a run waits */
-  sqlite3_stmt *group;       /* rows of a run */
-  sqlite3_stmt *mark_group;  /* sets `records` of a run's rows */
-  sqlite3_stmt *mark_part;   /* the same of one more row of a waiting run */
-  sqlite3_stmt *give_key;    /* sets the submit time in records of other nodes */
-  sqlite3_stmt *nodes;       /* records of a run */
+  bool in_transaction;        /* between ft_store_begin and ft_store_commit */
+  int changes_before;         /* sqlite3_total_changes at ft_store_begin */
+  sqlite3_stmt *select_run;   /* the stored run of a key */
+  sqlite3_stmt *completed;    /* an earlier completed run of a job */
+  sqlite3_stmt *put;          /* inserts or replaces a run */
+  sqlite3_stmt *page;         /* next runs of a user's app by end time */
+  sqlite3_stmt *pooled_page;  /* next runs of all users' app by end time */
+  sqlite3_stmt *mark;         /* inserts a mark of a stale model */
+  sqlite3_stmt *next_stale;   /* next mark of a stale model */
+  sqlite3_stmt *unnamed;      /* whether a node has runs whose platform is a fingerprint */
+  sqlite3_stmt *tombstones;   /* tombstones that may cover a run */
+  sqlite3_stmt *waits;        /* of run_nodes.c, as the next ones: whether a run waits */
+  sqlite3_stmt *group;        /* rows of a run */
+  sqlite3_stmt *mark_group;   /* sets `records` of a run's rows */
+  sqlite3_stmt *mark_part;    /* the same of one more row of a waiting run */
+  sqlite3_stmt *give_key;     /* sets the submit time in records of other nodes */
+  sqlite3_stmt *nodes;        /* records of a run */
+  sqlite3_stmt *wait;         /* of waiting.c, as the next ones: adds a run */
+  sqlite3_stmt *end_wait;     /* removes it */
+  sqlite3_stmt *next_waiting; /* next run of a job */
   struct ft_trim_cursor trim_cursor;
 };
 
