@@ -48,8 +48,9 @@ static bool is_alike(const ft_column *column, float wanted, float x)
 /* Relation of a run to a submission. */
 enum relation {
   RUN_DIFFERS,
-  RUN_HAS_MORE, /* not comparable: only numbers differ, and the run's are larger */
-  RUN_IS_COMPARABLE
+  RUN_HAS_MORE,      /* not comparable: only numbers differ, and the run's are larger */
+  RUN_IS_COMPARABLE, /* and numbers differ */
+  RUN_IS_ALIKE       /* comparable, and of the same work */
 };
 
 static bool was_killed(ft_fact_kind kind)
@@ -78,6 +79,8 @@ static enum relation compare_fact(const ft_model *model, size_t fact, const floa
   }
   if (explained)
     return less && !more ? RUN_HAS_MORE : RUN_DIFFERS;
+  if (!less && !more)
+    return RUN_IS_ALIKE;
   /* a killed run is always comparable: too low a limit costs more than one that is too high */
   return less && !more && !was_killed((ft_fact_kind)e->fact_kinds.bytes[fact]) ? RUN_HAS_MORE
                                                                                : RUN_IS_COMPARABLE;
@@ -95,9 +98,10 @@ static double incomplete_run_bound(ft_fact_kind kind, double bytes)
 }
 
 /* Adds a comparable run to F; runs are added in the order in which they are evidence
- * (online/facts.c). SUPERSEDED: at least OUTLIVED
+ * (online/facts.c). ALIKE: it had the same work. SUPERSEDED: at least OUTLIVED
  * comparable runs completed later, so the bound is ignored. */
-static void add_comparable_run(struct ft_facts *f, ft_fact_kind kind, double bytes, bool superseded)
+static void add_comparable_run(struct ft_facts *f, ft_fact_kind kind, double bytes, bool alike,
+                               bool superseded)
 {
   f->comparable_runs++;
   if (!superseded)
@@ -112,7 +116,7 @@ static void add_comparable_run(struct ft_facts *f, ft_fact_kind kind, double byt
     if (bytes >= NEAR * f->comparable_killed_bytes)
       f->growing_kills = 0;
   } else if (was_killed(kind)) {
-    if (kind == FT_FACT_KILLED &&
+    if (kind == FT_FACT_KILLED && alike &&
         bytes > GROWN * fmax(f->comparable_killed_bytes, f->comparable_peak_bytes))
       f->growing_kills++;
     f->comparable_killed++;
@@ -190,6 +194,7 @@ void ft_facts_collect(const ft_model *model, const float *x, size_t count, struc
   const ft_evaluator *e = &model->evaluator;
   float wanted[sizeof e->fact_columns / sizeof *e->fact_columns];
   bool comparable[sizeof e->fact_bytes / sizeof *e->fact_bytes];
+  bool alike[sizeof e->fact_bytes / sizeof *e->fact_bytes];
   double peaks[sizeof e->fact_bytes / sizeof *e->fact_bytes]; /* of comparable completed runs */
   size_t tasks = ft_tasks_column(model->columns, model->columns_count);
   unsigned later = 0; /* comparable runs that completed after the current one */
@@ -209,7 +214,8 @@ void ft_facts_collect(const ft_model *model, const float *x, size_t count, struc
     enum relation relation = compare_fact(model, i, wanted);
 
     out->less &= relation == RUN_HAS_MORE;
-    comparable[i] = relation == RUN_IS_COMPARABLE;
+    comparable[i] = relation >= RUN_IS_COMPARABLE;
+    alike[i] = relation == RUN_IS_ALIKE;
     later += comparable[i] && e->fact_kinds.bytes[i] == FT_FACT_COMPLETED;
   }
   for (size_t i = 0; i < e->fact_bytes_count; i++) {
@@ -223,7 +229,7 @@ void ft_facts_collect(const ft_model *model, const float *x, size_t count, struc
     later -= comparable[i] && kind == FT_FACT_COMPLETED;
     if (!comparable[i])
       continue;
-    add_comparable_run(out, kind, bytes, later >= OUTLIVED);
+    add_comparable_run(out, kind, bytes, alike[i], later >= OUTLIVED);
     if (kind == FT_FACT_COMPLETED)
       peaks[out->comparable_completed - 1] = bytes;
   }

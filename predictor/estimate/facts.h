@@ -64,9 +64,9 @@ struct ft_facts {
   unsigned lately_killed;       /* comparable runs killed by their own limit */
   double lately_killed_bytes;   /* largest limit of these; 0: none */
   unsigned lately_step_limited; /* comparable runs with a step killed by the step's own limit */
-  /* kills at limits each more than a tenth above the largest earlier limit and peak, of runs that
-   * were submitted after the earlier kills; 0 after a comparable run completed near the largest
-   * limit */
+  /* kills at limits each more than a tenth above the largest earlier limit and peak, of runs with
+   * similar numbers, too, that were submitted after the earlier kills; 0 after a comparable run
+   * completed near the largest limit */
   unsigned growing_kills;
 };
 

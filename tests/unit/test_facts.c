@@ -448,6 +448,23 @@ static void kills_of_jobs_submitted_together_do_not_grow(void **state)
   assert_int_equal(facts.growing_kills, 2);
 }
 
+/* Larger and larger jobs, each killed at a larger limit, are no leak: each was tried once. */
+static void kills_of_growing_jobs_do_not_grow(void **state)
+{
+  (void)state;
+  for (unsigned i = 0; i < 5; i++) {
+    submit(1U << i, "");
+    killed(100 << i);
+  }
+  collect_facts();
+  assert_int_equal(facts.comparable_killed, 5);
+  assert_int_equal(facts.growing_kills, 1);
+  for (unsigned i = 5; i < 9; i++)
+    killed(100 << i);
+  collect_facts();
+  assert_int_equal(facts.growing_kills, 5);
+}
+
 /* A step was killed at 100 MiB of a job's 1000 MiB: more memory for the job would not help. */
 static void a_step_limit_is_not_the_job_limit(void **state)
 {
@@ -599,6 +616,7 @@ int main(void)
     cmocka_unit_test_setup(generated_texts_are_no_changes, start),
     cmocka_unit_test_setup(kills_are_lower_bounds_until_runs_complete_below, start),
     cmocka_unit_test_setup(kills_of_jobs_submitted_together_do_not_grow, start),
+    cmocka_unit_test_setup(kills_of_growing_jobs_do_not_grow, start),
     cmocka_unit_test_setup(a_step_limit_is_not_the_job_limit, start),
     cmocka_unit_test_setup(a_node_out_of_memory_is_no_evidence, start),
     cmocka_unit_test_setup(failed_runs_alone_are_counted, start),
