@@ -15,6 +15,9 @@
 
 /* Jobs of one query: as many as a command of slurm_query.c asks about. */
 enum { QUERY_JOBS = 256 };
+/* Time from a run's arrival to the first query, seconds: Slurm's epilog and accounting come first,
+ * and the runs of the job's other nodes. By judgement. */
+#define FIRST_SECONDS 1.0
 /* Longest time between two queries about a run, seconds. By judgement. */
 #define MAX_PAUSE_SECONDS 512.0
 /* Time until the next try if the store cannot be read, seconds. */
@@ -56,8 +59,8 @@ struct join_cursor {
 
 double ft_joiner_next_age(double age)
 {
-  if (age < 1)
-    return 1;
+  if (age < FIRST_SECONDS)
+    return FIRST_SECONDS;
   return age < MAX_PAUSE_SECONDS ? exp2(floor(log2(age)) + 1)
                                  : (floor(age / MAX_PAUSE_SECONDS) + 1) * MAX_PAUSE_SECONDS;
 }
@@ -66,8 +69,11 @@ static bool visit_job(uint32_t job_id, double since, int64_t run, void *data)
 {
   struct ft_joiner *joiner = data;
 
-  joiner->due = fmin(joiner->due, since + ft_joiner_next_age(joiner->begun - since));
-  if (since < joiner->last && since + ft_joiner_next_age(joiner->last - since) > joiner->begun)
+  /* of a run of the future the clock was put back since */
+  double age = joiner->begun < since ? MAX_PAUSE_SECONDS : joiner->begun - since;
+
+  joiner->due = fmin(joiner->due, joiner->begun + ft_joiner_next_age(age) - age);
+  if (joiner->last > 0 && ft_joiner_next_age(joiner->last - since) > age)
     return true;
   if (joiner->count == QUERY_JOBS) {
     joiner->ended = false;
@@ -79,9 +85,13 @@ static bool visit_job(uint32_t job_id, double since, int64_t run, void *data)
   return true;
 }
 
+/* Begins a pass in SECONDS, or earlier if it is due then. */
 static void schedule_pass(struct ft_joiner *joiner, double seconds)
 {
-  ft_loop_at(joiner->settings.loop, &joiner->timer, ft_io_monotonic() + fmax(seconds, 0));
+  double due = ft_io_monotonic() + fmax(seconds, 0);
+
+  if (!joiner->timer.armed || joiner->timer.due > due)
+    ft_loop_at(joiner->settings.loop, &joiner->timer, due);
 }
 
 /* Queries the jobs of the part. Returns 0; -1 if too many queries wait. */
@@ -123,7 +133,7 @@ static void query_next(struct ft_joiner *joiner)
   joiner->last = joiner->again ? 0 : joiner->begun;
   joiner->again = false;
   if (joiner->soon)
-    schedule_pass(joiner, 0);
+    schedule_pass(joiner, joiner->last > 0 ? FIRST_SECONDS : 0);
   else if (joiner->due < INFINITY)
     schedule_pass(joiner,
                   (joiner->due - ft_io_now()) * (1 + JITTER * ft_random_double(&joiner->random)));
@@ -145,7 +155,7 @@ void ft_joiner_query_soon(struct ft_joiner *joiner)
 {
   joiner->soon = true;
   if (!joiner->left)
-    schedule_pass(joiner, 0);
+    schedule_pass(joiner, FIRST_SECONDS);
 }
 
 /* ---- joining ---- */
@@ -240,7 +250,7 @@ static int join_together(struct ft_joiner *joiner, struct join_cursor *at, struc
 }
 
 /* Joins the next run in a transaction of its own. Removes it if the store refuses it. Returns as
- * ft_join_next. */
+ * read_next. */
 static int join_alone(struct ft_joiner *joiner, struct join_cursor *at, struct ft_error *err)
 {
   int more = read_next(joiner, at, err), status;
@@ -290,9 +300,10 @@ void ft_joiner_replied(struct ft_joiner *joiner, uint32_t job_id,
   size_t i = 0;
 
   if (answered && joiner->silent) {
-    joiner->again = true;
+    joiner->again = joiner->soon = true;
     joiner->last = 0;
-    ft_joiner_query_soon(joiner);
+    if (!joiner->left)
+      schedule_pass(joiner, 0);
   }
   joiner->silent = !answered;
   while (i < joiner->left && joiner->job[i].id != job_id)

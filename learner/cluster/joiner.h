@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /*
  * Joins the runs that wait (history/waiting.h) with Slurm's records of their jobs. The records are
- * queried at once, then each time a run has waited twice as long, and all of them when Slurm
+ * queried a second later, then each time a run has waited twice as long, and all of them when Slurm
  * replies after a silence. One command at a time asks about many jobs. Runs that came after Slurm
  * was queried wait for the next query: the record may be of an earlier attempt.
  */

@@ -176,11 +176,13 @@ static int find_tombstone(struct ft_store *store, const struct ft_run_identity *
   sqlite3_stmt *s;
   int step = SQLITE_DONE, found = 0;
 
+  /* IN would fill a temporary table each time */
   if (ft_store_prepare_once(
           store, &store->tombstones,
-          "SELECT " TOMBSTONE_COLUMNS " FROM forgotten WHERE " NO_JOB
-          " AND uid IN (-1, ?3) UNION ALL SELECT " TOMBSTONE_COLUMNS
-          " FROM forgotten WHERE job_id IN (?1, ?2) AND job_id > 0",
+          "SELECT " TOMBSTONE_COLUMNS " FROM forgotten WHERE " NO_JOB " AND uid = -1"
+          " UNION ALL SELECT " TOMBSTONE_COLUMNS " FROM forgotten WHERE " NO_JOB " AND uid = ?3"
+          " UNION ALL SELECT " TOMBSTONE_COLUMNS " FROM forgotten WHERE job_id = ?1 AND job_id > 0"
+          " UNION ALL SELECT " TOMBSTONE_COLUMNS " FROM forgotten WHERE job_id = ?2 AND job_id > 0",
           FT_VALUES(FT_INT(run->job_id), FT_INT(run->array_job_id), FT_INT(run->uid)), err) < 0)
     return -1;
   s = store->tombstones;
