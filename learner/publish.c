@@ -19,7 +19,6 @@
 #include "learner/metrics/tally.h"
 #include "learner/publish.h"
 #include "predictor/core/io.h"
-#include "predictor/core/text.h"
 #include "predictor/estimate/quantity.h"
 #include "predictor/online/gpu_model.h"
 #include "predictor/online/pool.h"
@@ -402,7 +401,10 @@ void ft_publish_remove_user(struct ft_publisher *p, uint32_t uid)
 
 bool ft_is_shared_app(const struct ft_shared_apps *shared, const char *app)
 {
-  return shared && FT_ROWS_FIND_INLINED(shared->name, shared->count, app) < shared->count;
+  for (size_t i = 0; shared && i < shared->count; i++)
+    if (strcmp(shared->name[i], app) == 0)
+      return true;
+  return false;
 }
 
 static bool is_shared_file(const char *file, const struct ft_shared_apps *shared)
