@@ -11,10 +11,10 @@
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 
 #include "agent/measure/internal.h"
 #include "agent/measure/taskstats.h"
+#include "predictor/core/text.h"
 #include "predictor/core/units.h"
 
 /* Maximum interval of reads. Reads follow births; but other processes' records fill the queue,
@@ -304,11 +304,7 @@ static void add_exit_records(struct ft_tree *tree, struct state *state,
 
 FT_HOT static size_t index_of(const struct ft_measure *measure)
 {
-  size_t i = 0;
-
-  while (strcmp(measure->reports[i].name, ft_sampler_exits.name) != 0)
-    i++;
-  return i;
+  return FT_ROWS_FIND(measure->reports, measure->report_count, ft_sampler_exits.name);
 }
 
 /* Whether record I is the first one of its tree. */

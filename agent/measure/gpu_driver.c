@@ -34,7 +34,7 @@ static struct {
 
 /* ---- the child ---- */
 
-static bool describe(struct ft_nvml *nvml, struct call *c)
+static bool describe_devices(struct ft_nvml *nvml, struct call *c)
 {
   char name[64] = "a GPU without a name";
 
@@ -47,7 +47,7 @@ static bool call_nvml(struct ft_nvml *nvml, struct call *c)
 {
   switch (c->what) {
   case DESCRIBE:
-    return describe(nvml, c);
+    return describe_devices(nvml, c);
   case LIST_USES:
     c->count = ft_nvml_list_uses(nvml, c->uses, FT_NVML_USES);
     return true;

@@ -95,7 +95,7 @@ static void warn_of_certificate(const char *path, gnutls_certificate_credentials
   gnutls_free(list);
 }
 
-static gnutls_datum_t datum(const struct ft_buf *buf)
+static gnutls_datum_t datum_of(const struct ft_buf *buf)
 {
   return (gnutls_datum_t){ (unsigned char *)buf->data, (unsigned)buf->length };
 }
@@ -105,8 +105,8 @@ static gnutls_datum_t datum(const struct ft_buf *buf)
 static int check_certificates(const struct ft_access *access, struct ft_error *err)
 {
   const struct ft_config_network *n = access->network;
-  const gnutls_datum_t certificate = datum(&access->certificate), key = datum(&access->key),
-                       ca = datum(&access->ca);
+  const gnutls_datum_t certificate = datum_of(&access->certificate), key = datum_of(&access->key),
+                       ca = datum_of(&access->ca);
   gnutls_certificate_credentials_t credentials;
   int status = gnutls_certificate_allocate_credentials(&credentials);
 

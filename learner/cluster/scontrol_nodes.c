@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "learner/cluster/scontrol.h"
+#include "predictor/core/text.h"
 #include "predictor/core/units.h"
 
 #define MAX_NODE_TYPES (sizeof((ft_partition *)0)->nodes / sizeof *((ft_partition *)0)->nodes)
@@ -252,8 +253,7 @@ static void add_partition_gres(ft_partition *partition, struct ft_text gres)
   }
   if (!memchr(gres.at, ':', ft_text_left(&gres)) || !ft_text_copy(gres, one.name, sizeof one.name))
     return;
-  while (found < partition->gres + partition->gres_count && strcmp(found->name, one.name) != 0)
-    found++;
+  found += FT_ROWS_FIND_INLINED(partition->gres, partition->gres_count, one.name);
   if (found == partition->gres + partition->gres_count) {
     if (partition->gres_count == sizeof partition->gres / sizeof *partition->gres)
       return;

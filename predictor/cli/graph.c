@@ -46,7 +46,7 @@ static json_t *time_json(const struct times *times, const struct ft_step_time *t
                    ft_estimate_quantile(e, 0.5), "p95", ft_estimate_quantile(e, 0.95));
 }
 
-static json_t *number(ft_dim value)
+static json_t *dimension_json(ft_dim value)
 {
   int64_t n;
 
@@ -58,7 +58,7 @@ static const struct ft_tensor *first_output(const struct ft_graph *g, const stru
   return op->output_count ? &g->tensors[op->outputs[0]] : &g->tensors[0];
 }
 
-static json_t *shape(const struct ft_tensor *t)
+static json_t *shape_json(const struct ft_tensor *t)
 {
   json_t *dims;
 
@@ -66,11 +66,11 @@ static json_t *shape(const struct ft_tensor *t)
     return json_null();
   dims = json_array();
   for (int i = 0; i < t->rank; i++)
-    json_array_append_new(dims, number(t->dims[i]));
+    json_array_append_new(dims, dimension_json(t->dims[i]));
   return dims;
 }
 
-static json_t *layers(const struct ft_graph *g, const struct ft_cost *cost)
+static json_t *layers_json(const struct ft_graph *g, const struct ft_cost *cost)
 {
   json_t *list = json_array();
 
@@ -78,15 +78,16 @@ static json_t *layers(const struct ft_graph *g, const struct ft_cost *cost)
     const struct ft_layer *l = &cost->layers[i];
 
     json_array_append_new(
-        list, json_pack("{s:o, s:o, s:o, s:I, s:o, s:o}", "name", ft_json_text(l->op->name),
-                        "operator", ft_json_text(l->op->type), "shape",
-                        shape(first_output(g, l->op)), "parameters", (json_int_t)l->parameters,
-                        "macs", number(l->macs), "activations", number(l->activations)));
+        list,
+        json_pack("{s:o, s:o, s:o, s:I, s:o, s:o}", "name", ft_json_text(l->op->name), "operator",
+                  ft_json_text(l->op->type), "shape", shape_json(first_output(g, l->op)),
+                  "parameters", (json_int_t)l->parameters, "macs", dimension_json(l->macs),
+                  "activations", dimension_json(l->activations)));
   }
   return list;
 }
 
-static json_t *unknowns(const struct ft_cost *cost)
+static json_t *unknowns_json(const struct ft_cost *cost)
 {
   json_t *object = json_object();
   char name[256];
@@ -102,7 +103,7 @@ static json_t *unknowns(const struct ft_cost *cost)
 }
 
 /* A repeated name gets its position as suffix. */
-static json_t *shapes(const struct ft_graph *g, const uint32_t *tensors, uint32_t count)
+static json_t *shapes_json(const struct ft_graph *g, const uint32_t *tensors, uint32_t count)
 {
   json_t *object = json_object();
 
@@ -113,13 +114,13 @@ static json_t *shapes(const struct ft_graph *g, const uint32_t *tensors, uint32_
 
     (void)snprintf(placed, sizeof placed, "%.200s.%u", t->name, i + 1);
     ft_json_set(object, json_object_get(object, json_string_value(name)) ? placed : t->name,
-                shape(t));
+                shape_json(t));
     json_decref(name);
   }
   return object;
 }
 
-static json_t *training(const struct ft_memory *m)
+static json_t *training_json(const struct ft_memory *m)
 {
   json_t *optimizers = json_object();
 
@@ -144,18 +145,19 @@ static int print_json(const struct ft_graph *g, const struct ft_analysis *analys
       "{s:b, s:I, s:I, s:o, s:b, s:s, s:I, s:o, s:o, s:I, s:I, s:o, s:I, s:I, s:I, s:I, s:I, s:o, "
       "s:I, s:o, s:I, s:f, s:o, s:b, s:s?, s:o, s:o}",
       "batch_scaled", (int)analysis->scaled, "weights_bytes", (json_int_t)m->weight_bytes,
-      "inference_peak_bytes", (json_int_t)m->inference_peak_bytes, "training", training(m),
+      "inference_peak_bytes", (json_int_t)m->inference_peak_bytes, "training", training_json(m),
       "memory_complete", (int)m->complete, "format", g->format, "batch", (json_int_t)o->batch,
-      "inputs", shapes(g, g->block.inputs, g->block.input_count), "outputs",
-      shapes(g, g->block.outputs, g->block.output_count), "operators", (json_int_t)cost->operators,
-      "unresolved_operators", (json_int_t)cost->unresolved, "unknown_operators", unknowns(cost),
-      "parameters", (json_int_t)cost->parameters, "parameters_at_least",
-      (json_int_t)((double)(cost->parameters - cost->doubtful) / guess), "parameters_at_most",
+      "inputs", shapes_json(g, g->block.inputs, g->block.input_count), "outputs",
+      shapes_json(g, g->block.outputs, g->block.output_count), "operators",
+      (json_int_t)cost->operators, "unresolved_operators", (json_int_t)cost->unresolved,
+      "unknown_operators", unknowns_json(cost), "parameters", (json_int_t)cost->parameters,
+      "parameters_at_least", (json_int_t)((double)(cost->parameters - cost->doubtful) / guess),
+      "parameters_at_most",
       (json_int_t)((double)cost->parameters * guess) + g->doubtful_elements + cost->written_out,
       "buffers", (json_int_t)cost->buffers, "macs", (json_int_t)cost->macs, "macs_at_most",
-      number(cost->macs_at_most), "activations", (json_int_t)cost->activations,
-      "activations_at_most", number(cost->activations_at_most), "operator_set",
-      (json_int_t)g->version, "seconds", seconds, "layers", layers(g, cost), "trained_stated",
+      dimension_json(cost->macs_at_most), "activations", (json_int_t)cost->activations,
+      "activations_at_most", dimension_json(cost->activations_at_most), "operator_set",
+      (json_int_t)g->version, "seconds", seconds, "layers", layers_json(g, cost), "trained_stated",
       (int)g->states_trained, "device", times->gpu ? times->gpu->name : NULL, "forward_seconds",
       time_json(times, &times->forward), "step_seconds", time_json(times, &times->step)));
 }
@@ -163,7 +165,7 @@ static int print_json(const struct ft_graph *g, const struct ft_analysis *analys
 /* ---- text ---- */
 
 /* Formats VALUE with three significant digits and a unit prefix, such as "4.09 G". */
-static const char *show(ft_dim value, char out[32])
+static const char *show_quantity(ft_dim value, char out[32])
 {
   static const char *const units[] = { "", " k", " M", " G", " T", " P" };
   double scaled = (double)ft_dim_or(value, 0);
@@ -186,8 +188,8 @@ static void print_layers(const struct ft_graph *g, const struct ft_cost *cost)
 
     printf("%*s%-*.32s %-22s %10s %10s %11s  ", l->depth, "", 20 - l->depth, l->op->type,
            ft_tensor_show(first_output(g, l->op), shown, sizeof shown),
-           show(ft_dim_of(l->parameters), parameters), show(l->macs, macs),
-           show(l->activations, elements));
+           show_quantity(ft_dim_of(l->parameters), parameters), show_quantity(l->macs, macs),
+           show_quantity(l->activations, elements));
     ft_print_plain(l->op->name);
     putchar('\n');
   }
@@ -259,7 +261,7 @@ static void print_trained(const struct ft_graph *g, const struct ft_cost *cost)
     printf("trained      all parameters: the file marks none, as for inference\n");
   else if (frozen)
     printf("trained      all but %s of the parameters, as the file states\n",
-           show(ft_dim_of(frozen), shown));
+           show_quantity(ft_dim_of(frozen), shown));
   else
     printf("trained      all parameters, as the file states\n");
 }
@@ -304,26 +306,26 @@ static int print_text(const struct ft_graph *g, const struct findings *found,
   if (analysis->scaled)
     printf("batch        %lu times one sample: the file fixes a batch of 1\n", o->batch);
   printf("operators    %" PRIu32 ", %zu of them layers\n", cost->operators, cost->layer_count);
-  printf("parameters   %s\n", show(ft_dim_of(cost->parameters), parameters));
+  printf("parameters   %s\n", show_quantity(ft_dim_of(cost->parameters), parameters));
   if (cost->doubtful)
     printf(
         "doubtful     %s of the parameters: tables and buffers, if the exporter made constants of "
         "them\n",
-        show(ft_dim_of(cost->doubtful), parameters));
+        show_quantity(ft_dim_of(cost->doubtful), parameters));
   if (g->weight_inputs)
     printf("weights      %" PRIu32 " inputs are taken for weights that the file does not hold; "
            "export_params=True states them\n",
            g->weight_inputs);
   if (g->doubtful_elements)
     printf("doubtful     other inputs may be weights, too: up to %s parameters more\n",
-           show(ft_dim_of(g->doubtful_elements), parameters));
+           show_quantity(ft_dim_of(g->doubtful_elements), parameters));
   if (g->guessed)
     printf("guessed      as a typical decoder: up to %.1f times fewer or more parameters\n",
            FT_GRAPH_GUESS);
   if (g->approximate > 0)
     printf("approximate  activations: up to %.2g times fewer or more\n", g->approximate);
-  printf("MACs         %s\n", show(ft_dim_of(cost->macs), macs));
-  printf("activations  %s elements\n", show(ft_dim_of(cost->activations), elements));
+  printf("MACs         %s\n", show_quantity(ft_dim_of(cost->macs), macs));
+  printf("activations  %s elements\n", show_quantity(ft_dim_of(cost->activations), elements));
   print_memory(&analysis->memory);
   if (times->gpu) {
     print_time("forward", times->gpu, &times->forward);
@@ -342,8 +344,8 @@ static int print_text(const struct ft_graph *g, const struct findings *found,
   if (cost->unresolved)
     printf("unresolved   %" PRIu32 " operators with a result of unknown size\n", cost->unresolved);
   if (cost->unresolved || cost->unknown)
-    printf("at most      %s MACs, %s activations\n", show(cost->macs_at_most, macs),
-           show(cost->activations_at_most, elements));
+    printf("at most      %s MACs, %s activations\n", show_quantity(cost->macs_at_most, macs),
+           show_quantity(cost->activations_at_most, elements));
   return ft_flush("graph");
 }
 
@@ -379,7 +381,7 @@ static int estimate_times(struct ft_graph *graph, const struct options *o, struc
   return ft_step_time(graph, &part, &run, &times->forward, err);
 }
 
-static int answer(void *data)
+static int answer_graph(void *data)
 {
   struct question *q = data;
   const struct options *o = &q->options;
@@ -440,5 +442,5 @@ int ft_command_graph(int argc, char **argv)
   if (o->batch < 1 || o->batch > (unsigned long)FT_GRAPH_DIMENSION)
     return ft_print_error("graph", FT_EXIT_USAGE, "--batch=%lu: expected 1 or more", o->batch);
   q.file = argv[first];
-  return ft_sandbox("graph", q.file, FT_SANDBOX_SECONDS, answer, &q);
+  return ft_sandbox("graph", q.file, FT_SANDBOX_SECONDS, answer_graph, &q);
 }

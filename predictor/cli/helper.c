@@ -32,12 +32,12 @@ enum {
   SLOT_NANOSECONDS = 2000000 /* pause between two attempts to get a slot */
 };
 
-struct asked {
+struct helper_arguments {
   const char *state;
   unsigned long milliseconds, used;
 };
 
-static int parse_helper_arguments(int argc, char **argv, struct asked *asked)
+static int parse_helper_arguments(int argc, char **argv, struct helper_arguments *asked)
 {
   const struct ft_option options[] = {
     { 0, "state", "DIR", "state directory", FT_OPTION_STRING, &asked->state },
@@ -156,7 +156,7 @@ static bool acquire_slot(double deadline)
 
 /* What the helper works with; too large for the stack. */
 static struct helper {
-  struct asked asked;
+  struct helper_arguments asked;
   char *const *argv;
   double begun, deadline; /* times of ft_io_monotonic */
   bool has_slot;
@@ -339,7 +339,7 @@ static int read_question(struct ft_error *err)
 int main(int argc, char **argv)
 {
   double begun = ft_io_monotonic();
-  struct asked asked = { .state = FT_STATE_DIRECTORY, .milliseconds = 500 };
+  struct helper_arguments asked = { .state = FT_STATE_DIRECTORY, .milliseconds = 500 };
   int status = parse_helper_arguments(argc, argv, &asked), next;
   struct ft_error err = { "" };
 

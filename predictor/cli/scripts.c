@@ -14,6 +14,7 @@
 #include "predictor/cli/cli.h"
 #include "predictor/cli/predict/submission.h"
 #include "predictor/core/io.h"
+#include "predictor/core/text.h"
 #include "predictor/history/json.h"
 #include "predictor/request/array.h"
 #include "predictor/request/batch_script.h"
@@ -70,10 +71,7 @@ static void add_distinct_word(struct words *words, struct ft_text text)
   for (char *p = out; *p; p++)
     if ((unsigned char)*p < ' ')
       *p = ' ';
-  for (size_t i = 0; i < words->count; i++)
-    if (strcmp(words->text[i], out) == 0)
-      return;
-  words->count++;
+  words->count += FT_ROWS_FIND_INLINED(words->text, words->count, out) == words->count;
 }
 
 /* Adds a program of the script. As in the key, only those of the largest weight count. */

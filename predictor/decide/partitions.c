@@ -38,10 +38,8 @@ static void merge_gres(ft_partition *into, const ft_partition *other,
 {
   for (size_t i = 0; i < other->gres_count; i++) {
     const ft_gres *gres = &other->gres[i];
-    size_t at = 0;
+    size_t at = FT_ROWS_FIND_INLINED(into->gres, into->gres_count, gres->name);
 
-    while (at < into->gres_count && strcmp(into->gres[at].name, gres->name) != 0)
-      at++;
     if (at == FT_PARTITION_GRES)
       continue;
     if (at == into->gres_count) {

@@ -63,10 +63,8 @@ static void add_to_pool(struct pool *pool, const struct ft_estimate *e, double w
 /* Whether APP is the app of S, also under a former name. */
 static bool is_same_app(const ft_submission *s, const char *app)
 {
-  for (size_t i = 0; i < s->former_apps_count; i++)
-    if (strcmp(s->former_apps[i], app) == 0)
-      return true;
-  return strcmp(s->app, app) == 0;
+  return strcmp(s->app, app) == 0 ||
+         FT_ROWS_FIND_INLINED(s->former_apps, s->former_apps_count, app) < s->former_apps_count;
 }
 
 /* Returns the index of the most recently updated app in SIMILAR that is neither that of S nor DONE;

@@ -4,6 +4,7 @@
 #include <math.h>
 #include <string.h>
 
+#include "predictor/core/text.h"
 #include "predictor/history/fields.h"
 #include "predictor/history/merge.h"
 
@@ -185,10 +186,8 @@ static void add_counters(ft_observation *run, const ft_observation *node)
   }
   for (size_t i = 0; i < node->counters_count; i++) {
     const ft_counter *counter = &node->counters[i];
-    size_t at = 0;
+    size_t at = FT_ROWS_FIND_INLINED(run->counters, run->counters_count, counter->name);
 
-    while (at < run->counters_count && strcmp(run->counters[at].name, counter->name) != 0)
-      at++;
     if (at < run->counters_count)
       run->counters[at].value += counter->value;
     else if (at < sizeof run->counters / sizeof *run->counters)

@@ -2,7 +2,6 @@
 #include "config.h"
 
 #include <math.h>
-#include <string.h>
 
 #include "predictor/core/text.h"
 #include "predictor/estimate/point_prediction.h"
@@ -27,10 +26,8 @@ static void discard_equation(struct ft_column_table *t, size_t index, size_t lev
 static ft_column *find_or_add_column(struct ft_column_table *t, const ft_feature *feature,
                                      bool *changed)
 {
-  size_t j = 0;
+  size_t j = FT_ROWS_FIND_INLINED(t->columns, *t->count, feature->name);
 
-  while (j < *t->count && strcmp(t->columns[j].name, feature->name) != 0)
-    j++;
   if (j < *t->count)
     return &t->columns[j];
   if (*t->count < MAX_COLUMNS)

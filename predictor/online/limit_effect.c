@@ -235,7 +235,7 @@ static bool a_column_explains(const ft_model *model, const struct changes *sums)
   return false;
 }
 
-static ft_limit_effect conclude(const ft_model *model, const struct changes *sums)
+static ft_limit_effect conclude_effect(const ft_model *model, const struct changes *sums)
 {
   double slope, explained, noise;
 
@@ -285,5 +285,5 @@ void ft_limit_effect_update(ft_model *model, const struct ft_history *history, u
   set_completed_limit(model, history, key, o);
   for (size_t i = 0; i < history->count; i++)
     add_changes(model, history, i, &sums);
-  model->evaluator.limit_effect = conclude(model, &sums);
+  model->evaluator.limit_effect = conclude_effect(model, &sums);
 }

@@ -70,11 +70,7 @@ static void remove_platform(ft_performance *p, struct ft_runtimes *h, uint32_t a
 /* Returns the index of PLATFORM; the number of platforms if it is unknown. */
 uint32_t ft_platforms_find(const ft_performance *p, const char *platform)
 {
-  uint32_t i = 0;
-
-  while (i < p->platforms_count && strcmp(p->platforms[i].platform, platform) != 0)
-    i++;
-  return i;
+  return (uint32_t)FT_ROWS_FIND_INLINED(p->platforms, p->platforms_count, platform);
 }
 
 /* Returns the index of PLATFORM, added if it is new; a full list loses the one used longest ago. */

@@ -140,16 +140,14 @@ static void fill_transfer_query(const struct ft_relative_model *m, const ft_perf
 
   mean_features(h, mean, FT_RUN_FEATURES);
   for (size_t f = 0; f < m->features; f++) {
-    q->x[f] = NAN;
-    for (size_t c = 0; c < FT_RUN_FEATURES; c++)
-      if (strcmp(m->feature[f], ft_run_features_names[c]) == 0)
-        q->x[f] = mean[c];
+    size_t c = FT_TABLE_FIND(ft_run_features_names, m->feature[f]);
+
+    q->x[f] = c < FT_RUN_FEATURES ? mean[c] : NAN;
   }
   for (size_t i = 0; i < m->platforms; i++) {
-    q->seconds[i] = NAN;
-    for (size_t j = 0; j < p->platforms_count; j++)
-      if (strcmp(m->platform[i], p->platforms[j].platform) == 0)
-        q->seconds[i] = typical_seconds(p, h, j);
+    size_t j = FT_ROWS_FIND_INLINED(p->platforms, p->platforms_count, m->platform[i]);
+
+    q->seconds[i] = j < p->platforms_count ? typical_seconds(p, h, j) : NAN;
   }
 }
 

@@ -137,17 +137,12 @@ uint64_t ft_observation_run_key(const ft_observation *o)
 static ft_feature *find_or_add_feature(ft_feature *features, pb_size_t *count, size_t limit,
                                        const char *name)
 {
-  ft_feature *feature;
+  size_t i = FT_ROWS_FIND_INLINED(features, *count, name);
+  ft_feature *feature = &features[i];
 
-  for (size_t i = 0; i < *count; i++)
-    if (strcmp(features[i].name, name) == 0) {
-      feature = &features[i];
-      goto found;
-    }
-  if (*count >= limit)
+  if (i >= limit)
     return NULL;
-  feature = &features[(*count)++];
-found:
+  *count += i == *count;
   *feature = (ft_feature){ 0 };
   (void)ft_string_copy(name, feature->name, sizeof feature->name);
   return feature;
@@ -183,8 +178,5 @@ uint64_t ft_category_hash(const char *name)
 
 const ft_feature *ft_feature_find(const ft_feature *features, size_t count, const char *name)
 {
-  for (size_t i = 0; i < count; i++)
-    if (strcmp(features[i].name, name) == 0)
-      return &features[i];
-  return NULL;
+  return FT_ROWS_ROW_INLINED(features, count, name);
 }

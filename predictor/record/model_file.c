@@ -236,7 +236,7 @@ static int decode_categories(const unsigned char *data, size_t length, struct ft
 }
 
 /* Returns STATUS of a check; sets errno if it failed. */
-static int checked(int status)
+static int check_status(int status)
 {
   if (status < 0)
     errno = EBADMSG;
@@ -248,7 +248,7 @@ static int decode_history(const unsigned char *data, size_t length, struct ft_mo
 {
   if (ft_history_decode(data, length, parts->history, err) < 0)
     return -1;
-  return checked(ft_record_check_history(parts->history, parts->model, err));
+  return check_status(ft_record_check_history(parts->history, parts->model, err));
 }
 
 static int decode_runtimes(const unsigned char *data, size_t length, struct ft_model_parts *parts,
@@ -256,7 +256,7 @@ static int decode_runtimes(const unsigned char *data, size_t length, struct ft_m
 {
   if (ft_runtimes_decode(data, length, parts->runtimes, err) < 0)
     return -1;
-  return checked(ft_record_check_runtimes(parts->runtimes, parts->performance, err));
+  return check_status(ft_record_check_runtimes(parts->runtimes, parts->performance, err));
 }
 
 static int decode_history_before(const unsigned char *data, size_t length,
@@ -264,7 +264,7 @@ static int decode_history_before(const unsigned char *data, size_t length,
 {
   if (ft_decode_history_before(data, length, parts->history, err) < 0)
     return -1;
-  return checked(ft_record_check_history(parts->history, parts->model, err));
+  return check_status(ft_record_check_history(parts->history, parts->model, err));
 }
 
 static int decode_runtimes_before(const unsigned char *data, size_t length,
@@ -272,7 +272,7 @@ static int decode_runtimes_before(const unsigned char *data, size_t length,
 {
   if (ft_decode_runtimes_before(data, length, parts->runtimes, err) < 0)
     return -1;
-  return checked(ft_record_check_runtimes(parts->runtimes, parts->performance, err));
+  return check_status(ft_record_check_runtimes(parts->runtimes, parts->performance, err));
 }
 
 /* ---- files ---- */

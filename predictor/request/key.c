@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "predictor/core/hash.h"
+#include "predictor/core/text.h"
 #include "predictor/request/key.h"
 #include "predictor/request/script_hash.h"
 
@@ -474,9 +475,8 @@ static void add_command_program(struct ft_key *key, const struct ft_command *c,
   enum ft_interpreter kind = ft_interpreter(ft_word_base_name(word, p.name));
 
   key->current = FT_KEY_PROGRAM;
-  for (size_t i = 0; i < key->function_count; i++)
-    if (strcmp(key->function[i], p.name) == 0)
-      return;
+  if (FT_ROWS_FIND_INLINED(key->function, key->function_count, p.name) < key->function_count)
+    return;
   p.known = is_program_name(p.name);
   p.weight = parts->whole ? FT_KEY_PROGRAM : program_weight(c, parts, p.name);
   p.own_tool = !parts->whole && p.weight == FT_KEY_PROGRAM && is_tool(p.name);

@@ -148,16 +148,6 @@ static void report_first_error(cfg_t *cfg, const char *format, va_list ap)
 /* Values of the key counters, by enum ft_counters. */
 static const char *const counter_names[] = { "new", "always", "off" };
 
-/* Returns the position of NAME in counter_names; their number if it is none. */
-static size_t find_counters(const char *name)
-{
-  size_t at = 0;
-
-  while (at < COUNT(counter_names) && strcmp(counter_names[at], name) != 0)
-    at++;
-  return at;
-}
-
 /* Checks TEXT, the value of a KEY that is no number. Returns 0; -1 after cfg_error with the
  * expected value. */
 static int check_text(cfg_t *cfg, const struct key *key, const char *text)
@@ -206,7 +196,7 @@ static int check_text(cfg_t *cfg, const struct key *key, const char *text)
     cfg_error(cfg, "auth: expected munge or tls, not \"%s\"", text);
     return -1;
   case KEY_COUNTERS:
-    if (find_counters(text) < COUNT(counter_names))
+    if (FT_TABLE_FIND(counter_names, text) < COUNT(counter_names))
       return 0;
     cfg_error(cfg, "counters: expected new, always or off, not \"%s\"", text);
     return -1;
@@ -317,7 +307,8 @@ static void convert_key(cfg_t *cfg, const struct key *key, struct ft_config *con
     *(enum ft_auth *)to = strcmp(text, "tls") == 0 ? FT_AUTH_TLS : FT_AUTH_MUNGE;
     break;
   case KEY_COUNTERS:
-    *(enum ft_counters *)to = (enum ft_counters)find_counters(cfg_getstr(cfg, key->name));
+    *(enum ft_counters *)to =
+        (enum ft_counters)FT_TABLE_FIND(counter_names, cfg_getstr(cfg, key->name));
     break;
   default:
     (void)ft_string_copy(cfg_getstr(cfg, key->name), to, (size_t)key->high);

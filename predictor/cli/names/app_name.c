@@ -42,11 +42,9 @@ static void consider_name(struct search *search, const char *name, const char *a
 
   ft_nearest_name_begin(&nearest, search->base);
   ft_nearest_name_consider(&nearest, name);
-  if (!nearest.name[0])
+  if (!nearest.name[0] ||
+      FT_ROWS_FIND_INLINED(found->near, found->near_count, app) < found->near_count)
     return;
-  for (i = 0; i < found->near_count; i++)
-    if (strcmp(found->near[i], app) == 0)
-      return;
   for (i = 0; i < found->near_count && found->distance[i] <= nearest.distance; i++)
     ;
   if (i == FT_APPS_NEAR)

@@ -57,9 +57,8 @@ static int add_named_column(struct reader *r, size_t field, const char *name, en
   if (*count == most)
     return ft_error_set(err, "%s: more than %zu %s", r->csv.name, most,
                         time ? "platforms" : "features");
-  for (size_t i = 0; i < *count; i++)
-    if (strcmp((*names)[i], name) == 0)
-      return ft_csv_fail(&r->csv, field, "column", err, "a column of this name occurs twice");
+  if (FT_ROWS_FIND_INLINED(*names, *count, name) < *count)
+    return ft_csv_fail(&r->csv, field, "column", err, "a column of this name occurs twice");
   (void)ft_string_copy(name, (*names)[*count], FT_RELATIVE_NAME);
   r->role[field] = role;
   r->place[field] = (*count)++;

@@ -99,7 +99,7 @@ static void show_progress(void *data, double part)
   ft_progress_step(data, part);
 }
 
-static int find(struct question *q, struct findings *found, struct ft_error *err)
+static int find_shapes(struct question *q, struct findings *found, struct ft_error *err)
 {
   const struct options *o = &q->options;
   struct ft_outlook_settings settings = {
@@ -299,7 +299,7 @@ static int answer_shapes(void *data)
   struct ft_error err;
   int status;
 
-  if (find(q, &found, &err) < 0)
+  if (find_shapes(q, &found, &err) < 0)
     return ft_print_error("shapes", FT_EXIT_USAGE, "%s", err.text);
   status = q->options.json ? print_shapes_json(q, &found) : print_shapes(q, &found);
   return status == FT_EXIT_DONE && q->options.limit && found.each[q->chosen].job_exceeds > LIKELY

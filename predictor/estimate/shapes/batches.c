@@ -96,7 +96,7 @@ void ft_batcher_free(struct ft_batcher *batcher)
 
 /* ---- an epoch ---- */
 
-static void shuffle(struct ft_batcher *batcher)
+static void shuffle_order(struct ft_batcher *batcher)
 {
   for (size_t i = batcher->sizes->count; i > 1; i--) {
     size_t other = (size_t)ft_random_below(&batcher->random, i);
@@ -128,14 +128,14 @@ static void sort_window(struct ft_batcher *batcher, size_t start, size_t count, 
 }
 
 /* Sets the order of the next epoch. */
-static void arrange(struct ft_batcher *batcher)
+static void order_epoch(struct ft_batcher *batcher)
 {
   size_t count = batcher->sizes->count;
   size_t window = WINDOW_BATCHES * batcher->size;
   uint64_t *keys;
 
   if (batcher->batching != FT_BATCHING_SORTED)
-    shuffle(batcher);
+    shuffle_order(batcher);
   if (batcher->batching == FT_BATCHING_RANDOM)
     return;
   if (batcher->batching == FT_BATCHING_SORTED) {
@@ -153,7 +153,7 @@ static void arrange(struct ft_batcher *batcher)
 
 void ft_batcher_draw(struct ft_batcher *batcher, struct ft_batch *batch)
 {
-  arrange(batcher);
+  order_epoch(batcher);
   for (size_t b = 0; b < batcher->batches; b++) {
     const uint32_t *order = batcher->order + b * batcher->size;
     struct ft_batch drawn = { 0 };
@@ -227,8 +227,9 @@ static size_t counted_below(const struct counted_heights *heights, size_t rank)
 }
 
 /* Returns the number of distinct heights with which WIDTH costs at most LIMIT; at most FROM. */
-static size_t fitting(const struct counted_heights *heights, const struct ft_size_grid *grid,
-                      double width, double limit, size_t from)
+static size_t count_fitting_heights(const struct counted_heights *heights,
+                                    const struct ft_size_grid *grid, double width, double limit,
+                                    size_t from)
 {
   while (from > 0 && ft_size_grid_cost(grid, width, heights->height[from - 1]) > limit)
     from--;
@@ -261,7 +262,7 @@ static double sum_fitting(struct ft_item_size *items, size_t count, size_t size,
   for (size_t i = 0, next; i < count; i = next) {
     size_t before;
 
-    fits = fitting(heights, grid, items[i].width, limit, fits);
+    fits = count_fitting_heights(heights, grid, items[i].width, limit, fits);
     before = counted_below(heights, fits);
     for (next = i; next < count && items[next].width == items[i].width; next++)
       count_height(heights, items[next].height);

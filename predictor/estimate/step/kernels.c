@@ -80,7 +80,7 @@ static double input_elements(const struct listing *l, const struct ft_operator *
 }
 
 /* Returns dimension I of TENSOR, counted from the last one if negative; 0 if unknown. */
-static double dimension(const struct ft_tensor *t, int i)
+static double dimension_of(const struct ft_tensor *t, int i)
 {
   i = i < 0 ? t->rank + i : i;
   return t->rank >= 0 && i >= 0 && i < t->rank ? (double)ft_dim_or(t->dims[i], 0) : 0;
@@ -108,22 +108,23 @@ static void size_convolution(const struct listing *l, const struct ft_layer *lay
   const struct ft_operator *op = layer->op;
   bool transposed = op->kind->work == FT_WORK_TRANSPOSED;
   double groups = (double)ft_integer(op, "group", 1), filter = 1, results;
-  double out = transposed ? dimension(w, 1) * groups : dimension(w, 0);
+  double out = transposed ? dimension_of(w, 1) * groups : dimension_of(w, 0);
 
   for (int i = 1; i < w->rank; i++)
-    filter *= dimension(w, i);
+    filter *= dimension_of(w, i);
   if (transposed)
-    filter = filter / fmax(1, dimension(w, 1)) * dimension(w, 0) / groups;
+    filter = filter / fmax(1, dimension_of(w, 1)) * dimension_of(w, 0) / groups;
   results = out > 0 ? batch_elements(l, ft_input_of(op, 0)) : 0;
-  results = transposed ? results / fmax(1, dimension(w, 0)) : result_elements(l, op) / fmax(1, out);
+  results =
+      transposed ? results / fmax(1, dimension_of(w, 0)) : result_elements(l, op) / fmax(1, out);
   kernel->batch = groups;
   kernel->m = results;
   kernel->n = out / groups;
   kernel->k = results > 0 && out > 0 ? kernel->macs / (results * out) : filter;
-  kernel->class = groups > 1 && kernel->n <= 1                    ? FT_KERNEL_DEPTHWISE
-                  : groups > 1                                    ? FT_KERNEL_GROUPED
-                  : kernel->k <= dimension(w, transposed ? 0 : 1) ? FT_KERNEL_POINTWISE
-                                                                  : FT_KERNEL_CONVOLUTION;
+  kernel->class = groups > 1 && kernel->n <= 1                       ? FT_KERNEL_DEPTHWISE
+                  : groups > 1                                       ? FT_KERNEL_GROUPED
+                  : kernel->k <= dimension_of(w, transposed ? 0 : 1) ? FT_KERNEL_POINTWISE
+                                                                     : FT_KERNEL_CONVOLUTION;
 }
 
 /* Sets the dimensions of KERNEL, a matrix product. */
@@ -134,10 +135,11 @@ static void size_product(const struct listing *l, const struct ft_operator *op,
   const struct ft_tensor *y = &l->graph->tensors[op->outputs[0]];
   double results = result_elements(l, op);
 
-  kernel->n = dimension(y, -1);
+  kernel->n = dimension_of(y, -1);
   kernel->k = results > 0 ? kernel->macs / results : 0;
   kernel->class = w && w->data && w->rank > 2 ? FT_KERNEL_BATCHED : FT_KERNEL_PRODUCT;
-  kernel->m = kernel->class == FT_KERNEL_BATCHED ? dimension(y, -2) : results / fmax(1, kernel->n);
+  kernel->m =
+      kernel->class == FT_KERNEL_BATCHED ? dimension_of(y, -2) : results / fmax(1, kernel->n);
   kernel->batch = results / fmax(1, kernel->m * kernel->n);
 }
 
@@ -215,15 +217,15 @@ static void append_plain_attention(struct listing *l, const struct ft_operator *
 {
   const struct ft_tensor *q = ft_input_tensor(l->graph, op, 0);
   const struct ft_tensor *k = ft_input_tensor(l->graph, op, 1);
-  double heads = q->rank == 4 ? dimension(q, 1) : (double)ft_integer(op, "q_num_heads", 1);
-  double size = dimension(q, -1) / (q->rank == 4 ? 1 : fmax(1, heads));
+  double heads = q->rank == 4 ? dimension_of(q, 1) : (double)ft_integer(op, "q_num_heads", 1);
+  double size = dimension_of(q, -1) / (q->rank == 4 ? 1 : fmax(1, heads));
   double rows = batch_elements(l, ft_input_of(op, 0)) / fmax(1, size);
-  double keys = dimension(k, -2), scores = rows * keys;
+  double keys = dimension_of(k, -2), scores = rows * keys;
   struct ft_kernel product = { .op = op,
                                .class = FT_KERNEL_BATCHED,
                                .macs = kernel->macs / 2,
-                               .batch = rows / fmax(1, dimension(q, -2)),
-                               .m = dimension(q, -2),
+                               .batch = rows / fmax(1, dimension_of(q, -2)),
+                               .m = dimension_of(q, -2),
                                .n = keys,
                                .k = size,
                                .bytes = l->width * (2 * rows * size + scores) };

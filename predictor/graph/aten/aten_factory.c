@@ -30,7 +30,7 @@ static int give_constant(struct ft_call *c, const ft_dim *dims, int rank, unsign
 }
 
 /* eye(n), eye(n, m) */
-static int eye(struct ft_call *c)
+static int run_eye(struct ft_call *c)
 {
   int64_t sizes[2] = { ft_arg_int(c, 0, "n", INT64_MIN) };
   ft_dim dims[2];
@@ -57,7 +57,7 @@ int ft_aten_factory(struct ft_call *c)
   int n;
 
   if (strcmp(c->name, "eye") == 0)
-    return eye(c);
+    return run_eye(c);
   while (whole && at < 2 && ft_arg(c, at, NULL)->type == FT_VALUE_INT &&
          strcmp(c->name, "randint") == 0)
     at++;
@@ -102,7 +102,7 @@ int ft_aten_like(struct ft_call *c)
 }
 
 /* linspace(start, end, steps), both ends included */
-static int linspace(struct ft_call *c)
+static int run_linspace(struct ft_call *c)
 {
   double start = ft_value_number(ft_arg(c, 0, "start")), end = ft_value_number(ft_arg(c, 1, "end"));
   int64_t steps = ft_arg_int(c, 2, "steps", INT64_MIN);
@@ -128,7 +128,7 @@ int ft_aten_arange(struct ft_call *c)
   const struct ft_operand *v;
 
   if (strcmp(c->name, "linspace") == 0)
-    return linspace(c);
+    return run_linspace(c);
   while (count < 3 && ft_value_is_number(ft_arg(c, count, NULL)) &&
          !(count && ft_arg(c, count, "dtype")->type == FT_VALUE_BOOL)) {
     v = ft_arg(c, count, NULL);

@@ -29,7 +29,8 @@ static void put_window(struct ft_tracer *l, const struct window *w, int n)
   ft_tracer_ints(l, "pads", pads, 2 * (size_t)n);
 }
 
-static int convolve(struct ft_call *c, const struct window *w, bool transposed, int64_t groups)
+static int convolve_window(struct ft_call *c, const struct window *w, bool transposed,
+                           int64_t groups)
 {
   uint32_t x = ft_arg_tensor(c, 0), weight = ft_arg_tensor(c, 1), bias = ft_arg_optional(c, 2);
   int n = weight ? ft_tracer_of(c->l, weight)->rank - 2 : 0;
@@ -77,7 +78,7 @@ int ft_aten_conv(struct ft_call *c)
 
   if (n < 0 || read_aten_window(c, 3, 4, 5, n, &w) < 0)
     return -1;
-  return convolve(c, &w, false, ft_arg_int(c, 6, "groups", 1));
+  return convolve_window(c, &w, false, ft_arg_int(c, 6, "groups", 1));
 }
 
 int ft_aten_conv_transpose(struct ft_call *c)
@@ -88,7 +89,7 @@ int ft_aten_conv_transpose(struct ft_call *c)
   if (n < 0 || read_aten_window(c, 3, 4, 7, n, &w) < 0 ||
       ft_arg_each(c, 5, "output_padding", n, 0, w.extra) < 0)
     return -1;
-  return convolve(c, &w, true, ft_arg_int(c, 6, "groups", 1));
+  return convolve_window(c, &w, true, ft_arg_int(c, 6, "groups", 1));
 }
 
 /* (x, w, b, stride, padding, dilation, transposed, output_padding, groups); _convolution_mode has
@@ -101,10 +102,11 @@ int ft_aten_convolution(struct ft_call *c)
   if (n < 0 || read_aten_window(c, 3, 4, 5, n, &w) < 0)
     return -1;
   if (strcmp(c->name, "_convolution_mode") == 0)
-    return convolve(c, &w, false, ft_arg_int(c, 6, "groups", 1));
+    return convolve_window(c, &w, false, ft_arg_int(c, 6, "groups", 1));
   if (ft_arg_each(c, 7, "output_padding", n, 0, w.extra) < 0)
     return -1;
-  return convolve(c, &w, ft_arg_bool(c, 6, "transposed", false), ft_arg_int(c, 8, "groups", 1));
+  return convolve_window(c, &w, ft_arg_bool(c, 6, "transposed", false),
+                         ft_arg_int(c, 8, "groups", 1));
 }
 
 int ft_aten_deform_conv(struct ft_call *c)
@@ -185,7 +187,7 @@ static bool adaptive_window(ft_dim dim, ft_dim to, int64_t *kernel, int64_t *str
   return true;
 }
 
-static uint32_t resize(struct ft_tracer *l, uint32_t x, const ft_dim *sizes, int n)
+static uint32_t resize_tensor(struct ft_tracer *l, uint32_t x, const ft_dim *sizes, int n)
 {
   const struct ft_tensor *t = ft_tracer_of(l, x);
   ft_dim all[FT_GRAPH_RANK];
@@ -227,7 +229,7 @@ int ft_aten_adaptive_pool(struct ft_call *c)
     w.dilation[i] = 1;
   }
   if (!ones && !even) {
-    y = resize(c->l, x, out, n);
+    y = resize_tensor(c->l, x, out, n);
     return largest ? ft_give_first(c, y, 1) : ft_give(c, y);
   }
   ft_tracer_op(c->l, !ones ? c->type : largest ? "GlobalMaxPool" : "GlobalAveragePool");

@@ -8,7 +8,7 @@
 
 enum { COMPLEX = 14 }; /* onnx.TensorProto.COMPLEX64 */
 
-static bool named(const struct ft_call *c, const char *name)
+static bool is_named(const struct ft_call *c, const char *name)
 {
   return strcmp(c->name, name) == 0;
 }
@@ -27,7 +27,7 @@ static uint32_t reduce_mean(struct ft_tracer *l, uint32_t x, const int64_t *axis
 }
 
 /* Combines the first COUNT arguments by operators of TYPE. Returns 0 on error. */
-static uint32_t joined(struct ft_call *c, const char *type, unsigned count)
+static uint32_t join_arguments(struct ft_call *c, const char *type, unsigned count)
 {
   uint32_t y = ft_arg_tensor(c, 0);
 
@@ -70,12 +70,12 @@ int ft_aten_loss(struct ft_call *c)
   uint32_t y;
 
   for (size_t i = 0; i < sizeof losses / sizeof *losses && !loss; i++)
-    if (named(c, losses[i].name))
+    if (is_named(c, losses[i].name))
       loss = &losses[i];
   if (!loss)
     return ft_aten_unknown(c);
   axis = loss->axis;
-  y = joined(c, "Sub", loss->tensors);
+  y = join_arguments(c, "Sub", loss->tensors);
   if (y && axis != NONE)
     y = reduce_mean(c->l, y, &axis, false);
   if (ft_arg_int(c, loss->reduction, "reduction", 1) != 0)
@@ -91,7 +91,7 @@ int ft_aten_class_loss(struct ft_call *c)
 
   if (!x || !target)
     return -1;
-  if (named(c, "cross_entropy_loss"))
+  if (is_named(c, "cross_entropy_loss"))
     x = ft_tracer_unary(c->l, "LogSoftmax", x);
   if (!x)
     return -1;
@@ -121,13 +121,13 @@ int ft_aten_cdist(struct ft_call *c)
 /* cosine_similarity(a, b, dim = 1), pairwise_distance(a, b, p, eps, keepdim), dist(a, b, p) */
 int ft_aten_similarity(struct ft_call *c)
 {
-  bool cosine = named(c, "cosine_similarity");
+  bool cosine = is_named(c, "cosine_similarity");
   int64_t axis = cosine ? ft_arg_int(c, 2, "dim", 1) : -1;
-  uint32_t y = joined(c, cosine ? "Mul" : "Sub", 2);
+  uint32_t y = join_arguments(c, cosine ? "Mul" : "Sub", 2);
 
-  return ft_give(c,
-                 reduce_mean(c->l, y, named(c, "dist") ? NULL : &axis,
-                             named(c, "pairwise_distance") && ft_arg_bool(c, 4, "keepdim", false)));
+  return ft_give(
+      c, reduce_mean(c->l, y, is_named(c, "dist") ? NULL : &axis,
+                     is_named(c, "pairwise_distance") && ft_arg_bool(c, 4, "keepdim", false)));
 }
 
 /* broadcast_tensors(list) */
@@ -163,7 +163,7 @@ int ft_aten_broadcast(struct ft_call *c)
 /* _weight_norm(v, g, dim) = v g / |v|; the interface variant also returns the norms */
 int ft_aten_weight_norm(struct ft_call *c)
 {
-  uint32_t y = joined(c, "Mul", 2);
+  uint32_t y = join_arguments(c, "Mul", 2);
 
   return strstr(c->name, "interface") ? ft_give_first(c, y, 1) : ft_give(c, y);
 }

@@ -7,7 +7,8 @@
 
 #include "predictor/graph/aten/aten.h"
 
-static uint32_t along(struct ft_tracer *l, const char *type, uint32_t x, uint32_t index, int axis)
+static uint32_t select_along(struct ft_tracer *l, const char *type, uint32_t x, uint32_t index,
+                             int axis)
 {
   if (!x || !index)
     return 0;
@@ -26,7 +27,7 @@ int ft_aten_index_select(struct ft_call *c)
   if (rank < 1)
     return ft_aten_not_shaped(c, x);
   axis = ft_arg_axis(c, 1, "dim", 0, rank);
-  return axis < 0 ? -1 : ft_give(c, along(c->l, "Gather", x, index, axis));
+  return axis < 0 ? -1 : ft_give(c, select_along(c->l, "Gather", x, index, axis));
 }
 
 int ft_aten_gather(struct ft_call *c)
@@ -34,7 +35,7 @@ int ft_aten_gather(struct ft_call *c)
   bool take = strcmp(c->name, "take_along_dim") == 0;
   uint32_t x = ft_arg_tensor(c, 0), index = ft_arg_tensor(c, take ? 1 : 2);
 
-  return ft_give(c, along(c->l, "GatherElements", x, index, 0));
+  return ft_give(c, select_along(c->l, "GatherElements", x, index, 0));
 }
 
 /* X with the indexed dimensions moved to the front if the indices in LIST are not adjacent, as
@@ -98,7 +99,7 @@ int ft_aten_index(struct ft_call *c)
       return -1;
     x = ft_aten_axes(c->l, "Squeeze", x, &at, 1);
   }
-  return ft_give(c, along(c->l, "Gather", x, index, axis));
+  return ft_give(c, select_along(c->l, "Gather", x, index, axis));
 }
 
 int ft_aten_nonzero(struct ft_call *c)

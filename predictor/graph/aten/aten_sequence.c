@@ -156,7 +156,7 @@ int ft_aten_recurrent(struct ft_call *c)
   return 0;
 }
 
-static uint32_t connect(struct ft_tracer *l, uint32_t x, uint32_t w, uint32_t b)
+static uint32_t add_linear(struct ft_tracer *l, uint32_t x, uint32_t w, uint32_t b)
 {
   if (!x || !w)
     return 0;
@@ -168,17 +168,17 @@ static uint32_t connect(struct ft_tracer *l, uint32_t x, uint32_t w, uint32_t b)
   return ft_tracer_end(l, 1);
 }
 
-static uint32_t two(struct ft_tracer *l, const char *type, uint32_t a, uint32_t b)
+static uint32_t add_binary(struct ft_tracer *l, const char *type, uint32_t a, uint32_t b)
 {
   return a && b ? ft_tracer_binary(l, type, a, b) : 0;
 }
 
-static uint32_t one(struct ft_tracer *l, const char *type, uint32_t x)
+static uint32_t add_unary(struct ft_tracer *l, const char *type, uint32_t x)
 {
   return x ? ft_tracer_unary(l, type, x) : 0;
 }
 
-static uint32_t parts(struct ft_tracer *l, uint32_t x, uint32_t count)
+static uint32_t split_gates(struct ft_tracer *l, uint32_t x, uint32_t count)
 {
   if (!x)
     return 0;
@@ -192,15 +192,15 @@ static uint32_t parts(struct ft_tracer *l, uint32_t x, uint32_t count)
 static int lstm_step(struct ft_call *c, uint32_t gates, uint32_t cell)
 {
   struct ft_tracer *l = c->l;
-  uint32_t g = parts(l, gates, 4), kept, added, output;
+  uint32_t g = split_gates(l, gates, 4), kept, added, output;
   struct ft_operand both[2];
 
   if (!g)
     return -1;
-  kept = two(l, "Mul", one(l, "Sigmoid", g + 1), cell);
-  added = two(l, "Mul", one(l, "Sigmoid", g), one(l, "Tanh", g + 2));
-  cell = two(l, "Add", kept, added);
-  output = two(l, "Mul", one(l, "Sigmoid", g + 3), one(l, "Tanh", cell));
+  kept = add_binary(l, "Mul", add_unary(l, "Sigmoid", g + 1), cell);
+  added = add_binary(l, "Mul", add_unary(l, "Sigmoid", g), add_unary(l, "Tanh", g + 2));
+  cell = add_binary(l, "Add", kept, added);
+  output = add_binary(l, "Mul", add_unary(l, "Sigmoid", g + 3), add_unary(l, "Tanh", cell));
   if (!output)
     return -1;
   both[0] = ft_value_tensor(output);
@@ -213,14 +213,14 @@ static int lstm_step(struct ft_call *c, uint32_t gates, uint32_t cell)
 static int gru_step(struct ft_call *c, uint32_t fed, uint32_t kept, uint32_t h)
 {
   struct ft_tracer *l = c->l;
-  uint32_t a = parts(l, fed, 3), b = parts(l, kept, 3), r, z, n;
+  uint32_t a = split_gates(l, fed, 3), b = split_gates(l, kept, 3), r, z, n;
 
   if (!a || !b)
     return -1;
-  r = one(l, "Sigmoid", two(l, "Add", a, b));
-  z = one(l, "Sigmoid", two(l, "Add", a + 1, b + 1));
-  n = one(l, "Tanh", two(l, "Add", a + 2, two(l, "Mul", r, b + 2)));
-  return ft_give(c, two(l, "Add", n, two(l, "Mul", z, two(l, "Sub", h, n))));
+  r = add_unary(l, "Sigmoid", add_binary(l, "Add", a, b));
+  z = add_unary(l, "Sigmoid", add_binary(l, "Add", a + 1, b + 1));
+  n = add_unary(l, "Tanh", add_binary(l, "Add", a + 2, add_binary(l, "Mul", r, b + 2)));
+  return ft_give(c, add_binary(l, "Add", n, add_binary(l, "Mul", z, add_binary(l, "Sub", h, n))));
 }
 
 /* (x, h or [h, c], w_ih, w_hh, b_ih, b_hh) */
@@ -236,21 +236,22 @@ int ft_aten_cell(struct ft_call *c)
     h = &states->list->items[0];
   }
   hidden = ft_value_as_tensor(c->l, h);
-  fed = connect(c->l, ft_arg_tensor(c, 0), ft_arg_tensor(c, 2), ft_arg_optional(c, 4));
-  kept = connect(c->l, hidden, ft_arg_tensor(c, 3), ft_arg_optional(c, 5));
+  fed = add_linear(c->l, ft_arg_tensor(c, 0), ft_arg_tensor(c, 2), ft_arg_optional(c, 4));
+  kept = add_linear(c->l, hidden, ft_arg_tensor(c, 3), ft_arg_optional(c, 5));
   if (!fed || !kept)
     return -1;
   if (lstm)
-    return lstm_step(c, two(c->l, "Add", fed, kept),
+    return lstm_step(c, add_binary(c->l, "Add", fed, kept),
                      ft_value_as_tensor(c->l, &states->list->items[1]));
   if (strcmp(c->name, "gru_cell") == 0)
     return gru_step(c, fed, kept, hidden);
-  return ft_give(c, one(c->l, "Tanh", two(c->l, "Add", fed, kept)));
+  return ft_give(c, add_unary(c->l, "Tanh", add_binary(c->l, "Add", fed, kept)));
 }
 
 /* ---- attention ---- */
 
-static uint32_t attend(struct ft_tracer *l, uint32_t q, uint32_t k, uint32_t v, uint32_t mask)
+static uint32_t add_attention(struct ft_tracer *l, uint32_t q, uint32_t k, uint32_t v,
+                              uint32_t mask)
 {
   if (!q || !k || !v)
     return 0;
@@ -268,7 +269,7 @@ int ft_aten_attention(struct ft_call *c)
   uint32_t q = ft_arg_tensor(c, 0), k = ft_arg_tensor(c, 1), v = ft_arg_tensor(c, 2), y;
   bool masked = strcmp(c->name, "scaled_dot_product_attention") == 0;
 
-  y = attend(c->l, q, k, v, masked ? ft_arg_optional(c, 3) : 0);
+  y = add_attention(c->l, q, k, v, masked ? ft_arg_optional(c, 3) : 0);
   if (masked || !y)
     return ft_give(c, y);
   return ft_give_first(c, y, 8);
@@ -290,22 +291,22 @@ static uint32_t self_attention(struct ft_tracer *l, uint32_t x, int64_t heads, c
 {
   static const int64_t order[] = { 0, 2, 1, 3 };
   ft_dim dims[3];
-  uint32_t qkv = connect(l, x, w[0], w[1]), p, y;
+  uint32_t qkv = add_linear(l, x, w[0], w[1]), p, y;
 
   if (!qkv || ft_tracer_of(l, x)->rank != 3 || heads < 1)
     return 0;
   memcpy(dims, ft_tracer_of(l, x)->dims, sizeof dims);
-  p = parts(l, qkv, 3);
+  p = split_gates(l, qkv, 3);
   if (!p)
     return 0;
-  y = attend(l, split_heads(l, p, heads), split_heads(l, p + 1, heads),
-             split_heads(l, p + 2, heads), 0);
+  y = add_attention(l, split_heads(l, p, heads), split_heads(l, p + 1, heads),
+                    split_heads(l, p + 2, heads), 0);
   y = y ? ft_tracer_transpose(l, y, order, 4) : 0;
   y = y ? ft_tracer_reshape(l, y, dims, 3) : 0;
-  return connect(l, y, w[2], w[3]);
+  return add_linear(l, y, w[2], w[3]);
 }
 
-static uint32_t normalise(struct ft_tracer *l, uint32_t x, uint32_t w, uint32_t b)
+static uint32_t add_layer_norm(struct ft_tracer *l, uint32_t x, uint32_t w, uint32_t b)
 {
   if (!x)
     return 0;
@@ -330,13 +331,14 @@ int ft_aten_encoder_layer(struct ft_call *c)
   for (unsigned i = 3; i < 18; i++)
     w[i] = i < 7 || i > 9 ? ft_arg_tensor(c, i) : 0;
   x = ft_arg_tensor(c, 0);
-  y = self_attention(l, norm_first ? normalise(l, x, w[10], w[11]) : x, heads, w + 3);
-  x = two(l, "Add", x, y);
-  x = norm_first ? x : normalise(l, x, w[10], w[11]);
-  y = norm_first ? normalise(l, x, w[12], w[13]) : x;
-  y = connect(l, one(l, gelu ? "Gelu" : "Relu", connect(l, y, w[14], w[15])), w[16], w[17]);
-  x = two(l, "Add", x, y);
-  return ft_give(c, norm_first ? x : normalise(l, x, w[12], w[13]));
+  y = self_attention(l, norm_first ? add_layer_norm(l, x, w[10], w[11]) : x, heads, w + 3);
+  x = add_binary(l, "Add", x, y);
+  x = norm_first ? x : add_layer_norm(l, x, w[10], w[11]);
+  y = norm_first ? add_layer_norm(l, x, w[12], w[13]) : x;
+  y = add_linear(l, add_unary(l, gelu ? "Gelu" : "Relu", add_linear(l, y, w[14], w[15])), w[16],
+                 w[17]);
+  x = add_binary(l, "Add", x, y);
+  return ft_give(c, norm_first ? x : add_layer_norm(l, x, w[12], w[13]));
 }
 
 /* (query, key, value, features, heads, qkv, bias, projection, bias, ...) */

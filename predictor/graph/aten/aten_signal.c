@@ -13,7 +13,7 @@ static bool is_double(const struct ft_tensor *t)
   return t->element == DOUBLE || t->element == COMPLEX_DOUBLE;
 }
 
-static uint32_t cast(struct ft_tracer *l, uint32_t x, bool complex)
+static uint32_t cast_real_or_complex(struct ft_tracer *l, uint32_t x, bool complex)
 {
   bool wide = x && is_double(ft_tracer_of(l, x));
 
@@ -79,7 +79,7 @@ int ft_aten_fourier(struct ft_call *c)
 /* real(x), imag(x), angle(x) */
 int ft_aten_complex_part(struct ft_call *c)
 {
-  return ft_give(c, cast(c->l, ft_arg_tensor(c, 0), false));
+  return ft_give(c, cast_real_or_complex(c->l, ft_arg_tensor(c, 0), false));
 }
 
 /* complex(real, imaginary), polar(length, angle) */
@@ -87,7 +87,8 @@ int ft_aten_complex(struct ft_call *c)
 {
   uint32_t a = ft_arg_tensor(c, 0), b = ft_arg_tensor(c, 1);
 
-  return ft_give(c, a && b ? cast(c->l, ft_tracer_binary(c->l, "Mul", a, b), true) : 0);
+  return ft_give(c, a && b ? cast_real_or_complex(c->l, ft_tracer_binary(c->l, "Mul", a, b), true)
+                           : 0);
 }
 
 /* (..., 2) real <-> (...) complex */
@@ -112,7 +113,7 @@ int ft_aten_view_complex(struct ft_call *c)
   }
   x = ft_tracer_slice(c->l, x, rank - 1, 0, 1, 1);
   x = x ? ft_tracer_reshape(c->l, x, dims, rank - 1) : 0;
-  return ft_give(c, cast(c->l, x, true));
+  return ft_give(c, cast_real_or_complex(c->l, x, true));
 }
 
 /* affine_grid_generator(theta, size): N x H x W x 2, or N x D x H x W x 3 */

@@ -179,7 +179,7 @@ static uint32_t run_chosen_experts(struct ft_hf_run *r, uint32_t x, uint32_t rou
 }
 
 /* The scores of all experts for X; some families compute them in float32. */
-static uint32_t route(struct ft_hf_run *r, uint32_t x)
+static uint32_t router_scores(struct ft_hf_run *r, uint32_t x)
 {
   const struct ft_hf *m = r->m;
 
@@ -195,7 +195,7 @@ static uint32_t route(struct ft_hf_run *r, uint32_t x)
 uint32_t ft_hf_moe(struct ft_hf_run *r, uint32_t x)
 {
   const struct ft_hf *m = r->m;
-  uint32_t router = route(r, x);
+  uint32_t router = router_scores(r, x);
   uint32_t y = m->all_experts ? run_all_experts(r, x, router) : run_chosen_experts(r, x, router),
            shared;
 

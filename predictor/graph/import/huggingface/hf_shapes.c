@@ -76,7 +76,7 @@ static bool read_factor(const struct names *names, struct ft_text *text, double 
 }
 
 /* Evaluates TEXT. Returns false for a malformed expression. */
-static bool evaluate(const struct names *names, struct ft_text text, double *value)
+static bool evaluate_shape(const struct names *names, struct ft_text text, double *value)
 {
   *value = 0;
   while (text.at < text.end) {
@@ -163,7 +163,7 @@ static bool read_keys(struct ft_hf_config *c, const char *keys, struct names *na
     if (names->count == NAMES || !ft_text_until(&word, '=', &name) ||
         !ft_text_until(&word, ':', &key) || !ft_text_copy(key, path, sizeof path))
       return false;
-    if (!ft_text_is_double(word, &usual) && !evaluate(names, word, &usual))
+    if (!ft_text_is_double(word, &usual) && !evaluate_shape(names, word, &usual))
       return false;
     if (!find_value(c->root, path, &value, &is_short))
       value = usual;
@@ -196,10 +196,10 @@ static bool read_positions(struct names *names, struct ft_text text, struct ft_h
   double at_far;
 
   names->length = 0;
-  if (!evaluate(names, text, &p->fixed))
+  if (!evaluate_shape(names, text, &p->fixed))
     return false;
   names->length = far;
-  if (!evaluate(names, text, &at_far))
+  if (!evaluate_shape(names, text, &at_far))
     return false;
   p->per_token = (at_far - p->fixed) / far;
   return true;
@@ -218,7 +218,7 @@ static bool read_module(struct names *names, struct ft_text word, struct ft_hf_m
   char kind = *word.at++;
 
   (void)ft_text_until(&word, '%', &shape);
-  if (ft_text_left(&word) && (!evaluate(names, word, &times) || times < 0))
+  if (ft_text_left(&word) && (!evaluate_shape(names, word, &times) || times < 0))
     return false;
   word = shape;
   *m = (struct ft_hf_module){ .kind = kind, .times = limited_times(times) };
@@ -232,7 +232,7 @@ static bool read_module(struct names *names, struct ft_text word, struct ft_hf_m
   if (!ft_text_until(&word, '@', &dims))
     return m->kind == 't' || m->kind == 'a';
   while (ft_text_until(&dims, ',', &dim)) {
-    if (m->rank == FT_HF_MODULE_RANK || !evaluate(names, dim, &value) || value < 0 ||
+    if (m->rank == FT_HF_MODULE_RANK || !evaluate_shape(names, dim, &value) || value < 0 ||
         value > (double)FT_GRAPH_DIMENSION)
       return false;
     m->dims[m->rank++] = (int64_t)value;
@@ -259,7 +259,7 @@ static bool read_rows(struct names *names, const char *rows, struct ft_hf_module
 
     if (*word.at == '*') {
       word.at++;
-      if (!evaluate(names, word, &times))
+      if (!evaluate_shape(names, word, &times))
         return false;
       *next = (struct ft_hf_module){ .kind = '*', .times = limited_times(times) };
       group = next;

@@ -84,7 +84,7 @@ static void set_result(struct trace *t, uint32_t x)
   t->next = (t->next + 1) % RECENT;
 }
 
-static bool reads(const struct trace *t, uint32_t x, int64_t rows, int64_t features)
+static bool reads_matrix(const struct trace *t, uint32_t x, int64_t rows, int64_t features)
 {
   return x && ft_hf_size(t->run, x, 1) == rows && ft_hf_size(t->run, x, 2) == features;
 }
@@ -92,7 +92,7 @@ static bool reads(const struct trace *t, uint32_t x, int64_t rows, int64_t featu
 static void run_linear(struct trace *t, const struct ft_hf_module *m, bool activated)
 {
   int64_t rows = rows_per_sample(t, m->in);
-  uint32_t x = m->same_input && reads(t, t->before, rows, m->dims[1])
+  uint32_t x = m->same_input && reads_matrix(t, t->before, rows, m->dims[1])
                    ? t->before
                    : find_input(t, rows, m->dims[1]);
   uint32_t w = new_weight(t, m, 2, m->dims), b = m->biased ? new_weight(t, m, 1, m->dims) : 0, y;
@@ -101,7 +101,7 @@ static void run_linear(struct trace *t, const struct ft_hf_module *m, bool activ
   if (y && activated)
     y = ft_tracer_unary(&t->run->live, "Gelu", y);
   /* queries and keys, gates and values: their product stands for what the network does with them */
-  if (m->same_input && x == t->before && reads(t, t->x, rows, m->dims[0]))
+  if (m->same_input && x == t->before && reads_matrix(t, t->x, rows, m->dims[0]))
     y = ft_hf_binary(t->run, "Mul", t->x, y);
   t->before = x;
   set_result(t, y);

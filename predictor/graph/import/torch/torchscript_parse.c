@@ -11,7 +11,7 @@
 /* ---- statements ---- */
 
 /* Returns the indentation of the next line that is not empty; -1 at the end of the file. */
-static int indentation(struct ft_script_text *p)
+static int next_indentation(struct ft_script_text *p)
 {
   const char *line = p->at;
 
@@ -122,7 +122,7 @@ static int parse_if(struct ft_script_text *p, int indent, struct ft_script_state
       parse_block(p, indent, s->body) < 0)
     return -1;
   before = p->at;
-  if (indentation(p) == indent && ft_script_literal(p, "else"))
+  if (next_indentation(p) == indent && ft_script_literal(p, "else"))
     return parse_colon(p) < 0 ? -1 : parse_block(p, indent, s->otherwise);
   p->at = before;
   return 0;
@@ -219,14 +219,14 @@ static int parse_statement(struct ft_script_text *p, int indent, struct ft_scrip
 static int parse_block(struct ft_script_text *p, int outside, struct ft_script_body *body)
 {
   const char *before = p->at;
-  int indent = indentation(p), now = indent;
+  int indent = next_indentation(p), now = indent;
 
   if (indent <= outside)
     return ft_script_expected(p, "an indented block");
   if (++p->depth > FT_SCRIPT_DEPTH)
     return ft_script_expected(p, "less nested blocks");
   p->depth -= 1;
-  for (; now == indent; now = indentation(p)) {
+  for (; now == indent; now = next_indentation(p)) {
     int depth = p->depth;
     int status;
 
@@ -419,7 +419,7 @@ static int parse_class(struct ft_script_text *p)
       (ft_script_literal(p, "(") && ft_script_sequence(p, &bases, ')', false, false) < 0) ||
       parse_colon(p) < 0)
     return p->build->err->text[0] ? -1 : ft_script_expected(p, "a class");
-  for (before = p->at; (indent = indentation(p)) > 0; before = p->at) {
+  for (before = p->at; (indent = next_indentation(p)) > 0; before = p->at) {
     p->depth = 0;
     if (ft_script_literal(p, "pass")  ? end_of_line(p) < 0
         : ft_script_literal(p, "def") ? parse_function(p, indent, c.name) < 0
@@ -463,7 +463,7 @@ int ft_script_parse(struct ft_build *build, struct ft_script *script, const char
   p.module = code_module_name(&p);
   if (!p.module || length > UINT32_MAX)
     return ft_script_expected(&p, "a source file of the program");
-  while ((indent = indentation(&p)) >= 0) {
+  while ((indent = next_indentation(&p)) >= 0) {
     p.depth = 0;
     if (indent > 0)
       return ft_script_expected(&p, "a definition");

@@ -54,7 +54,7 @@ static const struct ft_operand *pop_values(struct pickle *p, size_t count)
   return p->stack + p->count;
 }
 
-static int pop(struct pickle *p, struct ft_operand *v)
+static int pop_operand(struct pickle *p, struct ft_operand *v)
 {
   const struct ft_operand *last = pop_values(p, 1);
 
@@ -183,7 +183,7 @@ static int memo_get(struct pickle *p, unsigned bytes)
   return push_value(p, p->memo[which]);
 }
 
-static int memoize(struct pickle *p, unsigned bytes)
+static int memoize_top(struct pickle *p, unsigned bytes)
 {
   uint64_t which;
 
@@ -283,7 +283,7 @@ static int run_reduce(struct pickle *p)
   struct ft_operand args, callee, v = ft_value_unknown(FT_VALUE_OPAQUE);
   const char *name;
 
-  if (pop(p, &args) < 0 || pop(p, &callee) < 0)
+  if (pop_operand(p, &args) < 0 || pop_operand(p, &callee) < 0)
     return -1;
   if (callee.type != FT_VALUE_NAME)
     return pickle_fail(p, "a call of something other than a class");
@@ -307,7 +307,7 @@ static int make_object(struct pickle *p)
 {
   struct ft_operand args, class, v = { .type = FT_VALUE_OBJECT };
 
-  if (pop(p, &args) < 0 || pop(p, &class) < 0)
+  if (pop_operand(p, &args) < 0 || pop_operand(p, &class) < 0)
     return -1;
   if (class.type != FT_VALUE_NAME)
     return pickle_fail(p, "an object of something other than a class");
@@ -322,7 +322,7 @@ static int run_build(struct pickle *p)
 {
   struct ft_operand state, *object;
 
-  if (pop(p, &state) < 0)
+  if (pop_operand(p, &state) < 0)
     return -1;
   object = p->count ? &p->stack[p->count - 1] : NULL;
   if (!object || object->type != FT_VALUE_OBJECT)
@@ -458,9 +458,9 @@ static int run_opcode(struct pickle *p, uint8_t code)
   case 'a':
     return append_values(p, 1, false);
   case 'q':
-    return memoize(p, 1);
+    return memoize_top(p, 1);
   case 'r':
-    return memoize(p, 4);
+    return memoize_top(p, 4);
   case 0x94:
     return memo_put(p, p->memo_count);
   case 'h':
@@ -476,7 +476,7 @@ static int run_opcode(struct pickle *p, uint8_t code)
   case 'b':
     return run_build(p);
   case '0':
-    return pop(p, &v);
+    return pop_operand(p, &v);
   case '2':
     return p->count ? push_value(p, p->stack[p->count - 1]) : pickle_fail(p, "a value is missing");
   default:
@@ -498,7 +498,7 @@ int ft_pickle_read(struct ft_tracer *l, const char *part, const char *data, size
     uint8_t code = p.data[p.at++];
 
     if (code == '.')
-      return pop(&p, value);
+      return pop_operand(&p, value);
     if (run_opcode(&p, code) < 0)
       return l->in->err->text[0] ? -1 : pickle_fail(&p, "out of memory");
     if (p.at > p.length)
