@@ -225,6 +225,7 @@ static void apply_config(struct ft_learner *learner)
   ft_recorder_set_max_runs(learner->recorder, config->max_runs);
   ft_recorder_set_expiry(learner->recorder, config->max_age_seconds, config->max_apps);
   ft_recorder_set_borrow(learner->recorder, config->policy.borrow);
+  ft_publisher_set_programs(learner->publisher, config->policy.other_users);
   ft_recorder_set_failure_cost(learner->recorder, config->policy.failure_price);
   ft_recorder_set_shared(learner->recorder, config->apps, config->app_count);
   publish_site_files(learner);

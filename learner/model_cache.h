@@ -21,7 +21,7 @@ struct ft_cached_app {
   struct ft_app_models models;
   unsigned changed; /* quantities (1 << FT_QUANTITY_...) since the file was written */
   int64_t mark;     /* newest stale mark (stale_models.h) contained in the models; 0: none */
-  bool index_due;   /* the index of similar apps is to be updated, under these keys: */
+  bool index_due;   /* the indices of usage and similar apps are to be updated, under these keys: */
   char similarity_keys[FT_SIMILARITIES][80];
   double used;      /* by ft_model_cache_find_or_add */
   double published; /* the last time; -INFINITY: not while in memory */

@@ -29,7 +29,8 @@
 struct ft_publisher {
   struct ft_model_cache *cache;
   struct ft_cached_prior prior;
-  int state_fd, models_fd, partitions_fd;
+  int state_fd, models_fd, partitions_fd, programs_fd, program_users_fd;
+  bool without_programs;
   bool access_warned; /* that users cannot read the files of their models */
   /* the directory used last, because runs of one user come in bursts */
   uint32_t uid;
@@ -65,6 +66,8 @@ static void remove_temporary_files(const struct ft_publisher *p)
 
   ft_io_remove_stale(p->state_fd, STALE_SECONDS);
   ft_io_remove_stale(p->partitions_fd, -INFINITY);
+  ft_io_remove_stale(p->programs_fd, -INFINITY);
+  ft_io_remove_stale(p->program_users_fd, -INFINITY);
   while (users && (entry = readdir(users))) {
     user = entry->d_name[0] == '.' ? -1
                                    : openat(p->models_fd, entry->d_name,
@@ -88,7 +91,7 @@ struct ft_publisher *ft_publisher_open(int state_fd, struct ft_error *err)
     return NULL;
   }
   p->state_fd = state_fd;
-  p->models_fd = p->user_fd = p->partitions_fd = -1;
+  p->models_fd = p->user_fd = p->partitions_fd = p->programs_fd = p->program_users_fd = -1;
   p->cache = ft_model_cache_open(CACHE_BYTES);
   if (!p->cache) {
     ft_error_errno(err, "publisher");
@@ -103,6 +106,12 @@ struct ft_publisher *ft_publisher_open(int state_fd, struct ft_error *err)
   close(shared);
   p->partitions_fd = open_subdirectory(state_fd, FT_STATE_PARTITIONS, 0755, err);
   if (p->partitions_fd < 0)
+    goto fail;
+  p->programs_fd = open_subdirectory(state_fd, FT_STATE_PROGRAMS, 0755, err);
+  if (p->programs_fd < 0)
+    goto fail;
+  p->program_users_fd = open_subdirectory(state_fd, FT_STATE_PROGRAM_USERS, 0700, err);
+  if (p->program_users_fd < 0)
     goto fail;
   remove_temporary_files(p);
   return p;
@@ -119,6 +128,10 @@ void ft_publisher_close(struct ft_publisher *p)
     close(p->models_fd);
   if (p->partitions_fd >= 0)
     close(p->partitions_fd);
+  if (p->programs_fd >= 0)
+    close(p->programs_fd);
+  if (p->program_users_fd >= 0)
+    close(p->program_users_fd);
   if (p->user_fd >= 0)
     close(p->user_fd);
   ft_model_cache_close(p->cache);
@@ -386,6 +399,70 @@ void ft_publish_remove_model(struct ft_publisher *p, uint32_t uid, const char *a
   if (uid == FT_STATE_POOLED)
     remove_published(p, "site", name);
   remove_runtimes_before(p, uid, app);
+}
+
+void ft_publish_remove_user_file(struct ft_publisher *p, uint32_t uid, const char *name)
+{
+  char directory[16];
+
+  (void)snprintf(directory, sizeof directory, "%" PRIu32, uid);
+  remove_published(p, directory, name);
+}
+
+bool ft_publisher_has_programs(const struct ft_publisher *p)
+{
+  return !p->without_programs;
+}
+
+static void remove_all_files(int directory)
+{
+  DIR *files = ft_io_open_directory(directory, ".");
+  const struct dirent *entry;
+
+  while (files && (entry = readdir(files)))
+    if (entry->d_name[0] != '.')
+      (void)unlinkat(directory, entry->d_name, 0);
+  if (files)
+    closedir(files);
+}
+
+void ft_publisher_set_programs(struct ft_publisher *p, bool has)
+{
+  p->without_programs = !has;
+  if (has)
+    return;
+  remove_all_files(p->programs_fd);
+  remove_all_files(p->program_users_fd);
+}
+
+/* Replaces the file NAME of DIRECTORY with PROGRAM; removes it without one (NULL). */
+static int replace_program(int directory, const char *name, const ft_program *program, mode_t mode,
+                           struct ft_error *err)
+{
+  if (program)
+    return ft_record_write_unsynced(FT_RECORD_PROGRAM, program, directory, name, mode, err);
+  return unlinkat(directory, name, 0) < 0 && errno != ENOENT ? ft_error_errno(err, "%s", name) : 0;
+}
+
+int ft_publish_program(struct ft_publisher *p, const char *program, const ft_program *known,
+                       const ft_program *public, struct ft_error *err)
+{
+  char name[FT_STATE_NAME_SIZE];
+
+  ft_state_program_name(program, name);
+  return replace_program(p->programs_fd, name, public, 0644, err) < 0 ||
+                 replace_program(p->program_users_fd, name, known, 0600, err) < 0
+             ? -1
+             : 0;
+}
+
+int ft_published_program(struct ft_publisher *p, const char *program, ft_program *known,
+                         struct ft_error *err)
+{
+  char name[FT_STATE_NAME_SIZE];
+
+  ft_state_program_name(program, name);
+  return ft_record_read(FT_RECORD_PROGRAM, p->program_users_fd, name, known, err);
 }
 
 void ft_publish_remove_user(struct ft_publisher *p, uint32_t uid)

@@ -62,6 +62,24 @@ int ft_publish_app(struct ft_publisher *publisher, const struct ft_app_models *m
 int ft_publish_user_file(struct ft_publisher *publisher, uint32_t uid, enum ft_record record,
                          const void *message, const char *name, struct ft_error *err);
 
+/* Whether figures of programs over all users are published (usage_index.h); at first they are. */
+bool ft_publisher_has_programs(const struct ft_publisher *publisher);
+
+/* Sets that; NO removes those that were published, and their data. */
+void ft_publisher_set_programs(struct ft_publisher *publisher, bool has);
+
+/* Replaces the learner's own file of PROGRAM with KNOWN, and the public one with PUBLIC. NULL:
+ * removes the file. */
+int ft_publish_program(struct ft_publisher *publisher, const char *program, const ft_program *known,
+                       const ft_program *public, struct ft_error *err);
+
+/* Reads the learner's own file of PROGRAM. Returns as ft_record_read. */
+int ft_published_program(struct ft_publisher *publisher, const char *program, ft_program *known,
+                         struct ft_error *err);
+
+/* Removes the file NAME in UID's directory. */
+void ft_publish_remove_user_file(struct ft_publisher *publisher, uint32_t uid, const char *name);
+
 /* The apps with pooled models: those that foretell.conf declares. */
 struct ft_shared_apps {
   size_t count;

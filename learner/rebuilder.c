@@ -8,8 +8,9 @@
 
 #include "daemon/log.h"
 #include "learner/metrics/tally.h"
+#include "learner/new_apps/similar_apps_index.h"
+#include "learner/new_apps/usage_index.h"
 #include "learner/rebuilder.h"
-#include "learner/similar_apps_index.h"
 #include "predictor/core/io.h"
 #include "predictor/core/text.h"
 #include "predictor/history/stale_models.h"
@@ -244,6 +245,7 @@ static void remove_model(struct ft_rebuilder *rebuilder, const ft_model *model)
 {
   ft_publish_remove_model(rebuilder->publisher, model->uid, model->app);
   ft_similar_apps_index_remove(rebuilder->publisher, rebuilder->state_fd, model->uid, model->app);
+  ft_usage_index_remove(rebuilder->publisher, rebuilder->state_fd, model->uid, model->app);
 }
 
 static int publish_rebuilt(struct ft_rebuilder *rebuilder, struct ft_store *store,
@@ -259,6 +261,7 @@ static int publish_rebuilt(struct ft_rebuilder *rebuilder, struct ft_store *stor
   else if (ft_publish_app(rebuilder->publisher, models, ft_app_models_all(models), err) < 0)
     return postpone_change(rebuilder, store, err);
   else {
+    ft_usage_index_update(rebuilder->publisher, rebuilder->state_fd, model, &models->history);
     rebuilder->round_models++;
     ft_tally_add(FT_TALLY_MODELS_REBUILT, 1);
   }

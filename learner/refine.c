@@ -9,8 +9,9 @@
 #include <time.h>
 
 #include "daemon/log.h"
+#include "learner/new_apps/similar_apps_index.h"
+#include "learner/new_apps/usage_index.h"
 #include "learner/recorder_internal.h"
-#include "learner/similar_apps_index.h"
 #include "predictor/online/app_models.h"
 #include "predictor/online/failure_cost.h"
 #include "predictor/online/gpu_observations.h"
@@ -38,9 +39,13 @@ static int publish_app(struct ft_recorder *recorder, struct ft_cached_app *app)
   struct ft_error err;
 
   if (!app->changed || ft_publish_app(recorder->publisher, &app->models, app->changed, &err) == 0) {
-    if (app->index_due)
-      ft_similar_apps_index_update(recorder->publisher, recorder->state_fd, &app->models.model,
-                                   &app->models.history, app->similarity_keys);
+    if (app->index_due) {
+      ft_usage_index_update(recorder->publisher, recorder->state_fd, &app->models.model,
+                            &app->models.history);
+      if (recorder->borrow)
+        ft_similar_apps_index_update(recorder->publisher, recorder->state_fd, &app->models.model,
+                                     &app->models.history, app->similarity_keys);
+    }
     app->index_due = false;
     app->published = recorder->clock();
     return 0;
@@ -209,7 +214,7 @@ static int refine_app(struct ft_recorder *recorder, uint32_t uid, const ft_obser
   int status = app ? learn_observation(recorder, app, o, err) : -1;
 
   if (status > 0) {
-    if (recorder->borrow && ft_similar_apps_index_due(&app->models.model, o)) {
+    if (ft_similar_apps_index_due(&app->models.model, o)) {
       app->index_due = true;
       ft_similar_apps_index_keys(o, app->similarity_keys);
     }

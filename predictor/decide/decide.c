@@ -22,6 +22,7 @@ void ft_decision_input_set(struct ft_decision_input *input, const struct ft_mode
   input->pooled = evidence->pooled;
   input->similar = evidence->similar;
   input->site_prior_apps = evidence->site_prior_apps;
+  input->new_app = &evidence->new_app;
   /* a change without the user's mode must be based on the app's own runs */
   if (evidence->similar && own && own->runs && !is_set_requested(input)) {
     used = &evidence->own;

@@ -67,20 +67,21 @@ struct ft_decision_input {
   const ft_request *request;
   const struct ft_estimate *estimate;     /* of a job array, the largest task's; NULL: none */
   const struct ft_array_estimates *tasks; /* of the array's tasks; NULL: no array, or unknown */
-  const ft_model *model;        /* that `estimate` is from; NULL: from other apps or a network */
-  const char *imported_from;    /* job name of the imported runs; NULL: the app's own runs */
-  bool pooled;                  /* the estimate is from the runs of all users */
-  unsigned similar;             /* number of similar apps in the estimate; 0: from the app alone */
-  unsigned site_prior_apps;     /* number of apps, if the estimate is the site-wide prior, which is
-                                   no evidence about this app; else 0 */
-  const struct ft_facts *facts; /* of the app's own runs; NULL: no recorded run */
-  bool reads_limit;             /* the script sizes its programs by the job's memory limit */
-  uint64_t stated_bytes;        /* memory that the script states for a program; 0: none */
-  unsigned changes;             /* since the app's last runs, set of enum ft_changes */
-  unsigned changed_runs;        /* number of runs since then, which are few; 0: none */
-  const char *code_files;       /* names of the files that the script runs; "": none */
-  bool interactive;             /* the job is a shell or notebook */
-  bool cannot_reject;           /* Slurm would ignore a rejection */
+  const ft_model *model;     /* that `estimate` is from; NULL: from other apps or a network */
+  const char *imported_from; /* job name of the imported runs; NULL: the app's own runs */
+  bool pooled;               /* the estimate is from the runs of all users */
+  unsigned similar;          /* number of similar apps in the estimate; 0: from the app alone */
+  unsigned site_prior_apps;  /* number of apps, if the estimate is the site-wide prior, which is
+                                no evidence about this app; else 0 */
+  const struct ft_new_app *new_app; /* for the message about an app without a run; NULL: nothing */
+  const struct ft_facts *facts;     /* of the app's own runs; NULL: no recorded run */
+  bool reads_limit;                 /* the script sizes its programs by the job's memory limit */
+  uint64_t stated_bytes;            /* memory that the script states for a program; 0: none */
+  unsigned changes;                 /* since the app's last runs, set of enum ft_changes */
+  unsigned changed_runs;            /* number of runs since then, which are few; 0: none */
+  const char *code_files;           /* names of the files that the script runs; "": none */
+  bool interactive;                 /* the job is a shell or notebook */
+  bool cannot_reject;               /* Slurm would ignore a rejection */
   bool dry_run;        /* nothing is submitted (foretell predict): report also if nothing changes */
   const char *network; /* if the estimate is a network's, what it is of: "training of batch 64 of
                           net.onnx"; NULL: the estimate is from runs */

@@ -321,3 +321,23 @@ void ft_explain_notes(const struct ft_decision_input *q, struct ft_explanation *
   if (q->facts->runs && ft_message_changes(q, text, sizeof text)[0])
     add_line(out, "%s", text);
 }
+
+const char *ft_message_new_app(const struct ft_new_app *n, char *out, size_t size)
+{
+  char low[FT_MESSAGE_BYTES], high[FT_MESSAGE_BYTES];
+  size_t used = 0;
+
+  out[0] = '\0';
+  if (n->users)
+    (void)snprintf(out, size, "; runs of %s by %u other users here used %s%s%s", n->program,
+                   n->users, ft_message_bytes(n->low_bytes, low),
+                   n->high_bytes > n->low_bytes ? " to " : "",
+                   n->high_bytes > n->low_bytes ? ft_message_bytes(n->high_bytes, high) : "");
+  used = strlen(out);
+  if (n->apps)
+    (void)snprintf(out + used, size - used,
+                   "; your other jobs used %.*f %% of the memory that they requested (median of %u"
+                   " apps)",
+                   n->share < 0.01, 100 * n->share, n->apps);
+  return out;
+}

@@ -449,17 +449,28 @@ static void explain_rejection(struct message *m)
     append_message_text(m, "%sthis site does not allow --predict-mem=force", passes ? "; " : "");
 }
 
-/* Writes "x: no recorded run yet; of 57 apps on this site, half need at most 1.2 GiB and 95 % at
- * most 30 GiB". */
-static void explain_site_prior(struct message *m)
+/* Appends "; of 57 apps on this site, half need at most 1.2 GiB and 95 % at most 30 GiB". */
+static void append_site_prior(struct message *m)
 {
   char half[FT_MESSAGE_BYTES], high[FT_MESSAGE_BYTES];
 
-  append_message_text(m,
-                      "%s: no recorded run yet; of %u apps on this site, half need at most %s and"
-                      " 95 %% at most %s",
-                      m->q->app, m->q->site_prior_apps, show_quantile(m, 0.5, half),
+  append_message_text(m, "; of %u apps on this site, half need at most %s and 95 %% at most %s",
+                      m->q->site_prior_apps, show_quantile(m, 0.5, half),
                       show_quantile(m, 0.95, high));
+}
+
+/* Writes the report of an app without a run: "x: no recorded run yet", and what is known of it.
+ * What all apps of the site need says less than what its program needs. */
+static void explain_new_app(struct message *m)
+{
+  const struct ft_new_app *n = m->q->new_app;
+  char text[FT_MESSAGE_SIZE];
+
+  append_message_text(m, "%s: no recorded run yet", m->q->app);
+  if (m->q->site_prior_apps && !(n && n->users))
+    append_site_prior(m);
+  if (n)
+    append_message_text(m, "%s", ft_message_new_app(n, text, sizeof text));
 }
 
 /* Writes the report of a job whose app has no usable runs. */
@@ -468,16 +479,14 @@ static void explain_no_evidence(struct message *m)
   const struct ft_facts *f = m->q->facts;
   char count[FT_MESSAGE_COUNT];
 
-  if (m->q->site_prior_apps)
-    explain_site_prior(m);
-  else if (m->sizing->misfit)
+  if (m->sizing->misfit)
     append_message_text(m, "%s: the estimate does not fit the recorded runs and is not used",
                         m->q->app);
   else if (f && f->runs)
     append_message_text(m, "%s: no recorded run shows what it needs (%s)", m->q->app,
                         ft_message_count(f->runs, f->completed, f->runs, f->partial > 0, count));
   else
-    append_message_text(m, "%s: no recorded run yet", m->q->app);
+    explain_new_app(m);
 }
 
 /* Writes "x: its script sizes the program by the memory of the job; --mem=4G is unchanged". */

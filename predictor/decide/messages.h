@@ -104,6 +104,11 @@ const char *ft_message_margin(const struct ft_decision_input *input, const struc
 const char *ft_message_withheld(const struct ft_decision_input *input,
                                 const struct ft_sizing *sizing, char *out, size_t size);
 
+/* Writes what is known of an app without a run: "; runs of bwa-mem by 7 other users here used 4 GiB
+ * to 6.20 GiB; your other jobs used 12 % of the memory that they requested (median of 14 apps)"; ""
+ * if nothing is. */
+const char *ft_message_new_app(const struct ft_new_app *known, char *out, size_t size);
+
 /* Returns whether a step was killed at its own limit since the last completed comparable run. */
 bool ft_message_is_step_limited(const struct ft_decision_input *input);
 

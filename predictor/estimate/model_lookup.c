@@ -7,7 +7,7 @@
 #include "predictor/estimate/allocation.h"
 #include "predictor/estimate/memory.h"
 #include "predictor/estimate/model_lookup.h"
-#include "predictor/estimate/similar_apps.h"
+#include "predictor/estimate/new_apps/similar_apps.h"
 #include "predictor/record/state_files.h"
 
 bool ft_candidate_evaluate(struct ft_candidate *c, const ft_submission *s,
@@ -56,6 +56,7 @@ void ft_model_lookup_clear(struct ft_model_lookup *out)
   out->facts = NULL;
   out->pooled = out->imported = false;
   out->similar = out->site_prior_apps = 0;
+  out->new_app = (struct ft_new_app){ .apps = 0 };
 }
 
 void ft_model_lookup_use(struct ft_model_lookup *lookup, const struct ft_candidate *c)
@@ -195,5 +196,7 @@ int ft_model_lookup_read(int state_fd, uint32_t uid, const char *(*user)(void *d
     out->facts = &out->shared.facts;
   if (policy->borrow)
     estimate_from_others(&q, out);
+  if (!out->facts && (!out->estimate || out->site_prior_apps))
+    ft_new_app_read(state_fd, uid, s, policy->other_users, &out->new_app);
   return 0;
 }

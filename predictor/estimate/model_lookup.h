@@ -7,6 +7,7 @@
 #include "predictor/core/error.h"
 #include "predictor/estimate/array_estimates.h"
 #include "predictor/estimate/facts.h"
+#include "predictor/estimate/new_apps/new_app.h"
 #include "predictor/estimate/runtime.h"
 #include "predictor/record/record.h"
 
@@ -33,6 +34,7 @@ struct ft_model_lookup {
   bool imported;                        /* `estimate` is from imported runs with the job's name */
   unsigned similar;                     /* number of similar apps behind `estimate`; 0: none */
   unsigned site_prior_apps;             /* number of apps in the site-wide prior; 0: not used */
+  struct ft_new_app new_app;            /* for an app without a run, else empty */
 };
 
 /* Evaluates candidate->model, which the caller has set, for SUBMISSION under POLICY. TASKS: of its
@@ -62,9 +64,9 @@ const ft_model *ft_model_lookup_of_app(const struct ft_model_lookup *lookup);
  * a named or declared app the pooled model; for any other the model of the runs imported from
  * Slurm's accounting for the job's name. Such a model must have min_runs runs and a 95 % quantile
  * not below the largest peak of the app's own runs. Without one, and if policy->borrow, similar
- * apps of the user (estimate/similar_apps.h) or the site-wide prior apply. Each model file is read
- * at most once, also by ft_time_lookup_read afterwards: TIME (NULL: not wanted), which is cleared,
- * gets the run times of the files that are read.
+ * apps of the user (estimate/new_apps/similar_apps.h) or the site-wide prior apply. Each model file
+ * is read at most once, also by ft_time_lookup_read afterwards: TIME (NULL: not wanted), which is
+ * cleared, gets the run times of the files that are read.
  *
  * OUT contains pointers into itself and must not be copied. Returns 0, with out->estimate NULL if
  * there is no estimate; -1 and fills ERR, with OUT cleared, if the app's model exists and cannot be

@@ -23,6 +23,7 @@
 #include "predictor/online/online.h"
 #include "predictor/online/pool.h"
 #include "predictor/online/refit.h"
+#include "predictor/record/request_memory.h"
 #include "predictor/record/state_files.h"
 
 #define COUNT(array) (sizeof(array) / sizeof *(array))
@@ -229,6 +230,8 @@ static ft_run make_history_run(const ft_model *model, const struct ft_history *h
     run.network_bytes = (float)network->number;
   run.gpu = ft_gpu_observations_hash(o->gpu_name);
   run.gpu_limit_bytes = (float)ft_gpu_model_limit(o);
+  if (o->submission.has_request)
+    run.requested_bytes = (float)ft_request_node_bytes(&o->submission.request, o->cpus);
   run.sampled =
       o->peak_is_bound && !run.killed_by && (!run.censored || o->outcome == FT_OUTCOME_COMPLETED);
   if (run.killed_by == FT_KILLED_BY_LIMIT && was_submitted_before_kill(history, o, run.key))

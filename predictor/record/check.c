@@ -549,6 +549,10 @@ int ft_record_check(enum ft_record record, const void *message, struct ft_error 
     return check_similar_apps(message, err);
   case FT_RECORD_PRIOR:
     return check_prior(message, err);
+  case FT_RECORD_USAGE:
+    return ft_record_check_usage(message, err);
+  case FT_RECORD_PROGRAM:
+    return ft_record_check_program(message, err);
   case FT_RECORD_GPUS:
     return check_gpus(message, err);
   case FT_RECORD_QUESTION:

@@ -21,4 +21,8 @@ int ft_record_check_history(const struct ft_history *history, const ft_model *mo
 int ft_record_check_runtimes(const struct ft_runtimes *runtimes, const ft_performance *performance,
                              struct ft_error *err);
 
+/* The same for what the apps of a user, or those that run a program, used. */
+int ft_record_check_usage(const ft_usage *usage, struct ft_error *err);
+int ft_record_check_program(const ft_program *program, struct ft_error *err);
+
 #endif

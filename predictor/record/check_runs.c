@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Checks the runs of an app. */
+/* Checks the runs of an app, and what the runs of several apps used. */
 #include "config.h"
 
 #include <math.h>
@@ -47,9 +47,10 @@ int ft_record_check_history(const struct ft_history *history, const ft_model *m,
         !isfinite(r->predicted_log) || !isfinite(r->runtime_seconds) ||
         !isfinite(r->equation_log) || !isfinite(r->residual) ||
         !are_finite(r->values, FT_RUN_VALUES) || !isfinite(r->network_bytes) ||
-        !isfinite(r->gpu_limit_bytes) || r->killed_by > _ft_killer_MAX || r->censored > 1 ||
-        r->sampled > 1 || r->out_of_memory > 1 ||
-        !are_values(r->x, r->x_count, m->columns, m->columns_count))
+        !isfinite(r->gpu_limit_bytes) ||
+        !(r->requested_bytes >= 0 && isfinite(r->requested_bytes)) ||
+        r->killed_by > _ft_killer_MAX || r->censored > 1 || r->sampled > 1 ||
+        r->out_of_memory > 1 || !are_values(r->x, r->x_count, m->columns, m->columns_count))
       return reject_run(err, i);
   }
   return 0;
@@ -68,5 +69,30 @@ int ft_record_check_runtimes(const struct ft_runtimes *runtimes, const ft_perfor
         !are_values(r->values, r->values_count, NULL, 0))
       return reject_run(err, i);
   }
+  return 0;
+}
+
+static bool is_amount(double value)
+{
+  return value >= 0 && isfinite(value);
+}
+
+int ft_record_check_usage(const ft_usage *u, struct ft_error *err)
+{
+  for (size_t i = 0; i < u->apps_count; i++)
+    if (!is_amount((double)u->apps[i].bytes) || !is_amount((double)u->apps[i].share) ||
+        !isfinite(u->apps[i].updated))
+      return ft_error_set(err, "usage: app %zu: invalid value", i);
+  return 0;
+}
+
+int ft_record_check_program(const ft_program *p, struct ft_error *err)
+{
+  for (size_t i = 0; i < p->bytes_count; i++)
+    if (!is_amount(p->bytes[i]))
+      return ft_error_set(err, "program: amount %zu: invalid value", i);
+  for (size_t i = 0; i < p->apps_count; i++)
+    if (!is_amount((double)p->apps[i].bytes) || !isfinite(p->apps[i].updated))
+      return ft_error_set(err, "program: app %zu: invalid value", i);
   return 0;
 }

@@ -29,7 +29,7 @@ enum {
 
 /* Raised where a new release writes sections or fields that older files lack: the learner rebuilds
  * them. */
-enum { FT_MODEL_FORMAT = 3 };
+enum { FT_MODEL_FORMAT = 4 };
 
 /* What a model file is written from. NULL or 0: no such section. */
 struct ft_model_sections {

@@ -60,7 +60,9 @@ static const struct record_type {
                              offsetof(ft_host_query, schema) },
   [FT_RECORD_HOST] = { "host", ft_host_fields, offsetof(ft_host, schema) },
   [FT_RECORD_JOB_ARRAY] = { "job array", ft_job_array_fields, offsetof(ft_job_array, schema) },
-  [FT_RECORD_CATEGORIES] = { "categories", ft_categories_fields, offsetof(ft_categories, schema) }
+  [FT_RECORD_CATEGORIES] = { "categories", ft_categories_fields, offsetof(ft_categories, schema) },
+  [FT_RECORD_USAGE] = { "usage", ft_usage_fields, offsetof(ft_usage, schema) },
+  [FT_RECORD_PROGRAM] = { "program", ft_program_fields, offsetof(ft_program, schema) }
 };
 
 static bool write_to_buf(pb_ostream_t *stream, const pb_byte_t *data, size_t length)

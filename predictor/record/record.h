@@ -43,7 +43,9 @@ enum ft_record {
   FT_RECORD_HOST_QUERY,
   FT_RECORD_HOST,
   FT_RECORD_JOB_ARRAY,
-  FT_RECORD_CATEGORIES
+  FT_RECORD_CATEGORIES,
+  FT_RECORD_USAGE,
+  FT_RECORD_PROGRAM
 };
 
 /* Appends the encoded MESSAGE, a struct of type RECORD, to OUT. Returns 0; -1 over OUT's limit and

@@ -48,6 +48,7 @@ static const struct run_field fields_of_run[] = { SCALAR(ft_run, key),
                                                   SCALAR(ft_run, gpu_limit_bytes),
                                                   SCALAR(ft_run, out_of_memory),
                                                   SCALAR(ft_run, submitted),
+                                                  SCALAR(ft_run, requested_bytes),
                                                   VALUES(2, FT_RUN_VALUES - 2) };
 
 static const struct run_field fields_of_timed_run[] = { SCALAR(ft_timed_run, key),

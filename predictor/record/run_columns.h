@@ -35,6 +35,7 @@ typedef struct ft_run {
                             context; 0: none */
   uint32_t gpu;          /* hash of the GPU's name; 0: unknown */
   float gpu_limit_bytes; /* memory of its GPU or MIG slice, if it completed or failed; 0: unknown */
+  float requested_bytes; /* memory that it requested on a node; 0: the default, or all of it */
 } ft_run;
 
 /* The runs of an app, oldest first. */

@@ -135,6 +135,43 @@ void ft_state_similar_apps_name(const char *similarity_key, char out[FT_STATE_NA
   make_file_name(similarity_key, ".kin", out);
 }
 
+/* Returns whether NAME, a program of LENGTH bytes, is the file of a script: it has an extension. An
+ * archive of Java is installed, as a program is. */
+static bool is_script_name(const char *name, size_t length)
+{
+  const char *dot = memchr(name, '.', length);
+
+  return dot && strncmp(dot, ".jar", 4) != 0;
+}
+
+bool ft_state_program(const char *app, char out[FT_STATE_PROGRAM])
+{
+  enum { HASH = 8 }; /* digits of an app's name */
+  const char *hash = strrchr(app, '-');
+  size_t length = hash ? (size_t)(hash - app) : 0;
+
+  if (!length || length >= FT_STATE_PROGRAM || strlen(hash + 1) != HASH ||
+      strspn(hash + 1, "0123456789abcdef") != HASH || is_script_name(app, length))
+    return false;
+  memcpy(out, app, length);
+  out[length] = '\0';
+  return !ft_string_listed(generic_names, out);
+}
+
+void ft_state_program_name(const char *program, char out[FT_STATE_NAME_SIZE])
+{
+  (void)snprintf(out, FT_STATE_NAME_SIZE, "%016" PRIx64,
+                 ft_hash64(FT_HASH_SEED, program, strlen(program)));
+}
+
+uint32_t ft_state_usage_hash(const char *name)
+{
+  uint64_t hash = ft_hash64(FT_HASH_SEED, name, strlen(name));
+  uint32_t folded = (uint32_t)(hash ^ hash >> 32);
+
+  return folded ? folded : 1;
+}
+
 /* Removes a number and the byte MARK before it from the end of NAME. */
 static void trim_number(struct ft_text *name, char mark)
 {
@@ -359,6 +396,28 @@ int ft_state_read_similar_apps(int state_fd, uint32_t uid, const char *similarit
     return -1;
   return check_subject(&file, similar->similarity_key, similarity_key,
                        "file of another similarity key", err);
+}
+
+int ft_state_read_usage(int state_fd, uint32_t uid, ft_usage *usage, struct ft_error *err)
+{
+  char directory[48];
+  struct user_file file;
+  int fd;
+
+  (void)snprintf(directory, sizeof directory, FT_STATE_MODELS "/%" PRIu32, uid);
+  set_path(&file, state_fd, uid, directory, FT_STATE_USAGE);
+  fd = open_or_fetch(state_fd, uid, file.path, err);
+  return fd < 0 ? -1
+                : close_with(fd, ft_record_read_open(FT_RECORD_USAGE, fd, file.path, usage, err));
+}
+
+int ft_state_read_program(int state_fd, const char *program, ft_program *out, struct ft_error *err)
+{
+  char name[FT_STATE_NAME_SIZE], path[FT_STATE_NAME_SIZE + 16];
+
+  ft_state_program_name(program, name);
+  (void)snprintf(path, sizeof path, FT_STATE_PROGRAMS "/%s", name);
+  return ft_record_read(FT_RECORD_PROGRAM, state_fd, path, out, err);
 }
 
 int ft_state_read_model(int state_fd, uint32_t uid, const char *app, uint32_t quantity,

@@ -10,6 +10,7 @@
  *   partitions/.all           all partitions in one file
  *   models/UID/NAME.model     models of a user's apps; only that user can read the directory (ACL)
  *   models/UID/KEY.kin        a user's apps with the same similarity key
+ *   models/UID/usage          what a user's apps used, also of what they requested
  *   models/UID/NAME.perf      run times of an app, of the previous release; removed when the app's
  *                             model is published
  *   models/site/NAME.model    declared apps, pooled over users, without history
@@ -17,6 +18,8 @@
  *   relative.model            the cross-platform model (estimate/relative.h)
  *   prior                     the anonymous site-wide prior
  *   prior.apps                its data with a hash of each app: only for the learner
+ *   programs/HASH             anonymous memory that the runs of a program needed
+ *   program-users/HASH        its data by user: only for the learner
  *   gpus                      anonymous measured memory of networks on the cluster's GPUs
  *   mig.conf                  MIG profiles of the site (estimate/gpu/mig.h); optional
  *   .searched.NUMBER          an equation that foretell rebuild --slurm hands to the learner;
@@ -46,6 +49,9 @@
 #define FT_STATE_POOLED UINT32_MAX
 #define FT_STATE_PRIOR "prior"
 #define FT_STATE_PRIOR_APPS "prior.apps"
+#define FT_STATE_USAGE "usage"
+#define FT_STATE_PROGRAMS "programs"
+#define FT_STATE_PROGRAM_USERS "program-users"
 #define FT_STATE_MIG "mig.conf"
 #define FT_STATE_GPUS "gpus"
 #define FT_STATE_STORE "store.db"
@@ -122,6 +128,29 @@ void ft_state_similar_apps_name(const char *similarity_key, char out[FT_STATE_NA
 /* Reads the apps of user UID with SIMILARITY_KEY. Returns as ft_state_read_model. */
 int ft_state_read_similar_apps(int state_fd, uint32_t uid, const char *similarity_key,
                                ft_similar_apps *similar, struct ft_error *err);
+
+/* Size of an array for the name of a program, in bytes. */
+enum { FT_STATE_PROGRAM = 64 };
+
+/*
+ * Writes the program that all jobs of APP run to OUT: "samtools-sort" for "samtools-sort-a6a0170e",
+ * an app that is named after its programs (request/describe.c). Returns false for an app with
+ * another name, a script, which its name does not identify, and a generic name, such as "job".
+ */
+bool ft_state_program(const char *app, char out[FT_STATE_PROGRAM]);
+
+/* Writes the name of the files about PROGRAM, without directory, to OUT. */
+void ft_state_program_name(const char *program, char out[FT_STATE_NAME_SIZE]);
+
+/* Returns a hash of NAME, an app or a program, in a file about usage; not 0. */
+uint32_t ft_state_usage_hash(const char *name);
+
+/* Reads what the apps of user UID used. Returns as ft_state_read_model. */
+int ft_state_read_usage(int state_fd, uint32_t uid, ft_usage *usage, struct ft_error *err);
+
+/* Reads what all users' runs of PROGRAM needed; ENOENT: too few users. Returns as
+ * ft_state_read_model. */
+int ft_state_read_program(int state_fd, const char *program, ft_program *out, struct ft_error *err);
 
 /* The end of the names of files with run times in the previous release. */
 #define FT_STATE_RUNTIMES_BEFORE ".perf"

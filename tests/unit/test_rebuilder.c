@@ -392,6 +392,7 @@ static void no_run_is_stored_without_its_models_mark(void **state)
   assert_int_equal(published("a"), 1);
   (void)snprintf(models, sizeof models, "%s/models/%u", folder, (unsigned)geteuid());
   ft_publish_remove_model(publisher, o.uid, "a");
+  ft_publish_remove_user_file(publisher, o.uid, FT_STATE_USAGE);
   ft_publish_remove_user(publisher, o.uid);
   fixture_put(folder, models + strlen(folder) + 1, "", 0);
   sql("CREATE TRIGGER full BEFORE INSERT ON changed BEGIN SELECT RAISE(ABORT, 'full'); END");

@@ -575,7 +575,9 @@ static void every_string_of_a_record_has_a_limit(void **state)
                                                [FT_RECORD_JOBS_REPLY] = ft_jobs_reply_fields,
                                                [FT_RECORD_HOST_QUERY] = ft_host_query_fields,
                                                [FT_RECORD_HOST] = ft_host_fields,
-                                               [FT_RECORD_CATEGORIES] = ft_categories_fields };
+                                               [FT_RECORD_CATEGORIES] = ft_categories_fields,
+                                               [FT_RECORD_USAGE] = ft_usage_fields,
+                                               [FT_RECORD_PROGRAM] = ft_program_fields };
   static max_align_t message[(64 << 10) / sizeof(max_align_t)]; /* the largest struct of a record */
   unsigned strings = 0;
 

@@ -10,7 +10,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "learner/similar_apps_index.h"
+#include "learner/new_apps/similar_apps_index.h"
 #include "predictor/core/text.h"
 #include "predictor/decide/decide.h"
 #include "predictor/online/online.h"

@@ -64,6 +64,8 @@ static int load_settings(struct ft_offline *offline, struct ft_error *err)
     ft_recorder_set_rule(recorder, site->rule);
     if (site->policy.has_failure_price)
       ft_recorder_set_failure_cost(recorder, site->policy.failure_price);
+    if (site->policy.has_other_users)
+      ft_publisher_set_programs(offline->publisher, site->policy.other_users);
     ft_recorder_set_shared(recorder, apps->apps, apps->apps_count);
     status = 0;
   }

@@ -202,6 +202,24 @@ static json_t *changes_json(const struct ft_decision_input *input)
   return NULL;
 }
 
+/* Returns what is known of an app without a run; NULL: nothing is. */
+static json_t *new_app_json(const struct ft_decision_input *input)
+{
+  const struct ft_new_app *n = input->new_app;
+  json_t *users = json_null(), *requests = json_null();
+
+  if (!n || (!n->users && !n->apps))
+    return NULL;
+  if (n->users)
+    users = json_pack("{s:o, s:I, s:o, s:o}", "program", ft_json_text(n->program), "users",
+                      (json_int_t)n->users, "low_bytes", positive_bytes_json(n->low_bytes),
+                      "high_bytes", positive_bytes_json(n->high_bytes));
+  if (n->apps)
+    requests = json_pack("{s:I, s:o}", "apps", (json_int_t)n->apps, "used_fraction",
+                         ft_json_number(true, n->share));
+  return json_pack("{s:o, s:o}", "other_users", users, "own_requests", requests);
+}
+
 static json_t *effect_json(const struct ft_effect *e)
 {
   return json_pack("{s:o, s:o, s:o, s:o, s:o, s:b}", "feature", ft_json_text(e->name), "value",
@@ -299,9 +317,9 @@ static int print_submission_json(struct question *q, const ft_decision *decision
   collect_forecast(q, decision, &q->told);
   energy = ft_forecast_quantity(&q->told, ft_quantities[FT_QUANTITY_ENERGY].name);
   rest = json_pack(
-      "{s:o, s:o, s:o, s:o, s:I, s:o, s:o*, s:o*, s:o*, s:o*, s:o*, s:o*, s:o*, s:o*, s:o*}", "mig",
-      ft_predict_network_slice(&q->network), "relative", ft_perf_relative(&q->perf), "decision",
-      decision_json(ft_forecast_decision(&q->told)), "runtime_platform",
+      "{s:o, s:o, s:o, s:o, s:I, s:o, s:o*, s:o*, s:o*, s:o*, s:o*, s:o*, s:o*, s:o*, s:o*, s:o*}",
+      "mig", ft_predict_network_slice(&q->network), "relative", ft_perf_relative(&q->perf),
+      "decision", decision_json(ft_forecast_decision(&q->told)), "runtime_platform",
       ft_predict_time_platform(&q->time), "runtime_runs", (json_int_t)q->time.time.runs,
       "energy_method", energy ? ft_json_text(ft_prediction_method(energy)) : json_null(),
       "time_decision", ft_predict_time_decision(&q->time), "elsewhere", ft_perf_elsewhere(&q->perf),
@@ -310,7 +328,8 @@ static int print_submission_json(struct question *q, const ft_decision *decision
       d->input.similar ? json_integer(d->input.similar) : NULL, "array",
       q->asked.array ? array_json(q, decision) : NULL, "explanation",
       q->asked.explain ? explanation_json(&q->grounds) : NULL, "groups",
-      kinds_json(d->by_network ? NULL : d->input.facts), "changed", changes_json(&d->input));
+      kinds_json(d->by_network ? NULL : d->input.facts), "changed", changes_json(&d->input),
+      "new_app", d->sizing.has_evidence ? NULL : new_app_json(&d->input));
 
   add_quantities(answer, &q->told);
   if (json_object_update(answer, rest) < 0) {

@@ -8,7 +8,7 @@
 #include <unistd.h>
 
 #include "daemon/log.h"
-#include "learner/similar_apps_index.h"
+#include "learner/new_apps/similar_apps_index.h"
 #include "predictor/core/hash.h"
 #include "predictor/core/sort.h"
 #include "predictor/core/text.h"

@@ -6,7 +6,7 @@
 
 #include "predictor/core/text.h"
 #include "predictor/estimate/memory.h"
-#include "predictor/estimate/similar_apps.h"
+#include "predictor/estimate/new_apps/similar_apps.h"
 #include "predictor/learn/distribution.h"
 #include "predictor/record/state_files.h"
 
