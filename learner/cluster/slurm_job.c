@@ -35,7 +35,8 @@ static void copy_known(const char *from, char *to, size_t size)
 static void complete_attempt(const ft_slurm_job *record, ft_observation *run)
 {
   run->restart_count = record->restart_count;
-  run->submit_time = record->submit_time;
+  if (record->submit_time > 0)
+    run->submit_time = record->submit_time;
   if (record->nodes)
     run->allocated_nodes = record->nodes;
   copy_known(record->user, run->user, sizeof run->user);

@@ -5,7 +5,7 @@ cat >"$programs/scontrol" <<END
 #!/bin/sh
 [ "\$1" = -o ] || exec cat "$FT_SCONTROL/\$2"
 exec awk '\$2 == "hostnames" { print \$3 }
-  \$2 == "job" { printf "JobId=%s JobName=x UserId=user(%d) JobState=COMPLETED Restarts=0\\n", \$3, 1000 + \$3 % $APPS % 100 }'
+  \$2 == "job" { printf "JobId=%s JobName=x UserId=user(%d) JobState=COMPLETED Restarts=0 SubmitTime=2026-01-01T00:00:00\\n", \$3, 1000 + \$3 % $APPS % 100 }'
 END
 
 # await_learned: waits until every run that was sent is stored with Slurm's record, and the learner has nothing to do:
