@@ -322,6 +322,17 @@ void ft_explain_notes(const struct ft_decision_input *q, struct ft_explanation *
     add_line(out, "%s", text);
 }
 
+/* Writes "; by its documentation bowtie2 needs 3.2 GB for the human genome". */
+static void write_common(const struct ft_common_program *c, char *out, size_t size)
+{
+  char low[24] = "";
+
+  if (c->low_bytes < c->high_bytes)
+    (void)snprintf(low, sizeof low, "%g to ", c->low_bytes / 1e9);
+  (void)snprintf(out, size, "; by its documentation %s needs %s%g GB %s", c->name, low,
+                 c->high_bytes / 1e9, c->of);
+}
+
 const char *ft_message_new_app(const struct ft_new_app *n, char *out, size_t size)
 {
   char low[FT_MESSAGE_BYTES], high[FT_MESSAGE_BYTES];
@@ -333,6 +344,8 @@ const char *ft_message_new_app(const struct ft_new_app *n, char *out, size_t siz
                    n->users, ft_message_bytes(n->low_bytes, low),
                    n->high_bytes > n->low_bytes ? " to " : "",
                    n->high_bytes > n->low_bytes ? ft_message_bytes(n->high_bytes, high) : "");
+  else if (n->common)
+    write_common(n->common, out, size);
   used = strlen(out);
   if (n->apps)
     (void)snprintf(out + used, size - used,

@@ -467,7 +467,7 @@ static void explain_new_app(struct message *m)
   char text[FT_MESSAGE_SIZE];
 
   append_message_text(m, "%s: no recorded run yet", m->q->app);
-  if (m->q->site_prior_apps && !(n && n->users))
+  if (m->q->site_prior_apps && !(n && (n->users || n->common)))
     append_site_prior(m);
   if (n)
     append_message_text(m, "%s", ft_message_new_app(n, text, sizeof text));

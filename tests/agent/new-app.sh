@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-3.0-or-later
 # What is reported of an app without a run: how much of the memory that they request the user's other
-# jobs use, and what the runs of its program by five other users or more needed. Nobody can read whose
+# jobs use, what the runs of its program by five other users or more needed, and what its documentation states. Nobody can read whose
 # runs these were, runs that are forgotten leave, and a site can switch it off.
 : "${FT_TOP_SRCDIR:?}" "${FT_TOP_BUILDDIR:?}"
 . "$FT_TOP_SRCDIR/tests/slurm/tap.sh"
@@ -31,6 +31,10 @@ import() {
 
 config
 start
+printf '#!/bin/sh\nbowtie2 -x index reads.fq\n' >"$scratch/common.sh"
+is "$("$foretell" predict --state="$state" --user=1000 "$scratch/common.sh" 2>/dev/null | sed 's/^bowtie2-[0-9a-f]*/APP/')" \
+  "APP: no recorded run yet; by its documentation bowtie2 needs 3.2 GB for the human genome" \
+  "without any run a common program's documentation is quoted"
 is "$(predicts 1000)" "APP: no recorded run yet" "without any run nothing is known"
 
 # by the agent, from the first run on; the peaks are those of a small program
@@ -73,7 +77,7 @@ is "$(predicts 1007 --json | python3 -c 'import json, sys
 d = json.load(sys.stdin)
 d["new_app"]["own_requests"]["used_fraction"] = round(d["new_app"]["own_requests"]["used_fraction"], 6)
 print(json.dumps(d["new_app"]), d["decision"]["action"], d["runs"])')" \
-  '{"other_users": {"program": "bwa-mem", "users": 6, "low_bytes": 2147483648, "high_bytes": 5368709120}, "own_requests": {"apps": 3, "used_fraction": 0.12}} leave 0' \
+  '{"other_users": {"program": "bwa-mem", "users": 6, "low_bytes": 2147483648, "high_bytes": 5368709120}, "own_requests": {"apps": 3, "used_fraction": 0.12}, "documented": null} leave 0' \
   "--json has them, and nothing is decided"
 for mode in set raise trim force; do
   is "$(predicts 1007 --mem=64G --mode="$mode")" "APP: no recorded run yet; $others; $requests" "mode $mode changes nothing"

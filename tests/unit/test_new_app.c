@@ -346,6 +346,44 @@ static void figures_are_checked_before_they_are_used(void **state)
   assert_int_equal(look_up(1, "bwa-mem-0badcafe", "bwa", true).users, 0);
 }
 
+static void the_authors_of_common_programs_are_quoted(void **state)
+{
+  static const struct {
+    const char *program, *line; /* NULL: none */
+  } cases[] = {
+    { "bwa-index", "; by its documentation bwa-index needs 5 GB for the human genome" },
+    { "bwa-index+2", "; by its documentation bwa-index needs 5 GB for the human genome" },
+    { "STAR", "; by its documentation STAR needs 16 to 32 GB for a mammal's genome" },
+    { "bwa", NULL },
+    { "bwa-index-x", NULL },
+    { "star", NULL },
+    { "+1", NULL },
+    { "", NULL },
+  };
+  const struct ft_common_program *row, *before = NULL;
+  char text[FT_MESSAGE_SIZE];
+
+  (void)state;
+  for (size_t i = 0; i < COUNT_OF(cases); i++) {
+    struct ft_new_app n = { .common = ft_common_program_find(cases[i].program) };
+
+    assert_string_equal(ft_message_new_app(&n, text, sizeof text),
+                        cases[i].line ? cases[i].line : "");
+  }
+  for (size_t i = 0; (row = ft_common_program_at(i)); i++, before = row) {
+    struct ft_new_app n = { .common = row };
+
+    assert_true(row->low_bytes > 0 && row->low_bytes <= row->high_bytes);
+    assert_int_equal(strncmp(row->source, "https://", 8), 0);
+    assert_true(!before || strcmp(before->name, row->name) < 0);
+    assert_ptr_equal(ft_common_program_find(row->name), row);
+    assert_true(strlen(ft_message_new_app(&n, text, sizeof text)) < 150);
+  }
+  assert_non_null(before);
+  assert_null(look_up(1, "bwa-index-0badcafe", "./bwa", true).common);
+  assert_non_null(look_up(1, "bwa-index-0badcafe", "bwa", true).common);
+}
+
 /* In every mode and for every request, the decision is what it is without this, and only the
  * message differs. */
 static void nothing_is_changed_by_it(void **state)
@@ -419,6 +457,7 @@ int main(void)
     TEST(own_runs_do_not_count),
     TEST(a_site_can_switch_it_off),
     TEST(damaged_files_count_as_missing),
+    TEST(the_authors_of_common_programs_are_quoted),
     TEST(figures_are_checked_before_they_are_used),
     cmocka_unit_test(nothing_is_changed_by_it),
   };

@@ -206,9 +206,9 @@ static json_t *changes_json(const struct ft_decision_input *input)
 static json_t *new_app_json(const struct ft_decision_input *input)
 {
   const struct ft_new_app *n = input->new_app;
-  json_t *users = json_null(), *requests = json_null();
+  json_t *users = json_null(), *requests = json_null(), *documented = json_null();
 
-  if (!n || (!n->users && !n->apps))
+  if (!n || (!n->users && !n->apps && !n->common))
     return NULL;
   if (n->users)
     users = json_pack("{s:o, s:I, s:o, s:o}", "program", ft_json_text(n->program), "users",
@@ -217,7 +217,13 @@ static json_t *new_app_json(const struct ft_decision_input *input)
   if (n->apps)
     requests = json_pack("{s:I, s:o}", "apps", (json_int_t)n->apps, "used_fraction",
                          ft_json_number(true, n->share));
-  return json_pack("{s:o, s:o}", "other_users", users, "own_requests", requests);
+  if (n->common)
+    documented = json_pack("{s:s, s:o, s:o, s:s, s:s}", "program", n->common->name, "low_bytes",
+                           positive_bytes_json(n->common->low_bytes), "high_bytes",
+                           positive_bytes_json(n->common->high_bytes), "condition", n->common->of,
+                           "source", n->common->source);
+  return json_pack("{s:o, s:o, s:o}", "other_users", users, "own_requests", requests, "documented",
+                   documented);
 }
 
 static json_t *effect_json(const struct ft_effect *e)

@@ -77,6 +77,7 @@ void ft_new_app_read(int state_fd, uint32_t uid, const ft_submission *s, bool ot
     out->program[0] = '\0';
     return;
   }
+  out->common = ft_common_program_find(out->program);
   if (others && ft_state_read_program(state_fd, out->program, &program, NULL) == 0)
     exclude_own(&program, find_own_peak(&usage, ft_state_usage_hash(out->program)), out);
 }
