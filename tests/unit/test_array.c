@@ -636,7 +636,7 @@ static ft_model by_index(void)
   e->terms_count = 1;
   e->terms[0] =
       (ft_term){ .mean = 5.5, .scale = 2.5, .coefficient = 50 * 0x1p20, .low = 1, .high = 10 };
-  e->max_bytes = 200 * 0x1p20;
+  e->max_value = 200 * 0x1p20;
   e->residuals_count = 40;
   for (int i = 0; i < 40; i++)
     e->residuals[i] = (i - 19.5) * 0.001;
@@ -696,7 +696,7 @@ static void the_request_of_an_array_fits_its_largest_task(void **state)
   request.mem_bytes = UINT64_C(100) << 20;
   policy.has_reject_probability = true;
   policy.reject_probability = 0.5;
-  facts.comparable_min_bytes = 190 << 20;
+  facts.comparable_min_value = 190 << 20;
   q.facts = &facts;
   decide(&q, &d, &said);
   assert_int_equal(d.action, FT_ACTION_REJECT);
