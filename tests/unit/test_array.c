@@ -658,17 +658,13 @@ static void the_request_of_an_array_fits_its_largest_task(void **state)
   ft_request request = { .array_tasks = 10 };
   ft_policy policy;
   ft_decision d;
-  struct ft_decision_input q = { .mode = FT_MODE_SET,
-                                 .app = "x",
-                                 .request = &request,
-                                 .policy = &policy,
-                                 .partition = &partition,
-                                 .tasks = &elements,
-                                 .memory_is_consumable = true,
-                                 .rule = FT_RULE_RSS };
+  struct ft_decision_input q =
+      question_about(FT_MODE_SET, "x", &request, NULL, NULL, &policy, &partition);
   size_t largest;
 
   (void)state;
+  q.tasks = &elements;
+  q.rule = FT_RULE_RSS;
   describe("./x --n $SLURM_ARRAY_TASK_ID\n", "1-10");
   ft_policy_resolve(NULL, NULL, NULL, NULL, &policy);
   policy.round_bytes = 1 << 20;

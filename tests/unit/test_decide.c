@@ -942,17 +942,12 @@ static void play(const struct scene *s, ft_decision *decision, struct ft_explana
   struct ft_estimate e = estimate_with_spread(need, s->runs, s->spread > 0 ? s->spread : 0.0714);
   struct ft_facts facts = facts_of(s->runs, s->used > 0 ? s->used * (double)GB : need, died_at);
   ft_policy policy;
-  struct ft_decision_input q = { .mode = s->mode,
-                                 .app = "unet3d",
-                                 .request = &s->request,
-                                 .estimate = s->runs ? &e : NULL,
-                                 .facts = facts.runs ? &facts : NULL,
-                                 .policy = &policy,
-                                 .partition = s->partition,
-                                 .pooled = s->pooled,
-                                 .memory_is_consumable = !s->not_consumable,
-                                 .rule = s->no_kill ? FT_RULE_NONE : FT_RULE_CGROUP };
+  struct ft_decision_input q = question_about(s->mode, "unet3d", &s->request, s->runs ? &e : NULL,
+                                              facts.runs ? &facts : NULL, &policy, s->partition);
 
+  q.pooled = s->pooled;
+  q.memory_is_consumable = !s->not_consumable;
+  q.rule = s->no_kill ? FT_RULE_NONE : FT_RULE_CGROUP;
   facts.runs += s->other_runs;
   e.bound_value = died_at;
   e.extrapolated = s->extrapolated;
@@ -1498,21 +1493,15 @@ static void each_rule_holds_at_its_boundaries(void **state)
     struct ft_estimate e = estimate_of(c->estimate * (double)GB, c->runs);
     ft_policy policy = ft_policy_defaults;
     struct ft_facts facts = c->facts;
-    struct ft_decision_input q = { .mode = c->site_mode ? FT_MODE_UNSET : c->mode,
-                                   .app = "x",
-                                   .request = &c->request,
-                                   .estimate = c->estimate > 0 ? &e : NULL,
-                                   .facts = facts.runs ? &facts : NULL,
-                                   .similar = c->similar,
-                                   .interactive = c->interactive,
-                                   .policy = &policy,
-                                   .partition = &gigabyte,
-                                   .memory_is_consumable = true,
-                                   .rule = FT_RULE_CGROUP };
+    struct ft_decision_input q =
+        question_about(c->site_mode ? FT_MODE_UNSET : c->mode, "x", &c->request,
+                       c->estimate > 0 ? &e : NULL, facts.runs ? &facts : NULL, &policy, &gigabyte);
     struct ft_explanation said;
     ft_decision d;
     char name[32];
 
+    q.similar = c->similar;
+    q.interactive = c->interactive;
     facts.fewest_runs = facts.comparable_runs;
     facts.fewest_completed = facts.comparable_completed;
     e.extrapolated = c->extrapolated;
@@ -1720,19 +1709,12 @@ static void alike_runs_kills_and_arrays_are_weighed(void **state)
     struct ft_estimate e = estimate_of(c->need * (double)GB, 42);
     struct ft_facts facts = facts_of(42, c->used * (double)GB, c->died_at * (double)GB);
     ft_policy policy = ft_policy_defaults;
-    struct ft_decision_input q = { .mode = c->mode,
-                                   .app = "unet3d",
-                                   .request = &c->request,
-                                   .estimate = &e,
-                                   .model = &model,
-                                   .facts = &facts,
-                                   .policy = &policy,
-                                   .partition = c->partition,
-                                   .memory_is_consumable = true,
-                                   .rule = FT_RULE_CGROUP };
+    struct ft_decision_input q =
+        question_about(c->mode, "unet3d", &c->request, &e, &facts, &policy, c->partition);
     struct ft_explanation said;
     ft_decision d;
 
+    q.model = &model;
     model.completed = 42;
     model.evaluator.cohorts = c->cohorts;
     policy.oom_probability = 0.05;
@@ -1749,15 +1731,8 @@ static void a_message_gives_the_reason_of_a_margin(void **state)
   struct ft_facts facts = facts_of(42, 2.4 * (double)GB, 0);
   ft_policy policy = ft_policy_defaults;
   ft_request request = { .array_tasks = 0 };
-  struct ft_decision_input q = { .mode = FT_MODE_SET,
-                                 .app = "unet3d",
-                                 .request = &request,
-                                 .estimate = &e,
-                                 .facts = &facts,
-                                 .policy = &policy,
-                                 .partition = &per_node,
-                                 .memory_is_consumable = true,
-                                 .rule = FT_RULE_CGROUP };
+  struct ft_decision_input q =
+      question_about(FT_MODE_SET, "unet3d", &request, &e, &facts, &policy, &per_node);
   struct ft_explanation said;
   ft_decision d;
 
@@ -1804,16 +1779,8 @@ static void the_last_kill_is_named(void **state)
     struct ft_facts facts = facts_of(cases[i].completed, cases[i].need_mib * (double)MB,
                                      cases[i].killed_mib * (double)MB);
     ft_policy policy = ft_policy_defaults;
-    struct ft_decision_input q = { .mode = cases[i].mode,
-                                   .app = "solve",
-                                   .request = &request,
-                                   .estimate = &e,
-                                   .facts = &facts,
-                                   .code_files = "",
-                                   .policy = &policy,
-                                   .partition = &per_node,
-                                   .memory_is_consumable = true,
-                                   .rule = FT_RULE_CGROUP };
+    struct ft_decision_input q =
+        question_about(cases[i].mode, "solve", &request, &e, &facts, &policy, &per_node);
     struct ft_explanation said;
     ft_decision d;
 
@@ -1831,16 +1798,8 @@ static void an_estimate_of_another_text_is_not_told(void **state)
   struct ft_estimate e = estimate_of(52 * (double)MB, 7);
   struct ft_facts facts = facts_of(1, 197 * (double)MB, 0);
   ft_policy policy = ft_policy_defaults;
-  struct ft_decision_input q = { .mode = FT_MODE_CHECK,
-                                 .app = "solve",
-                                 .request = &request,
-                                 .estimate = &e,
-                                 .facts = &facts,
-                                 .code_files = "",
-                                 .policy = &policy,
-                                 .partition = &per_node,
-                                 .memory_is_consumable = true,
-                                 .rule = FT_RULE_CGROUP };
+  struct ft_decision_input q =
+      question_about(FT_MODE_CHECK, "solve", &request, &e, &facts, &policy, &per_node);
   struct ft_explanation said;
   ft_decision d;
 
@@ -1890,20 +1849,13 @@ static void changes_are_told_and_weighed(void **state)
   for (size_t i = 0; i < COUNT_OF(cases); i++) {
     ft_request request = { .mem_unit = FT_MEM_NODE,
                            .mem_bytes = (uint64_t)(cases[i].mem_gib * (double)GB) };
-    struct ft_decision_input q = { .mode = cases[i].mode,
-                                   .app = "unet3d",
-                                   .request = &request,
-                                   .estimate = &e,
-                                   .facts = &facts,
-                                   .changes = cases[i].changes,
-                                   .code_files = "sim.py",
-                                   .policy = &policy,
-                                   .partition = &per_node,
-                                   .memory_is_consumable = true,
-                                   .rule = FT_RULE_CGROUP };
+    struct ft_decision_input q =
+        question_about(cases[i].mode, "unet3d", &request, &e, &facts, &policy, &per_node);
     struct ft_explanation said;
     ft_decision d;
 
+    q.changes = cases[i].changes;
+    q.code_files = "sim.py";
     decide(&q, &d, &said);
     if (d.action != cases[i].action)
       fail_msg("case %zu: %s", i, ft_action_name(d.action));
@@ -1924,16 +1876,11 @@ static void long_names_are_truncated(void **state)
   ft_partition partition = tiny;
   ft_policy policy;
   ft_decision d;
-  struct ft_decision_input q = { .mode = FT_MODE_SET,
-                                 .app = app,
-                                 .request = &s.request,
-                                 .estimate = &e,
-                                 .policy = &policy,
-                                 .partition = &partition,
-                                 .memory_is_consumable = true,
-                                 .rule = FT_RULE_RSS };
+  struct ft_decision_input q =
+      question_about(FT_MODE_SET, app, &s.request, &e, NULL, &policy, &partition);
 
   (void)state;
+  q.rule = FT_RULE_RSS;
   memset(app, 'a', sizeof app - 1);
   app[sizeof app - 1] = '\0';
   memset(partition.name, 'p', sizeof partition.name - 1);

@@ -183,15 +183,10 @@ static void the_job_may_run_in_any_of_them(void **state)
     ft_request request = { 0 };
     ft_policy policy;
     ft_decision d;
-    struct ft_decision_input q = { .mode = FT_MODE_SET,
-                                   .app = "x",
-                                   .request = &request,
-                                   .policy = &policy,
-                                   .partition = &partition,
-                                   .estimate = &estimate,
-                                   .memory_is_consumable = true,
-                                   .rule = FT_RULE_RSS };
+    struct ft_decision_input q =
+        question_about(FT_MODE_SET, "x", &request, &estimate, NULL, &policy, &partition);
 
+    q.rule = FT_RULE_RSS;
     (void)ft_string_copy(cases[i].names, request.partition, sizeof request.partition);
     ft_policy_resolve(NULL, NULL, NULL, NULL, &policy);
     policy.min_runs = 3;
@@ -253,16 +248,10 @@ static void a_kept_default_is_requested_in_its_own_unit(void **state)
     ft_partition partition;
     struct ft_sizing sizing;
     ft_decision d;
-    struct ft_decision_input q = { .mode = cases[i].mode,
-                                   .app = "x",
-                                   .request = &request,
-                                   .policy = &policy,
-                                   .partition = &partition,
-                                   .estimate = &estimate,
-                                   .facts = &facts,
-                                   .memory_is_consumable = true,
-                                   .rule = cases[i].rule };
+    struct ft_decision_input q =
+        question_about(cases[i].mode, "x", &request, &estimate, &facts, &policy, &partition);
 
+    q.rule = cases[i].rule;
     for (size_t l = 0; l < FT_ESTIMATE_LEVELS; l++)
       estimate.quantile[l] *= cases[i].need_mib / 100;
     policy.min_runs = 3;
@@ -368,16 +357,10 @@ static void messages_are_about_the_partition_with_the_smallest_default(void **st
                               .comparable_completed = 4,
                               .comparable_peak_value = 100 * MB,
                               .comparable_min_value = 95 * MB };
-    struct ft_decision_input q = { .mode = cases[i].mode,
-                                   .app = "x",
-                                   .request = &request,
-                                   .policy = &policy,
-                                   .partition = &partition,
-                                   .estimate = &estimate,
-                                   .facts = &facts,
-                                   .memory_is_consumable = true,
-                                   .rule = FT_RULE_RSS };
+    struct ft_decision_input q =
+        question_about(cases[i].mode, "x", &request, &estimate, &facts, &policy, &partition);
 
+    q.rule = FT_RULE_RSS;
     (void)ft_string_copy(cases[i].names, request.partition, sizeof request.partition);
     policy.mode = FT_MODE_CHECK;
     policy.min_runs = 3;
