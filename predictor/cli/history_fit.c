@@ -127,7 +127,7 @@ void ft_fit_print(const ft_model *model, const ft_categories *categories)
     return;
   }
   printf("  method %s, %zu residuals; highest peak %s\n", e->method, (size_t)e->residuals_count,
-         show_fit_bytes(e->max_bytes, text[3]));
+         show_fit_bytes(e->max_value, text[3]));
   printf("  with typical features %s, from %s (5 %%) to %s (95 %%)\n",
          show_fit_bytes(ft_estimate_quantile(&estimate, 0.5), text[0]),
          show_fit_bytes(ft_estimate_quantile(&estimate, 0.05), text[1]),
@@ -195,7 +195,7 @@ json_t *ft_fit_json(const ft_model *model, const ft_categories *categories)
       "method", e->method[0] ? ft_json_text(e->method) : json_null(), "log_target", e->log_target,
       "intercept", e->intercept, "terms", terms, "products", json_of_products(model), "equation",
       ft_equation_json(model, categories), "residuals", (json_int_t)e->residuals_count, "max_bytes",
-      ft_json_number(e->max_bytes > 0, e->max_bytes), "peak_memory_bytes", peak);
+      ft_json_number(e->max_value > 0, e->max_value), "peak_memory_bytes", peak);
 }
 
 static void count_model_runs(const ft_model *model, const struct ft_history *history,

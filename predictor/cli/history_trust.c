@@ -90,8 +90,8 @@ static struct verdict decide_about(const struct trust *t, const ft_policy *polic
 /* Sets what the runs allow: imagines a request far too large, none, and one far too small. */
 static void find_verdicts(struct trust *t, const ft_policy *policy)
 {
-  double need = fmax(ft_estimate_quantile(&t->estimate, 0.95), t->facts.peak_bytes);
-  double least = fmin(ft_estimate_quantile(&t->estimate, 0.05), t->facts.comparable_min_bytes);
+  double need = fmax(ft_estimate_quantile(&t->estimate, 0.95), t->facts.peak_value);
+  double least = fmin(ft_estimate_quantile(&t->estimate, 0.05), t->facts.comparable_min_value);
   ft_partition partition = {
     .name = "any", .def_mem_bytes = FT_MIB, .nodes_count = 1, .nodes = { { .count = 1, .cpus = 1 } }
   };
@@ -220,7 +220,7 @@ static json_t *trust_json(const struct trust *t, const ft_policy *policy)
   for (int i = 0; i < 2 && t->facts.groups.runs[0]; i++)
     json_array_append_new(kinds,
                           json_pack("{s:I, s:f}", "runs", (json_int_t)t->facts.groups.runs[i],
-                                    "bytes", round(t->facts.groups.bytes[i])));
+                                    "bytes", round(t->facts.groups.value[i])));
   for (unsigned i = 0; i < t->misfits; i++)
     json_array_append_new(misfits, json_pack("{s:f, s:f, s:f}", "end_time", t->misfit[i].run->time,
                                              "peak_bytes", t->misfit[i].run->bytes,

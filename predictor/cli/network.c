@@ -39,8 +39,8 @@ struct work {
   struct ft_mig_query question;
   struct ft_mig_request place;
   struct ft_gpu_run run;
-  char input[64], device[64]; /* from the params; "": not given */
-  const struct ft_gpu *gpu;   /* NULL: unknown */
+  char input[FT_GPU_PARAM_SIZE], device[FT_GPU_PARAM_SIZE]; /* from the params; "": not given */
+  const struct ft_gpu *gpu;                                 /* NULL: unknown */
   struct ft_graph *graph;
   struct ft_gpu_memory memory;
   struct ft_gpu_site_data measured;
@@ -81,23 +81,15 @@ static int read_site_policy(struct work *w, struct ft_error *err)
  */
 static int parse_network_params(struct work *w, struct ft_error *err)
 {
-  struct ft_text list = ft_text_from(w->network->params), one;
+  struct ft_text list = ft_text_from(w->network->params);
+  struct ft_gpu_param one;
 
   ft_gpu_run_init(&w->run);
-  while (ft_text_until(&list, ',', &one)) {
-    struct ft_text whole = one = ft_text_trim(one), name;
-
-    if (!ft_text_until(&one, '=', &name))
-      continue;
-    if (ft_text_equals(name, "input"))
-      (void)ft_text_copy(one, w->input, sizeof w->input);
-    else if (ft_text_equals(name, "device"))
-      (void)ft_text_copy(one, w->device, sizeof w->device);
-    else if (ft_gpu_params_set(&w->run, name, one) < 0)
+  while (ft_gpu_params_next(&list, &one))
+    if (ft_gpu_params_apply(&one, &w->run, w->device, w->input) < 0)
       return ft_error_set(err, "--predict-params: \"%.*s\": with --predict-model expected %.*s=%s",
-                          (int)ft_text_left(&whole), whole.at, (int)ft_text_left(&name), name.at,
-                          ft_gpu_params_expected(name));
-  }
+                          (int)ft_text_left(&one.whole), one.whole.at, (int)ft_text_left(&one.name),
+                          one.name.at, ft_gpu_params_expected(one.name));
   if (w->input[0])
     w->run.sizes.input = w->input;
   w->run.sizes.input_option = "--predict-params=input";

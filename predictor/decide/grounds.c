@@ -376,18 +376,18 @@ static void explain_runs(struct grounds *g)
     return;
   start_ground_line(g);
   append_ground(g, "comparable runs: %u of %u", f->comparable_runs, f->runs);
-  if (!f->comparable_runs && f->peak_bytes > 0)
-    append_ground(g, "; the others used up to %s", ft_message_bytes(f->peak_bytes, bytes));
-  if (f->comparable_peak_bytes > 0) {
+  if (!f->comparable_runs && f->peak_value > 0)
+    append_ground(g, "; the others used up to %s", ft_message_bytes(f->peak_value, bytes));
+  if (f->comparable_peak_value > 0) {
     append_ground(g, "; %u completed and used ", f->comparable_completed);
-    if (f->comparable_min_bytes > 0 && f->comparable_min_bytes < 0.995 * f->comparable_peak_bytes)
-      append_ground(g, "%s to ", ft_message_bytes(f->comparable_min_bytes, bytes));
-    append_ground(g, "%s", ft_message_bytes(f->comparable_peak_bytes, bytes));
+    if (f->comparable_min_value > 0 && f->comparable_min_value < 0.995 * f->comparable_peak_value)
+      append_ground(g, "%s to ", ft_message_bytes(f->comparable_min_value, bytes));
+    append_ground(g, "%s", ft_message_bytes(f->comparable_peak_value, bytes));
   }
   if (f->comparable_killed)
     append_ground(g, "; %u %s killed, at up to %s", f->comparable_killed,
                   f->comparable_killed == 1 ? "was" : "were",
-                  ft_message_bytes(f->comparable_killed_bytes, bytes));
+                  ft_message_bytes(f->comparable_killed_value, bytes));
   if (f->comparable_runs < f->runs && g->model &&
       ft_message_compared(g->model, compared, sizeof compared)[0]) {
     start_ground_line(g);

@@ -60,8 +60,8 @@ const char *ft_message_facts(const struct ft_facts *f, const char *of, const cha
                              char *out, size_t size)
 {
   bool comparable = f->comparable_runs > 0;
-  double used = comparable ? f->comparable_peak_bytes : f->peak_bytes;
-  double bound = comparable ? f->comparable_bound_bytes : f->bound_bytes;
+  double used = comparable ? f->comparable_peak_value : f->peak_value;
+  double bound = comparable ? f->comparable_bound_value : f->bound_value;
   const char *unlike = comparable ? ""
                        : f->less  ? ", in larger runs"
                                   : ", in runs that are not comparable";
@@ -70,9 +70,9 @@ const char *ft_message_facts(const struct ft_facts *f, const char *of, const cha
   if (used > 0)
     (void)snprintf(first, sizeof first, "used up to %s%s%s", ft_message_bytes(used, text), of,
                    unlike);
-  if (f->comparable_killed_bytes > 0)
+  if (f->comparable_killed_value > 0)
     (void)snprintf(second, sizeof second, "%s%s %s%s", used > 0 ? " and " : "", killed,
-                   ft_message_bytes(f->comparable_killed_bytes, text), used > 0 ? "" : of);
+                   ft_message_bytes(f->comparable_killed_value, text), used > 0 ? "" : of);
   else if (!(used > 0) && bound > 0 && !comparable)
     (void)snprintf(second, sizeof second, "needed at least %s%s%s", ft_message_bytes(bound, text),
                    of, unlike);
@@ -118,7 +118,7 @@ const char *ft_message_groups(const struct ft_run_groups *g, char *out, size_t s
       g->changed ? "the need changed: about %s in %u comparable runs, then about %s in the last %u"
                  : "two kinds of runs: about %s (%u) and about %s (%u); what tells them apart is"
                    " unknown",
-      ft_message_bytes(g->bytes[0], first), g->runs[0], ft_message_bytes(g->bytes[1], second),
+      ft_message_bytes(g->value[0], first), g->runs[0], ft_message_bytes(g->value[1], second),
       g->runs[1]);
   return out;
 }
@@ -137,7 +137,7 @@ bool ft_message_reports_facts(const struct ft_decision_input *q, const struct ft
     return !sizing->shows_estimate || (f && (f->comparable_killed || f->partial));
   return f && (ft_message_is_vague(q->estimate) ||
                (!q->network && !f->comparable_completed &&
-                f->lately_killed_bytes > ft_estimate_quantile(q->estimate, 0.5)));
+                f->lately_killed_value > ft_estimate_quantile(q->estimate, 0.5)));
 }
 
 bool ft_message_is_limit_doubtful(const struct ft_decision_input *q, const struct ft_sizing *sizing)
@@ -151,7 +151,7 @@ bool ft_message_is_limit_doubtful(const struct ft_decision_input *q, const struc
 static bool is_capped_by_last_kill(const struct ft_sizing *sizing, const struct ft_facts *f)
 {
   return f && f->lately_killed && sizing->rule == FT_DECIDED_BY_CEILING &&
-         sizing->ceiling_basis <= FT_FACTS_KILLED_FACTOR * f->lately_killed_bytes;
+         sizing->ceiling_basis <= FT_FACTS_KILLED_FACTOR * f->lately_killed_value;
 }
 
 bool ft_message_names_last_kill(const struct ft_decision_input *q, const struct ft_sizing *sizing)
@@ -181,8 +181,8 @@ const char *ft_message_rule(const struct ft_sizing *sizing, const struct ft_fact
   out[0] = '\0';
   if (is_capped_by_last_kill(sizing, facts))
     (void)snprintf(out, size, ", %.2g times the %s at which the last comparable run was killed",
-                   (double)sizing->amount / facts->lately_killed_bytes,
-                   ft_message_bytes(facts->lately_killed_bytes, basis));
+                   (double)sizing->amount / facts->lately_killed_value,
+                   ft_message_bytes(facts->lately_killed_value, basis));
   else if (sizing->rule == FT_DECIDED_BY_CEILING)
     (void)snprintf(out, size, ", capped at %.3g times the largest need %s, %s%s",
                    sizing->ceiling_factor, sizing->thin ? "so far" : "of comparable runs",
@@ -201,13 +201,13 @@ const char *ft_message_rule(const struct ft_sizing *sizing, const struct ft_fact
 const char *ft_message_leak(const struct ft_facts *f, char *out, size_t size)
 {
   char killed[FT_MESSAGE_BYTES], peak[FT_MESSAGE_BYTES];
-  bool completed = f->comparable_peak_bytes > 0;
+  bool completed = f->comparable_peak_value > 0;
 
   (void)snprintf(out, size,
                  "was killed at %u increasing limits, the last %s, and %s%s: possible memory leak",
-                 f->growing_kills, ft_message_bytes(f->comparable_killed_bytes, killed),
+                 f->growing_kills, ft_message_bytes(f->comparable_killed_value, killed),
                  completed ? "completed with at most " : "never completed",
-                 completed ? ft_message_bytes(f->comparable_peak_bytes, peak) : "");
+                 completed ? ft_message_bytes(f->comparable_peak_value, peak) : "");
   return out;
 }
 
@@ -216,7 +216,7 @@ const char *ft_message_margin(const struct ft_decision_input *q, const struct ft
 {
   const struct ft_facts *f = q->network ? NULL : q->facts;
   double spread =
-      f && f->comparable_min_bytes > 0 ? f->comparable_peak_bytes / f->comparable_min_bytes : 0;
+      f && f->comparable_min_value > 0 ? f->comparable_peak_value / f->comparable_min_value : 0;
   char percent[FT_MESSAGE_PERCENT], cause[64] = "";
 
   out[0] = '\0';
@@ -245,7 +245,7 @@ const char *ft_message_withheld(const struct ft_decision_input *q, const struct 
   if (sizing->rule == FT_DECIDED_BY_LEAK)
     (void)snprintf(out, size,
                    "; %s is not %s; to allow more than %s, request it with --predict-mem=raise",
-                   option, verb, ft_message_bytes(q->facts->comparable_killed_bytes, bytes));
+                   option, verb, ft_message_bytes(q->facts->comparable_killed_value, bytes));
   else
     (void)snprintf(out, size,
                    "; %s is not %s: runs of up to %s support at most %s, less than the likely need",

@@ -109,7 +109,7 @@ static void append_evidence(struct message *m)
     append_message_text(m, " of jobs named %s", m->q->imported_from);
   if (ft_message_names_last_kill(m->q, m->sizing))
     append_message_text(m, "; the last comparable one was killed at %s",
-                        ft_message_bytes(m->q->facts->lately_killed_bytes, killed));
+                        ft_message_bytes(m->q->facts->lately_killed_value, killed));
   append_message_text(m, ")");
 }
 
@@ -332,8 +332,8 @@ static bool would_fail(const struct message *m)
 
   if (s->p_limit > 0.5)
     return true;
-  return f && (double)s->limit <= fmax(f->comparable_min_bytes,
-                                       f->comparable_completed ? 0 : f->comparable_killed_bytes);
+  return f && (double)s->limit <= fmax(f->comparable_min_value,
+                                       f->comparable_completed ? 0 : f->comparable_killed_value);
 }
 
 /* Returns whether the only evidence is the largest task of runs with several: the need may be many
@@ -396,7 +396,7 @@ static void explain_low(struct message *m)
 static void explain_high(struct message *m)
 {
   const struct ft_estimate *e = m->q->estimate;
-  double used = fmax(e->max_bytes, ft_estimate_quantile(e, 0.5));
+  double used = fmax(e->max_value, ft_estimate_quantile(e, 0.5));
   char text[FT_MESSAGE_BYTES];
 
   append_median(m, "needs");

@@ -189,12 +189,12 @@ static void apply_memory_rules(const struct ft_mig_query *q, const struct ft_mig
   policy.floor_bytes = 0;
   policy.round_bytes = FT_MIB;
   /* the bound already selects the next larger slice, which has twice the memory */
-  facts.lately_killed_bytes = 0;
+  facts.lately_killed_value = 0;
   /* a job smaller than all runs keeps its default host memory; a slice has no default */
   facts.less = false;
   ft_sizing_weigh_evidence(&rules, sizing);
   ft_sizing_find_amount(&rules, sizing);
-  if (facts.comparable_completed && facts.comparable_killed_bytes < q->held_bytes &&
+  if (facts.comparable_completed && facts.comparable_killed_value < q->held_bytes &&
       (double)sizing->amount > q->held_bytes) {
     sizing->amount = (uint64_t)q->held_bytes;
     sizing->rule = FT_DECIDED_BY_FLOOR;
@@ -232,8 +232,8 @@ static struct ft_mig_offer choose_slice(const struct ft_mig_query *q, struct ft_
 
   if (best.slice || !largest->slice || !f)
     return best;
-  needed = f->comparable_runs ? fmax(f->comparable_peak_bytes, f->comparable_bound_bytes)
-                              : fmax(f->peak_bytes, f->bound_bytes);
+  needed = f->comparable_runs ? fmax(f->comparable_peak_value, f->comparable_bound_value)
+                              : fmax(f->peak_value, f->bound_value);
   if (largest->slice->memory_mib * MIB < needed)
     return best;
   sizing->rule = FT_DECIDED_BY_MAXIMUM;
@@ -460,7 +460,7 @@ static bool is_rejection_due(const struct ft_mig_query *q, const struct ft_mig_r
       !(sizing->p_limit > q->policy->reject_probability))
     return false;
   return !q->facts || (!sizing->thin && !(q->held_bytes > 0) &&
-                       gpus->limit_bytes < q->facts->comparable_min_bytes);
+                       gpus->limit_bytes < q->facts->comparable_min_value);
 }
 
 /* Decides about the requested slice or GPU, and writes the message. Returns whether it is too

@@ -19,7 +19,7 @@
  * each attempt. Source: a ceiling_factor of 2 times the bound, FT_FACTS_KILLED_FACTOR (1.2) times
  * that limit, allows no larger multiple. */
 #define KILLED_GROWTH 2.4
-/* Minimum of the amount as a multiple of the estimate's bound_bytes, the limit that killed a run.
+/* Minimum of the amount as a multiple of the estimate's bound_value, the limit that killed a run.
  * Half and twice were compared. */
 #define BOUND_MARGIN 1.2
 /* Minimum of the target probability of running out of memory: no evidence is certain. */
@@ -72,8 +72,8 @@ static bool is_misfit(const struct ft_decision_input *q, const struct ft_sizing 
 {
   const struct ft_facts *f = facts_or_none(q);
   double bound = ft_estimate_quantile(q->estimate, 0.95);
-  double largest = fmax(fmax(q->estimate->max_bytes, q->estimate->bound_bytes),
-                        fmax(f->peak_bytes, f->bound_bytes));
+  double largest = fmax(fmax(q->estimate->max_value, q->estimate->bound_value),
+                        fmax(f->peak_value, f->bound_value));
 
   if (q->network || q->site_prior_apps || !(largest > 0))
     return false;
@@ -90,10 +90,10 @@ static bool is_of_other_text(const struct ft_decision_input *q)
 {
   const struct ft_facts *f = facts_or_none(q);
   double median = ft_estimate_quantile(q->estimate, 0.5);
-  double least = f->comparable_completed == 1 ? f->comparable_peak_bytes : f->comparable_min_bytes;
+  double least = f->comparable_completed == 1 ? f->comparable_peak_value : f->comparable_min_value;
 
   return f->other_texts && f->comparable_completed &&
-         (median * FT_FACTS_FACTOR < least || median > FT_FACTS_FACTOR * f->comparable_peak_bytes);
+         (median * FT_FACTS_FACTOR < least || median > FT_FACTS_FACTOR * f->comparable_peak_value);
 }
 
 void ft_sizing_weigh_evidence(const struct ft_decision_input *q, struct ft_sizing *sizing)
@@ -110,7 +110,7 @@ void ft_sizing_weigh_evidence(const struct ft_decision_input *q, struct ft_sizin
   sizing->misfit = decides && is_of_app && !sizing->shows_estimate;
   sizing->thin = !sizing->has_estimate || ft_sizing_is_borrowed(q) || (!enough && !q->network) ||
                  e->extrapolated;
-  sizing->has_evidence = sizing->has_estimate || f->peak_bytes > 0 || f->bound_bytes > 0;
+  sizing->has_evidence = sizing->has_estimate || f->peak_value > 0 || f->bound_value > 0;
 }
 
 /* Returns the probability of running out of memory that a recommended amount may have. */
@@ -130,7 +130,7 @@ static double need_of_estimate(const struct ft_estimate *e, double probability)
 {
   double need = fmax(ft_estimate_quantile(e, 1 - probability), e->allocation_bytes);
 
-  return fmax(need, e->bound_bytes * BOUND_MARGIN);
+  return fmax(need, e->bound_value * BOUND_MARGIN);
 }
 
 double ft_sizing_need(const struct ft_estimate *e, const ft_policy *policy)
@@ -142,7 +142,7 @@ double ft_sizing_need(const struct ft_estimate *e, const ft_policy *policy)
  * (estimate/facts.h); one from an observed peak has none. */
 static bool is_bound_limit(const struct ft_facts *f)
 {
-  return f->comparable_bound_bytes < 1.001 * FT_FACTS_KILLED_FACTOR * f->comparable_killed_bytes;
+  return f->comparable_bound_value < 1.001 * FT_FACTS_KILLED_FACTOR * f->comparable_killed_value;
 }
 
 /* Sets the floor of SIZING to BYTES, derived from BASIS_BYTES, if that is larger. */
@@ -167,26 +167,26 @@ static void find_floor(const struct ft_decision_input *q, struct ft_sizing *sizi
     return;
   if (!f->comparable_runs) {
     if (f->completed < q->policy->min_runs || sizing->misfit)
-      raise_floor(sizing, FLOOR_MARGIN * f->peak_bytes, FT_FLOOR_USED_BY_ANY, f->peak_bytes);
+      raise_floor(sizing, FLOOR_MARGIN * f->peak_value, FT_FLOOR_USED_BY_ANY, f->peak_value);
     return;
   }
-  raise_floor(sizing, FLOOR_MARGIN * f->comparable_peak_bytes, FT_FLOOR_USED,
-              f->comparable_peak_bytes);
+  raise_floor(sizing, FLOOR_MARGIN * f->comparable_peak_value, FT_FLOOR_USED,
+              f->comparable_peak_value);
   if (is_bound_limit(f))
-    raise_floor(sizing, f->comparable_bound_bytes, FT_FLOOR_KILLED, f->comparable_killed_bytes);
+    raise_floor(sizing, f->comparable_bound_value, FT_FLOOR_KILLED, f->comparable_killed_value);
   else
-    raise_floor(sizing, FLOOR_MARGIN * f->comparable_bound_bytes, FT_FLOOR_NEEDED,
-                f->comparable_bound_bytes);
+    raise_floor(sizing, FLOOR_MARGIN * f->comparable_bound_value, FT_FLOOR_NEEDED,
+                f->comparable_bound_value);
   /* the last run was killed above every observed peak */
-  if (f->lately_killed_bytes > f->comparable_peak_bytes)
-    raise_floor(sizing, KILLED_GROWTH * f->lately_killed_bytes, FT_FLOOR_KILLED,
-                f->lately_killed_bytes);
+  if (f->lately_killed_value > f->comparable_peak_value)
+    raise_floor(sizing, KILLED_GROWTH * f->lately_killed_value, FT_FLOOR_KILLED,
+                f->lately_killed_value);
 }
 
 /* Returns the lower bound, in bytes, of the need by comparable runs, without a margin. */
 static double need_of_runs(const struct ft_facts *f)
 {
-  return fmax(f->comparable_peak_bytes, f->comparable_bound_bytes);
+  return fmax(f->comparable_peak_value, f->comparable_bound_value);
 }
 
 /* Returns the multiple of ceiling_basis_of for rule ceiling. */
@@ -205,9 +205,9 @@ static double ceiling_basis_of(const struct ft_decision_input *q)
   double basis = need_of_runs(f);
 
   if (!f->fewest_runs)
-    basis = fmax(basis, fmax(f->peak_bytes, f->bound_bytes));
+    basis = fmax(basis, fmax(f->peak_value, f->bound_value));
   if ((ft_sizing_is_borrowed(q) || q->pooled) && q->estimate && !f->comparable_completed)
-    basis = fmax(basis, q->estimate->max_bytes);
+    basis = fmax(basis, q->estimate->max_value);
   return basis;
 }
 
@@ -218,7 +218,7 @@ static bool is_leak_suspected(const struct ft_decision_input *q, const struct ft
   const struct ft_facts *f = facts_or_none(q);
   bool requested = sizing->explicit_mode && q->request->mem_unit != FT_MEM_NONE &&
                    (sizing->mode == FT_MODE_RAISE || sizing->mode == FT_MODE_TRIM) &&
-                   (double)sizing->limit >= f->comparable_killed_bytes;
+                   (double)sizing->limit >= f->comparable_killed_value;
 
   return q->policy->leak_runs && f->growing_kills >= q->policy->leak_runs && !requested;
 }
@@ -227,8 +227,8 @@ static bool is_leak_suspected(const struct ft_decision_input *q, const struct ft
  * runs; without one, the largest limit that killed a run. */
 static double leak_bytes(const struct ft_facts *f)
 {
-  return f->comparable_peak_bytes > 0 ? FLOOR_MARGIN * f->comparable_peak_bytes
-                                      : f->comparable_killed_bytes;
+  return f->comparable_peak_value > 0 ? FLOOR_MARGIN * f->comparable_peak_value
+                                      : f->comparable_killed_value;
 }
 
 /* Returns BYTES rounded up to a multiple of TO (0: 1 MiB), at most 2^60. */
@@ -352,7 +352,7 @@ void ft_sizing_use_completed_limit(const struct ft_decision_input *q, struct ft_
 {
   double bytes = facts_or_none(q)->completed_limit_bytes;
 
-  if (bytes <= facts_or_none(q)->comparable_killed_bytes)
+  if (bytes <= facts_or_none(q)->comparable_killed_value)
     return;
   sizing->has_estimate = false;
   sizing->thin = true;

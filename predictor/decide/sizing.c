@@ -116,7 +116,7 @@ static bool is_too_low(const struct ft_decision_input *q, const struct ft_sizing
 /* Returns whether the amount must not be set. */
 static bool is_unsupported(const struct ft_decision_input *q, const struct ft_sizing *sizing)
 {
-  double killed = q->facts && !q->network ? q->facts->lately_killed_bytes : 0;
+  double killed = q->facts && !q->network ? q->facts->lately_killed_value : 0;
 
   return (sizing->has_estimate && worst_task_exceeds(q, sizing->amount) > 0.5) ||
          (killed > 0 && FT_QUANTITY_NEAR_LIMIT * (double)sizing->amount <= killed);
@@ -179,8 +179,8 @@ static bool was_killed_lately(const struct ft_decision_input *q)
 
   return f && (f->lately_killed ||
                (f->comparable_killed &&
-                f->comparable_bound_bytes >=
-                    FT_QUANTITY_NEAR_LIMIT * FT_FACTS_KILLED_FACTOR * f->comparable_killed_bytes));
+                f->comparable_bound_value >=
+                    FT_QUANTITY_NEAR_LIMIT * FT_FACTS_KILLED_FACTOR * f->comparable_killed_value));
 }
 
 /* Returns whether the estimate is from enough of the user's own runs (trim_runs) to lower a
@@ -374,7 +374,7 @@ static void size_by_mode(const struct ft_decision_input *q, struct ft_sizing *si
 static bool is_shown_to_fail(const struct ft_decision_input *q, const struct ft_sizing *sizing)
 {
   return q->facts && !sizing->thin && !q->network && !q->interactive &&
-         (double)sizing->oom_bytes < q->facts->comparable_min_bytes;
+         (double)sizing->oom_bytes < q->facts->comparable_min_value;
 }
 
 /* Sets p_oom and oom_bytes, and rejects the job if the policy requires it. Also the modes off and
@@ -395,7 +395,7 @@ static void apply_rejection(const struct ft_decision_input *q, struct ft_sizing 
  * at as much; the amount is then the limit under which the last run completed, if it is known. */
 static bool keep_limit(const struct ft_decision_input *q, struct ft_sizing *sizing)
 {
-  double killed = q->facts ? q->facts->comparable_killed_bytes : 0;
+  double killed = q->facts ? q->facts->comparable_killed_value : 0;
 
   if (killed > 0 && sizing->limit && FT_QUANTITY_NEAR_LIMIT * (double)sizing->limit <= killed) {
     ft_sizing_use_completed_limit(q, sizing);

@@ -214,7 +214,7 @@ static void use_network_estimate(const ft_network *network, struct ft_submission
 
   if (!network || network->quantiles_count != FT_ESTIMATE_LEVELS)
     return;
-  if (q->estimate && (q->estimate->runs >= q->policy->min_runs || q->estimate->bound_bytes > 0)) {
+  if (q->estimate && (q->estimate->runs >= q->policy->min_runs || q->estimate->bound_value > 0)) {
     out->outvoted = network->subject;
     return;
   }

@@ -89,12 +89,12 @@ static void append_time_need(struct time_message *m)
     append_time_text(m, ")");
     return;
   }
-  if (f->peak_bytes > 0)
-    append_time_text(m, "took up to %s", show_time_seconds(f->peak_bytes, text));
-  if (f->bound_bytes > f->peak_bytes)
-    append_time_text(m, "%sstopped unfinished after %s", f->peak_bytes > 0 ? " and " : "",
-                     show_time_seconds(f->comparable_killed_bytes > 0 ? f->comparable_killed_bytes
-                                                                      : f->bound_bytes,
+  if (f->peak_value > 0)
+    append_time_text(m, "took up to %s", show_time_seconds(f->peak_value, text));
+  if (f->bound_value > f->peak_value)
+    append_time_text(m, "%sstopped unfinished after %s", f->peak_value > 0 ? " and " : "",
+                     show_time_seconds(f->comparable_killed_value > 0 ? f->comparable_killed_value
+                                                                      : f->bound_value,
                                        text));
   append_time_text(m, " (%u completed run%s)", f->completed, ft_plural(f->completed));
 }

@@ -53,7 +53,7 @@ double ft_allocation(const struct ft_estimate *estimate, double failed_bytes, do
   bytes = ft_retry_first_allocation(&seq, failure_price, 0);
   if (!(bytes > 0))
     bytes = FT_RETRY_SEQUENCE_GROWTH * failed_bytes;
-  return failed_bytes > 0 ? fmin(bytes, fmax(MAX_GROWTH * failed_bytes, estimate->max_bytes))
+  return failed_bytes > 0 ? fmin(bytes, fmax(MAX_GROWTH * failed_bytes, estimate->max_value))
                           : bytes;
 }
 
@@ -127,7 +127,7 @@ int ft_allocate_memory(const ft_model *model, const ft_feature *features, size_t
     price += fmax(failure_price - 1, 0) * FT_FAILURE_BYTE_SECONDS /
              (mean_run_seconds(&model->evaluator) * ft_estimate_quantile(out, 0.5));
     *bytes = fmax(ft_allocation(&unwidened, failed_bytes, price),
-                  out->bound_bytes * FT_FACTS_KILLED_FACTOR);
+                  out->bound_value * FT_FACTS_KILLED_FACTOR);
     return 0;
   }
   *bytes = tasks * ft_ensemble_allocation(&model->evaluator, &query);

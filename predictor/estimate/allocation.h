@@ -14,7 +14,7 @@
  * next attempt of the retry sequence follows. FAILURE_PRICE is 0 or more; at 1 a failure costs its
  * allocation for the full run time. FAILED_BYTES is the limit at which this job ran out of memory;
  * 0: no failure. After a failure the result is above FAILED_BYTES, and at most the larger of
- * 2 * FAILED_BYTES and estimate->max_bytes. Pure; about 10 microseconds.
+ * 2 * FAILED_BYTES and estimate->max_value. Pure; about 10 microseconds.
  */
 double ft_allocation(const struct ft_estimate *estimate, double failed_bytes, double failure_price);
 

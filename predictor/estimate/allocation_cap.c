@@ -94,7 +94,7 @@ static bool depends_on_primary_only(const ft_evaluator *e)
 double ft_allocation_cap(const ft_evaluator *e, const struct ft_allocation_query *q, double fixed)
 {
   bool has_covariate = e->has_primary_column && q->covariate >= 0;
-  double cap = e->max_bytes > 0 ? e->max_bytes : INFINITY, largest = 0, closest;
+  double cap = e->max_value > 0 ? e->max_value : INFINITY, largest = 0, closest;
   size_t count;
 
   if (!depends_on_primary_only(e))
@@ -111,7 +111,7 @@ double ft_allocation_cap(const ft_evaluator *e, const struct ft_allocation_query
       cap = fmin(cap, closest);
   }
   cap *= exp(fmin(fmax(e->log_cap_correction, 0), MAX_CAP_CORRECTION));
-  return CAP_FACTOR * cap * pow(1 + fixed / fmax(e->max_bytes, 1), CAP_COST_EXPONENT);
+  return CAP_FACTOR * cap * pow(1 + fixed / fmax(e->max_value, 1), CAP_COST_EXPONENT);
 }
 
 void ft_allocation_cap_update(ft_evaluator *e, bool exceeded)

@@ -133,7 +133,7 @@ static double limit_retry(const struct ft_ensemble_state *p, double bytes)
 {
   double failed = p->q->failed_bytes, cap = ft_allocation_cap(p->e, p->q, p->fixed);
 
-  bytes = fmin(bytes, fmax(MAX_GROWTH * failed, p->e->max_bytes));
+  bytes = fmin(bytes, fmax(MAX_GROWTH * failed, p->e->max_value));
   return failed < cap ? fmin(bytes, fmax(CAPPED_GROWTH * failed, cap)) : bytes;
 }
 

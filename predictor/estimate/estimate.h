@@ -15,13 +15,13 @@
 #define FT_ESTIMATE_LEVELS FT_INTERVAL_LEVELS
 
 struct ft_estimate {
-  double quantile[FT_ESTIMATE_LEVELS]; /* in bytes or seconds; non-decreasing, above 0 */
+  double quantile[FT_ESTIMATE_LEVELS]; /* in the unit of the quantity; non-decreasing, above 0 */
   unsigned runs;      /* number of completed runs from which the estimate was computed */
   unsigned stopped;   /* number of others that count as if they had completed */
   char method[32];    /* name of the model, for reports */
   bool extrapolated;  /* a feature lies outside the range of the runs */
-  double max_bytes;   /* largest peak of these runs, bytes; 0: unknown */
-  double bound_bytes; /* lower bound of the peak: the limit that killed a run with these features,
+  double max_value;   /* largest of these runs; 0: unknown */
+  double bound_value; /* lower bound: the limit that killed a run with these features,
                          if no run completed above it; 0: none */
   double shared;      /* fraction of the log variance that is common to runs submitted together */
   double allocation_bytes; /* result of ft_allocate_memory; 0: not computed */

@@ -86,43 +86,43 @@ static enum relation compare_fact(const ft_model *model, size_t fact, const floa
                                                                                : RUN_IS_COMPARABLE;
 }
 
-double ft_facts_bound(ft_fact_kind kind, double bytes)
+double ft_facts_bound(ft_fact_kind kind, double value)
 {
-  return was_killed(kind) ? FT_FACTS_KILLED_FACTOR * bytes : bytes;
+  return was_killed(kind) ? FT_FACTS_KILLED_FACTOR * value : value;
 }
 
-/* Returns the bound of a run in bytes; 0 if it completed. */
-static double incomplete_run_bound(ft_fact_kind kind, double bytes)
+/* Returns the bound of a run; 0 if it completed. */
+static double incomplete_run_bound(ft_fact_kind kind, double value)
 {
-  return kind == FT_FACT_COMPLETED ? 0 : ft_facts_bound(kind, bytes);
+  return kind == FT_FACT_COMPLETED ? 0 : ft_facts_bound(kind, value);
 }
 
 /* Adds a comparable run to F; runs are added in the order in which they are evidence
  * (online/facts.c). ALIKE: it had the same work. SUPERSEDED: at least OUTLIVED
  * comparable runs completed later, so the bound is ignored. */
-static void add_comparable_run(struct ft_facts *f, ft_fact_kind kind, double bytes, bool alike,
+static void add_comparable_run(struct ft_facts *f, ft_fact_kind kind, double value, bool alike,
                                bool superseded)
 {
   f->comparable_runs++;
   if (!superseded)
-    f->comparable_bound_bytes = fmax(f->comparable_bound_bytes, incomplete_run_bound(kind, bytes));
+    f->comparable_bound_value = fmax(f->comparable_bound_value, incomplete_run_bound(kind, value));
   if (kind == FT_FACT_COMPLETED) {
-    if (!f->comparable_completed++ || bytes < f->comparable_min_bytes)
-      f->comparable_min_bytes = bytes;
-    f->comparable_peak_bytes = fmax(f->comparable_peak_bytes, bytes);
+    if (!f->comparable_completed++ || value < f->comparable_min_value)
+      f->comparable_min_value = value;
+    f->comparable_peak_value = fmax(f->comparable_peak_value, value);
     f->lately_killed = 0;
-    f->lately_killed_bytes = 0;
+    f->lately_killed_value = 0;
     f->lately_step_limited = 0;
-    if (bytes >= NEAR * f->comparable_killed_bytes)
+    if (value >= NEAR * f->comparable_killed_value)
       f->growing_kills = 0;
   } else if (was_killed(kind)) {
     if (kind == FT_FACT_KILLED && alike &&
-        bytes > GROWN * fmax(f->comparable_killed_bytes, f->comparable_peak_bytes))
+        value > GROWN * fmax(f->comparable_killed_value, f->comparable_peak_value))
       f->growing_kills++;
     f->comparable_killed++;
-    f->comparable_killed_bytes = fmax(f->comparable_killed_bytes, bytes);
+    f->comparable_killed_value = fmax(f->comparable_killed_value, value);
     f->lately_killed++;
-    f->lately_killed_bytes = fmax(f->lately_killed_bytes, bytes);
+    f->lately_killed_value = fmax(f->lately_killed_value, value);
   } else if (kind == FT_FACT_STEP_LIMITED) {
     f->lately_step_limited++;
   }
@@ -140,9 +140,9 @@ static void compare_run_texts(const ft_model *model, const float *wanted, struct
 
     if (!ft_is_text_feature(column->name))
       continue;
-    for (size_t i = 0; i < e->fact_bytes_count; i++)
+    for (size_t i = 0; i < e->fact_values_count; i++)
       others += !is_alike(column, wanted[c], e->fact_x[i * e->fact_columns_count + c]);
-    out->borrowed |= others && others == e->fact_bytes_count;
+    out->borrowed |= others && others == e->fact_values_count;
     out->other_texts |= others > 0;
   }
 }
@@ -165,27 +165,27 @@ static size_t find_gap(const double *sorted, size_t count)
 }
 
 /* Fills OUT with the two kinds of the COUNT peaks BYTES, in order of time. */
-static void find_run_groups(const double *bytes, size_t count, struct ft_run_groups *out)
+static void find_run_groups(const double *value, size_t count, struct ft_run_groups *out)
 {
-  double sorted[sizeof((ft_evaluator *)NULL)->fact_bytes / sizeof(float)];
+  double sorted[sizeof((ft_evaluator *)NULL)->fact_values / sizeof(float)];
   size_t low, turns = 0;
 
   *out = (struct ft_run_groups){ .changed = false };
   for (size_t i = 0; i < count; i++)
-    sorted[i] = fmax(bytes[i], 1);
+    sorted[i] = fmax(value[i], 1);
   ft_sort_doubles(sorted, count);
   low = find_gap(sorted, count);
   if (!low)
     return;
   for (size_t i = 1; i < count; i++)
-    turns += (bytes[i] < sorted[low]) != (bytes[i - 1] < sorted[low]);
+    turns += (value[i] < sorted[low]) != (value[i - 1] < sorted[low]);
   out->changed = turns == 1;
   for (int kind = 0; kind < 2; kind++) {
-    int upper = out->changed && bytes[0] >= sorted[low] ? 1 - kind : kind;
+    int upper = out->changed && value[0] >= sorted[low] ? 1 - kind : kind;
     size_t from = upper ? low : 0, runs = upper ? count - low : low;
 
     out->runs[kind] = (unsigned)runs;
-    out->bytes[kind] = sorted[from + runs / 2];
+    out->value[kind] = sorted[from + runs / 2];
   }
 }
 
@@ -193,9 +193,9 @@ void ft_facts_collect(const ft_model *model, const float *x, size_t count, struc
 {
   const ft_evaluator *e = &model->evaluator;
   float wanted[sizeof e->fact_columns / sizeof *e->fact_columns];
-  bool comparable[sizeof e->fact_bytes / sizeof *e->fact_bytes];
-  bool alike[sizeof e->fact_bytes / sizeof *e->fact_bytes];
-  double peaks[sizeof e->fact_bytes / sizeof *e->fact_bytes]; /* of comparable completed runs */
+  bool comparable[sizeof e->fact_values / sizeof *e->fact_values];
+  bool alike[sizeof e->fact_values / sizeof *e->fact_values];
+  double peaks[sizeof e->fact_values / sizeof *e->fact_values]; /* of comparable completed runs */
   size_t tasks = ft_tasks_column(model->columns, model->columns_count);
   unsigned later = 0; /* comparable runs that completed after the current one */
 
@@ -203,14 +203,14 @@ void ft_facts_collect(const ft_model *model, const float *x, size_t count, struc
                             .completed = model->completed,
                             .limit_effect = e->limit_effect,
                             .completed_limit_bytes = (double)e->completed_limit_bytes };
-  out->less = e->fact_bytes_count > 0;
+  out->less = e->fact_values_count > 0;
   for (size_t c = 0; c < e->fact_columns_count; c++)
     wanted[c] = e->fact_columns[c] < count ? x[e->fact_columns[c]] : NAN;
   compare_run_texts(model, wanted, out);
   for (size_t c = 0; c < e->facts_explained; c++)
     out->unexplained |= !ft_point_prediction_uses(e, e->fact_columns[c]) &&
                         !(e->per_task && e->fact_columns[c] == tasks);
-  for (size_t i = 0; i < e->fact_bytes_count; i++) {
+  for (size_t i = 0; i < e->fact_values_count; i++) {
     enum relation relation = compare_fact(model, i, wanted);
 
     out->less &= relation == RUN_HAS_MORE;
@@ -218,24 +218,24 @@ void ft_facts_collect(const ft_model *model, const float *x, size_t count, struc
     alike[i] = relation == RUN_IS_ALIKE;
     later += comparable[i] && e->fact_kinds.bytes[i] == FT_FACT_COMPLETED;
   }
-  for (size_t i = 0; i < e->fact_bytes_count; i++) {
+  for (size_t i = 0; i < e->fact_values_count; i++) {
     ft_fact_kind kind = (ft_fact_kind)e->fact_kinds.bytes[i];
-    double bytes = (double)e->fact_bytes[i];
+    double value = (double)e->fact_values[i];
 
-    out->bound_bytes = fmax(out->bound_bytes, incomplete_run_bound(kind, bytes));
+    out->bound_value = fmax(out->bound_value, incomplete_run_bound(kind, value));
     if (kind == FT_FACT_COMPLETED)
-      out->peak_bytes = fmax(out->peak_bytes, bytes);
+      out->peak_value = fmax(out->peak_value, value);
     out->partial += kind == FT_FACT_PARTIAL;
     later -= comparable[i] && kind == FT_FACT_COMPLETED;
     if (!comparable[i])
       continue;
-    add_comparable_run(out, kind, bytes, alike[i], later >= OUTLIVED);
+    add_comparable_run(out, kind, value, alike[i], later >= OUTLIVED);
     if (kind == FT_FACT_COMPLETED)
-      peaks[out->comparable_completed - 1] = bytes;
+      peaks[out->comparable_completed - 1] = value;
   }
   find_run_groups(peaks, out->comparable_completed, &out->groups);
   if (out->comparable_completed < FT_FACTS_SURE_RUNS)
-    out->comparable_min_bytes = 0;
+    out->comparable_min_value = 0;
   out->fewest_runs = out->comparable_runs;
   out->fewest_completed = out->comparable_completed;
 }
@@ -261,14 +261,14 @@ void ft_facts_combine(struct ft_facts *into, const struct ft_facts *other)
   into->comparable_runs = max_unsigned(into->comparable_runs, other->comparable_runs);
   into->comparable_completed =
       max_unsigned(into->comparable_completed, other->comparable_completed);
-  into->comparable_peak_bytes = fmax(into->comparable_peak_bytes, other->comparable_peak_bytes);
-  into->comparable_min_bytes = fmax(into->comparable_min_bytes, other->comparable_min_bytes);
-  into->comparable_bound_bytes = fmax(into->comparable_bound_bytes, other->comparable_bound_bytes);
-  into->comparable_killed_bytes =
-      fmax(into->comparable_killed_bytes, other->comparable_killed_bytes);
+  into->comparable_peak_value = fmax(into->comparable_peak_value, other->comparable_peak_value);
+  into->comparable_min_value = fmax(into->comparable_min_value, other->comparable_min_value);
+  into->comparable_bound_value = fmax(into->comparable_bound_value, other->comparable_bound_value);
+  into->comparable_killed_value =
+      fmax(into->comparable_killed_value, other->comparable_killed_value);
   into->comparable_killed = max_unsigned(into->comparable_killed, other->comparable_killed);
   into->lately_killed = max_unsigned(into->lately_killed, other->lately_killed);
-  into->lately_killed_bytes = fmax(into->lately_killed_bytes, other->lately_killed_bytes);
+  into->lately_killed_value = fmax(into->lately_killed_value, other->lately_killed_value);
   into->lately_step_limited = max_unsigned(into->lately_step_limited, other->lately_step_limited);
   into->growing_kills = max_unsigned(into->growing_kills, other->growing_kills);
 }

@@ -34,15 +34,16 @@ enum { FT_FACTS_SURE_RUNS = 2 };
  * before and after a change of the app. */
 struct ft_run_groups {
   unsigned runs[2]; /* of each kind; 0: the runs are of one kind */
-  double bytes[2];  /* median peaks, ascending; if `changed` in order of time */
+  double value[2];  /* medians, ascending; if `changed` in order of time */
   bool changed;     /* all runs of one kind came before all of the other */
 };
 
+/* Values are in the unit of the model's quantity; a peak is the run's number of it. */
 struct ft_facts {
   /* all runs in the model */
   unsigned runs, completed;
-  double peak_bytes;  /* largest peak of a completed run; 0: none completed */
-  double bound_bytes; /* largest bound of an incomplete run; 0: none */
+  double peak_value;  /* largest peak of a completed run; 0: none completed */
+  double bound_value; /* largest bound of an incomplete run; 0: none */
   unsigned partial;   /* runs that completed, but of which only the largest task was measured */
   bool borrowed;      /* all runs are of other texts (estimate/variant.h) */
   bool other_texts;   /* some are, which explains a difference of their memory */
@@ -52,17 +53,17 @@ struct ft_facts {
   bool less; /* no run is comparable: all have larger values in every number that differs */
   /* of comparable runs */
   unsigned comparable_runs, comparable_completed;
-  double comparable_peak_bytes;   /* largest peak of a completed run; 0: none completed */
-  double comparable_min_bytes;    /* smallest such peak; 0: fewer than FT_FACTS_SURE_RUNS runs */
-  double comparable_bound_bytes;  /* largest bound; 0: none */
-  double comparable_killed_bytes; /* largest limit that killed a run; 0: none was killed */
+  double comparable_peak_value;   /* largest peak of a completed run; 0: none completed */
+  double comparable_min_value;    /* smallest such peak; 0: fewer than FT_FACTS_SURE_RUNS runs */
+  double comparable_bound_value;  /* largest bound; 0: none */
+  double comparable_killed_value; /* largest limit that killed a run; 0: none was killed */
   unsigned comparable_killed;     /* runs killed by their own limit */
   struct ft_run_groups groups;    /* two kinds of completed runs; of an array, the first task's */
   /* minima of comparable_runs and comparable_completed over the tasks of a job array */
   unsigned fewest_runs, fewest_completed;
   /* since the last comparable run that completed; one submitted before a kill is no later one */
   unsigned lately_killed;       /* comparable runs killed by their own limit */
-  double lately_killed_bytes;   /* largest limit of these; 0: none */
+  double lately_killed_value;   /* largest limit of these; 0: none */
   unsigned lately_step_limited; /* comparable runs with a step killed by the step's own limit */
   /* kills at limits each more than a tenth above the largest earlier limit and peak, of runs with
    * similar numbers, too, that were submitted after the earlier kills; 0 after a comparable run
@@ -74,9 +75,9 @@ struct ft_facts {
  * value is NaN if the run lacks the feature. FT_X_UNSEEN (unknown category) equals no value. */
 bool ft_facts_alike(const ft_column *column, double a, double b);
 
-/* Returns the lower bound, in bytes, of the memory that a run of KIND needed. BYTES is the stored
- * value of the run: its peak, or the limit that killed the run. */
-double ft_facts_bound(ft_fact_kind kind, double bytes);
+/* Returns the lower bound of what a run of KIND needed. VALUE is the stored value of the run: its
+ * peak, or the limit that killed the run. */
+double ft_facts_bound(ft_fact_kind kind, double value);
 
 /* Fills OUT with the facts of MODEL's runs for a submission with the COUNT values X, one per column
  * (ft_columns_fill). */

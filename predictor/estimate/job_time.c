@@ -20,13 +20,13 @@ static void clear_performance(ft_performance *p)
 {
   p->runs = 0;
   p->platforms_count = 0;
-  p->runtime_model.fact_bytes_count = 0;
+  p->runtime_model.fact_values_count = 0;
 }
 
 /* Returns whether P has run times, also of runs that only stopped. */
 static bool has_times(const ft_performance *p)
 {
-  return p->runs > 0 || p->runtime_model.fact_bytes_count > 0;
+  return p->runs > 0 || p->runtime_model.fact_values_count > 0;
 }
 
 void ft_time_lookup_clear(struct ft_time_lookup *out)
@@ -164,7 +164,7 @@ static bool do_times_differ(const ft_performance *performance, const ft_submissi
 
 void ft_job_time_model(const ft_performance *performance, ft_model *model)
 {
-  pb_size_t facts = performance->runtime_model.fact_bytes_count;
+  pb_size_t facts = performance->runtime_model.fact_values_count;
 
   *model = (ft_model){ .runs = facts > performance->runs ? facts : performance->runs,
                        .completed = performance->runs,
@@ -177,14 +177,15 @@ void ft_job_time_model(const ft_performance *performance, ft_model *model)
 /* Converts F from microseconds on the first platform by FACTOR. */
 static void scale_facts(struct ft_facts *f, double factor)
 {
-  double *const values[] = { &f->peak_bytes,
-                             &f->bound_bytes,
-                             &f->completed_limit_bytes,
-                             &f->comparable_peak_bytes,
-                             &f->comparable_min_bytes,
-                             &f->comparable_bound_bytes,
-                             &f->comparable_killed_bytes,
-                             &f->lately_killed_bytes };
+  double *const values[] = { &f->peak_value,
+                             &f->bound_value,
+                             &f->comparable_peak_value,
+                             &f->comparable_min_value,
+                             &f->comparable_bound_value,
+                             &f->comparable_killed_value,
+                             &f->lately_killed_value,
+                             &f->groups.value[0],
+                             &f->groups.value[1] };
 
   for (size_t i = 0; i < sizeof values / sizeof *values; i++)
     *values[i] *= factor;
@@ -209,7 +210,7 @@ void ft_job_time_estimate(const ft_performance *performance, const ft_partition 
   out->facts = (struct ft_facts){ .runs = 0 };
   ft_job_time_model(performance, &model);
   if (!count || !times[0].known) {
-    if (performance->runs || !performance->runtime_model.fact_bytes_count)
+    if (performance->runs || !performance->runtime_model.fact_values_count)
       return;
     ft_task_facts(&model, features, features_count, &out->facts); /* lower bounds only */
     scale_facts(&out->facts, 1 / FT_RUNTIME_MICROSECONDS);
@@ -231,8 +232,8 @@ void ft_job_time_estimate(const ft_performance *performance, const ft_partition 
     (void)ft_runtime_estimate(performance, features, features_count, times);
     *e = times[platform].seconds;
     e->extrapolated |= out->elsewhere;
-    e->max_bytes =
-        performance->runtime_model.max_bytes / FT_RUNTIME_MICROSECONDS / times[platform].speed;
+    e->max_value =
+        performance->runtime_model.max_value / FT_RUNTIME_MICROSECONDS / times[platform].speed;
     e->allocation_bytes = ft_estimate_quantile(e, 0.5);
     if (ft_estimate_quantile(e, LONG) > ft_estimate_quantile(&out->tasks.each[out->longest], LONG))
       out->longest = i;

@@ -57,9 +57,9 @@ static int estimate_distribution(const ft_model *model, const ft_feature *featur
   }
   (void)ft_string_copy(e->method, out->method, sizeof out->method);
   out->extrapolated = centre.extrapolated;
-  out->max_bytes = tasks * e->max_bytes;
+  out->max_value = tasks * e->max_value;
   if (e->has_bound_log)
-    out->bound_bytes = exp(fmin(centre.log + e->bound_log, 50 * M_LN2));
+    out->bound_value = exp(fmin(centre.log + e->bound_log, 50 * M_LN2));
   return 0;
 }
 

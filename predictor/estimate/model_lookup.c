@@ -160,7 +160,7 @@ static bool shared_replaces(const struct ft_candidate *shared, const struct ft_e
   const struct ft_estimate *e = ft_candidate_estimate(shared);
 
   return e && e->runs >= policy->min_runs &&
-         (!own || own->max_bytes <= ft_estimate_quantile(e, 0.95));
+         (!own || own->max_value <= ft_estimate_quantile(e, 0.95));
 }
 
 int ft_model_lookup_read(int state_fd, uint32_t uid, const char *(*user)(void *data), void *data,
@@ -181,7 +181,7 @@ int ft_model_lookup_read(int state_fd, uint32_t uid, const char *(*user)(void *d
   own = out->estimate;
   out->pooled = own && is_pooled(&out->own);
   /* a limit that killed the app's own run is better evidence than other apps */
-  if ((own ? own->runs : 0) >= policy->min_runs || out->pooled || (own && own->bound_bytes > 0))
+  if ((own ? own->runs : 0) >= policy->min_runs || out->pooled || (own && own->bound_value > 0))
     return 0;
   read_shared(&q, user, data, pooled, &out->shared);
   if (shared_replaces(&out->shared, own, policy)) {

@@ -11,7 +11,7 @@
 #define COUNT(array) (sizeof(array) / sizeof *(array))
 
 enum {
-  FACTS = COUNT(((ft_evaluator *)NULL)->fact_bytes),
+  FACTS = COUNT(((ft_evaluator *)NULL)->fact_values),
   FACT_COLUMNS = COUNT(((ft_evaluator *)NULL)->fact_columns),
   COLUMNS = COUNT(((ft_model *)NULL)->columns),
   RUNS = FT_HISTORY_RUNS,
@@ -293,12 +293,12 @@ void ft_facts_fill_runs(ft_model *model, const struct ft_fact_runs *runs)
   for (size_t i = 0; i < count; i++) {
     const struct ft_fact_run *run = &runs->run[order[i]];
 
-    e->fact_bytes[i] = (float)run->need.value;
+    e->fact_values[i] = (float)run->need.value;
     e->fact_kinds.bytes[i] = (pb_byte_t)fact_kind(&run->need);
     for (size_t c = 0; c < e->fact_columns_count; c++)
       e->fact_x[e->fact_x_count++] = feature_of(run, e->fact_columns[c]);
   }
-  e->fact_bytes_count = (pb_size_t)count;
+  e->fact_values_count = (pb_size_t)count;
   e->fact_kinds.size = (pb_size_t)count;
 }
 

@@ -66,8 +66,8 @@ void ft_series_read_evaluator(const ft_evaluator *e, struct ft_series *s)
   (void)ft_string_copy(e->method, fit->method, sizeof fit->method);
   fit->residuals_count = e->residuals_count;
   COPY(fit->residuals, e->residuals, e->residuals_count);
-  fit->max_value = e->max_bytes;
-  fit->bound_value = e->bound_bytes;
+  fit->max_value = e->max_value;
+  fit->bound_value = e->bound_value;
   fit->has_bound_log = e->has_bound_log;
   fit->bound_log = e->bound_log;
   fit->fitted = e->fitted;
@@ -152,8 +152,8 @@ void ft_series_write_evaluator(const struct ft_series *s, ft_evaluator *e)
   write_products(&fit->point.products, &e->products);
   e->residuals_count = (pb_size_t)fit->residuals_count;
   COPY(e->residuals, fit->residuals, fit->residuals_count);
-  e->max_bytes = fit->max_value;
-  e->bound_bytes = fit->bound_value;
+  e->max_value = fit->max_value;
+  e->bound_value = fit->bound_value;
   e->has_bound_log = fit->has_bound_log;
   e->bound_log = fit->bound_log;
   e->fitted = fit->fitted;

@@ -220,8 +220,8 @@ static int check_baselines(const ft_evaluator *e, struct ft_error *err)
 /* Checks the facts of an evaluator whose model has COLUMNS columns. */
 static int check_facts(const ft_evaluator *e, size_t columns, struct ft_error *err)
 {
-  if (e->fact_kinds.size != e->fact_bytes_count ||
-      e->fact_x_count != (size_t)e->fact_bytes_count * e->fact_columns_count ||
+  if (e->fact_kinds.size != e->fact_values_count ||
+      e->fact_x_count != (size_t)e->fact_values_count * e->fact_columns_count ||
       e->facts_explained > e->fact_columns_count)
     return bad(err, "fact_kinds");
   if ((unsigned)e->limit_effect > _ft_limit_effect_MAX ||
@@ -230,8 +230,8 @@ static int check_facts(const ft_evaluator *e, size_t columns, struct ft_error *e
   for (size_t i = 0; i < e->fact_columns_count; i++)
     if (e->fact_columns[i] >= columns)
       return bad(err, "fact_columns");
-  for (size_t i = 0; i < e->fact_bytes_count; i++)
-    if (!(e->fact_bytes[i] >= 0 && isfinite(e->fact_bytes[i])) ||
+  for (size_t i = 0; i < e->fact_values_count; i++)
+    if (!(e->fact_values[i] >= 0 && isfinite(e->fact_values[i])) ||
         e->fact_kinds.bytes[i] > _ft_fact_kind_MAX)
       return bad(err, "fact_kinds");
   for (size_t i = 0; i < e->fact_x_count; i++)
@@ -261,7 +261,7 @@ static int check_products(const ft_products *p, size_t columns, struct ft_error 
  * range, sorted residuals and needs. Returns 0; -1 and fills ERR with the field. */
 static int check_evaluator(const ft_evaluator *e, size_t columns, struct ft_error *err)
 {
-  if (!isfinite(e->intercept) || !isfinite(e->max_bytes) || !isfinite(e->bound_bytes) ||
+  if (!isfinite(e->intercept) || !isfinite(e->max_value) || !isfinite(e->bound_value) ||
       !isfinite(e->bound_log) || !printable(e->method))
     return bad(err, "evaluator");
   if (!sorted(e->residuals, e->residuals_count))

@@ -636,7 +636,7 @@ static ft_model by_index(void)
   e->terms_count = 1;
   e->terms[0] =
       (ft_term){ .mean = 5.5, .scale = 2.5, .coefficient = 50 * 0x1p20, .low = 1, .high = 10 };
-  e->max_bytes = 200 * 0x1p20;
+  e->max_value = 200 * 0x1p20;
   e->residuals_count = 40;
   for (int i = 0; i < 40; i++)
     e->residuals[i] = (i - 19.5) * 0.001;
@@ -658,17 +658,13 @@ static void the_request_of_an_array_fits_its_largest_task(void **state)
   ft_request request = { .array_tasks = 10 };
   ft_policy policy;
   ft_decision d;
-  struct ft_decision_input q = { .mode = FT_MODE_SET,
-                                 .app = "x",
-                                 .request = &request,
-                                 .policy = &policy,
-                                 .partition = &partition,
-                                 .tasks = &elements,
-                                 .memory_is_consumable = true,
-                                 .rule = FT_RULE_RSS };
+  struct ft_decision_input q =
+      question_about(FT_MODE_SET, "x", &request, NULL, NULL, &policy, &partition);
   size_t largest;
 
   (void)state;
+  q.tasks = &elements;
+  q.rule = FT_RULE_RSS;
   describe("./x --n $SLURM_ARRAY_TASK_ID\n", "1-10");
   ft_policy_resolve(NULL, NULL, NULL, NULL, &policy);
   policy.round_bytes = 1 << 20;
@@ -696,7 +692,7 @@ static void the_request_of_an_array_fits_its_largest_task(void **state)
   request.mem_bytes = UINT64_C(100) << 20;
   policy.has_reject_probability = true;
   policy.reject_probability = 0.5;
-  facts.comparable_min_bytes = 190 << 20;
+  facts.comparable_min_value = 190 << 20;
   q.facts = &facts;
   decide(&q, &d, &said);
   assert_int_equal(d.action, FT_ACTION_REJECT);

@@ -16,7 +16,7 @@
 /* Log-normal about BYTES. */
 static struct ft_estimate estimate_with_spread(double bytes, unsigned runs, double log_sd)
 {
-  struct ft_estimate e = { .runs = runs, .method = "quantiles", .max_bytes = 1.25 * bytes };
+  struct ft_estimate e = { .runs = runs, .method = "quantiles", .max_value = 1.25 * bytes };
 
   for (int i = 0; i < FT_ESTIMATE_LEVELS; i++)
     e.quantile[i] = bytes * exp(log_sd * ft_normal_quantile(ft_interval_levels[i]));
@@ -38,10 +38,10 @@ static struct ft_facts facts_of(unsigned completed, double bytes, double died_at
   f.comparable_runs = f.runs;
   f.comparable_completed = f.fewest_completed = completed;
   f.fewest_runs = f.runs;
-  f.peak_bytes = f.comparable_peak_bytes = completed ? bytes : 0;
-  f.comparable_min_bytes = completed >= FT_FACTS_SURE_RUNS ? 0.9 * bytes : 0;
-  f.bound_bytes = f.comparable_bound_bytes = FT_FACTS_KILLED_FACTOR * died_at;
-  f.comparable_killed_bytes = f.lately_killed_bytes = died_at;
+  f.peak_value = f.comparable_peak_value = completed ? bytes : 0;
+  f.comparable_min_value = completed >= FT_FACTS_SURE_RUNS ? 0.9 * bytes : 0;
+  f.bound_value = f.comparable_bound_value = FT_FACTS_KILLED_FACTOR * died_at;
+  f.comparable_killed_value = f.lately_killed_value = died_at;
   f.comparable_killed = f.lately_killed = died_at > 0;
   f.growing_kills = died_at > 0 && !completed;
   return f;
@@ -942,19 +942,14 @@ static void play(const struct scene *s, ft_decision *decision, struct ft_explana
   struct ft_estimate e = estimate_with_spread(need, s->runs, s->spread > 0 ? s->spread : 0.0714);
   struct ft_facts facts = facts_of(s->runs, s->used > 0 ? s->used * (double)GB : need, died_at);
   ft_policy policy;
-  struct ft_decision_input q = { .mode = s->mode,
-                                 .app = "unet3d",
-                                 .request = &s->request,
-                                 .estimate = s->runs ? &e : NULL,
-                                 .facts = facts.runs ? &facts : NULL,
-                                 .policy = &policy,
-                                 .partition = s->partition,
-                                 .pooled = s->pooled,
-                                 .memory_is_consumable = !s->not_consumable,
-                                 .rule = s->no_kill ? FT_RULE_NONE : FT_RULE_CGROUP };
+  struct ft_decision_input q = question_about(s->mode, "unet3d", &s->request, s->runs ? &e : NULL,
+                                              facts.runs ? &facts : NULL, &policy, s->partition);
 
+  q.pooled = s->pooled;
+  q.memory_is_consumable = !s->not_consumable;
+  q.rule = s->no_kill ? FT_RULE_NONE : FT_RULE_CGROUP;
   facts.runs += s->other_runs;
-  e.bound_bytes = died_at;
+  e.bound_value = died_at;
   e.extrapolated = s->extrapolated;
   ft_policy_resolve(&site, NULL, NULL, NULL, &policy);
   if (s->site_mode == FT_MODE_UNSET)
@@ -1006,8 +1001,8 @@ static const struct rule_case rule_cases[] = {
       .completed = 1,
       .comparable_runs = 1,
       .comparable_completed = 1,
-      .peak_bytes = 2 * GB,
-      .comparable_peak_bytes = 2 * GB },
+      .peak_value = 2 * GB,
+      .comparable_peak_value = 2 * GB },
     0,
     0,
     0,
@@ -1025,8 +1020,8 @@ static const struct rule_case rule_cases[] = {
       .completed = 50,
       .comparable_runs = 50,
       .comparable_completed = 50,
-      .peak_bytes = 4 * GB,
-      .comparable_peak_bytes = 4 * GB },
+      .peak_value = 4 * GB,
+      .comparable_peak_value = 4 * GB },
     2,
     0,
     50,
@@ -1044,12 +1039,12 @@ static const struct rule_case rule_cases[] = {
       .completed = 1,
       .comparable_runs = 2,
       .comparable_completed = 1,
-      .peak_bytes = 2 * GB,
-      .comparable_peak_bytes = 2 * GB,
+      .peak_value = 2 * GB,
+      .comparable_peak_value = 2 * GB,
       .comparable_killed = 1,
-      .comparable_killed_bytes = 1.9 * GB,
-      .bound_bytes = 2.28 * GB,
-      .comparable_bound_bytes = 2.28 * GB },
+      .comparable_killed_value = 1.9 * GB,
+      .bound_value = 2.28 * GB,
+      .comparable_bound_value = 2.28 * GB },
     0,
     0,
     0,
@@ -1063,7 +1058,7 @@ static const struct rule_case rule_cases[] = {
   { "runs unlike it count while there are few",
     FT_MODE_SET,
     { 0 },
-    { .runs = 4, .completed = 4, .peak_bytes = 2 * GB },
+    { .runs = 4, .completed = 4, .peak_value = 2 * GB },
     0,
     0,
     0,
@@ -1077,7 +1072,7 @@ static const struct rule_case rule_cases[] = {
   { "and not where there are more",
     FT_MODE_SET,
     { 0 },
-    { .runs = 5, .completed = 5, .peak_bytes = 8 * GB },
+    { .runs = 5, .completed = 5, .peak_value = 8 * GB },
     2,
     0,
     5,
@@ -1095,8 +1090,8 @@ static const struct rule_case rule_cases[] = {
       .completed = 3,
       .comparable_runs = 3,
       .comparable_completed = 3,
-      .peak_bytes = 2 * GB,
-      .comparable_peak_bytes = 2 * GB },
+      .peak_value = 2 * GB,
+      .comparable_peak_value = 2 * GB },
     9,
     0,
     3,
@@ -1110,7 +1105,7 @@ static const struct rule_case rule_cases[] = {
   { "but no ceiling below the median of a narrow estimate",
     FT_MODE_SET,
     { 0 },
-    { .runs = 30, .completed = 30, .peak_bytes = 2 * GB },
+    { .runs = 30, .completed = 30, .peak_value = 2 * GB },
     9,
     0,
     30,
@@ -1124,7 +1119,7 @@ static const struct rule_case rule_cases[] = {
   { "without a comparable run, many runs have a ceiling",
     FT_MODE_SET,
     { 0 },
-    { .runs = 30, .completed = 30, .peak_bytes = 2 * GB },
+    { .runs = 30, .completed = 30, .peak_value = 2 * GB },
     3.9,
     9,
     30,
@@ -1143,10 +1138,10 @@ static const struct rule_case rule_cases[] = {
       .comparable_killed = 4,
       .lately_killed = 4,
       .growing_kills = 4,
-      .comparable_killed_bytes = 2 * GB,
-      .lately_killed_bytes = 2 * GB,
-      .bound_bytes = 2.4 * GB,
-      .comparable_bound_bytes = 2.4 * GB },
+      .comparable_killed_value = 2 * GB,
+      .lately_killed_value = 2 * GB,
+      .bound_value = 2.4 * GB,
+      .comparable_bound_value = 2.4 * GB },
     0,
     0,
     0,
@@ -1165,10 +1160,10 @@ static const struct rule_case rule_cases[] = {
       .comparable_killed = 5,
       .lately_killed = 5,
       .growing_kills = 5,
-      .comparable_killed_bytes = 4 * GB,
-      .lately_killed_bytes = 4 * GB,
-      .bound_bytes = 4.8 * GB,
-      .comparable_bound_bytes = 4.8 * GB },
+      .comparable_killed_value = 4 * GB,
+      .lately_killed_value = 4 * GB,
+      .bound_value = 4.8 * GB,
+      .comparable_bound_value = 4.8 * GB },
     0,
     0,
     0,
@@ -1187,10 +1182,10 @@ static const struct rule_case rule_cases[] = {
       .comparable_killed = 5,
       .lately_killed = 5,
       .growing_kills = 5,
-      .comparable_killed_bytes = 4 * GB,
-      .lately_killed_bytes = 4 * GB,
-      .bound_bytes = 4.8 * GB,
-      .comparable_bound_bytes = 4.8 * GB },
+      .comparable_killed_value = 4 * GB,
+      .lately_killed_value = 4 * GB,
+      .bound_value = 4.8 * GB,
+      .comparable_bound_value = 4.8 * GB },
     0,
     0,
     0,
@@ -1208,12 +1203,12 @@ static const struct rule_case rule_cases[] = {
       .completed = 1,
       .comparable_runs = 2,
       .comparable_completed = 1,
-      .peak_bytes = 2 * GB,
-      .comparable_peak_bytes = 2 * GB,
+      .peak_value = 2 * GB,
+      .comparable_peak_value = 2 * GB,
       .comparable_killed = 1,
-      .comparable_killed_bytes = 1.2 * GB,
-      .bound_bytes = 1.44 * GB,
-      .comparable_bound_bytes = 1.44 * GB },
+      .comparable_killed_value = 1.2 * GB,
+      .bound_value = 1.44 * GB,
+      .comparable_bound_value = 1.44 * GB },
     0,
     0,
     0,
@@ -1231,8 +1226,8 @@ static const struct rule_case rule_cases[] = {
       .completed = 1,
       .comparable_runs = 1,
       .comparable_completed = 1,
-      .peak_bytes = 2 * GB,
-      .comparable_peak_bytes = 2 * GB },
+      .peak_value = 2 * GB,
+      .comparable_peak_value = 2 * GB },
     0,
     0,
     0,
@@ -1250,8 +1245,8 @@ static const struct rule_case rule_cases[] = {
       .completed = 19,
       .comparable_runs = 19,
       .comparable_completed = 19,
-      .peak_bytes = GB / 2,
-      .comparable_peak_bytes = GB / 2 },
+      .peak_value = GB / 2,
+      .comparable_peak_value = GB / 2 },
     0.5,
     0,
     19,
@@ -1269,8 +1264,8 @@ static const struct rule_case rule_cases[] = {
       .completed = 19,
       .comparable_runs = 19,
       .comparable_completed = 19,
-      .peak_bytes = 0.8 * GB,
-      .comparable_peak_bytes = 0.8 * GB },
+      .peak_value = 0.8 * GB,
+      .comparable_peak_value = 0.8 * GB },
     0.7,
     1.3,
     19,
@@ -1288,8 +1283,8 @@ static const struct rule_case rule_cases[] = {
       .completed = 1,
       .comparable_runs = 1,
       .comparable_completed = 1,
-      .peak_bytes = 0.65 * GB,
-      .comparable_peak_bytes = 0.65 * GB },
+      .peak_value = 0.65 * GB,
+      .comparable_peak_value = 0.65 * GB },
     0.7,
     1.25,
     1,
@@ -1307,8 +1302,8 @@ static const struct rule_case rule_cases[] = {
       .completed = 1,
       .comparable_runs = 1,
       .comparable_completed = 1,
-      .peak_bytes = 0.95 * GB,
-      .comparable_peak_bytes = 0.95 * GB },
+      .peak_value = 0.95 * GB,
+      .comparable_peak_value = 0.95 * GB },
     0.95,
     1.25,
     1,
@@ -1326,12 +1321,12 @@ static const struct rule_case rule_cases[] = {
       .completed = 1,
       .comparable_runs = 2,
       .comparable_completed = 1,
-      .peak_bytes = 0.65 * GB,
-      .comparable_peak_bytes = 0.65 * GB,
+      .peak_value = 0.65 * GB,
+      .comparable_peak_value = 0.65 * GB,
       .comparable_killed = 1,
-      .comparable_killed_bytes = 0.6 * GB,
-      .bound_bytes = 0.72 * GB,
-      .comparable_bound_bytes = 0.72 * GB },
+      .comparable_killed_value = 0.6 * GB,
+      .bound_value = 0.72 * GB,
+      .comparable_bound_value = 0.72 * GB },
     0.7,
     1.25,
     2,
@@ -1349,8 +1344,8 @@ static const struct rule_case rule_cases[] = {
       .completed = 9,
       .comparable_runs = 1,
       .comparable_completed = 1,
-      .peak_bytes = 0.65 * GB,
-      .comparable_peak_bytes = 0.65 * GB },
+      .peak_value = 0.65 * GB,
+      .comparable_peak_value = 0.65 * GB },
     0.95,
     1.25,
     9,
@@ -1368,8 +1363,8 @@ static const struct rule_case rule_cases[] = {
       .completed = 19,
       .comparable_runs = 19,
       .comparable_completed = 19,
-      .peak_bytes = 0.9 * GB,
-      .comparable_peak_bytes = 0.9 * GB },
+      .peak_value = 0.9 * GB,
+      .comparable_peak_value = 0.9 * GB },
     0.9,
     1.1,
     19,
@@ -1411,7 +1406,7 @@ static const struct rule_case rule_cases[] = {
   { "so it is with other variants of the app",
     FT_MODE_SET,
     { 0 },
-    { .runs = 9, .completed = 9, .borrowed = true, .peak_bytes = 2 * GB },
+    { .runs = 9, .completed = 9, .borrowed = true, .peak_value = 2 * GB },
     2,
     0,
     9,
@@ -1429,8 +1424,8 @@ static const struct rule_case rule_cases[] = {
       .completed = 9,
       .comparable_runs = 9,
       .comparable_completed = 9,
-      .peak_bytes = 2 * GB,
-      .comparable_peak_bytes = 2 * GB },
+      .peak_value = 2 * GB,
+      .comparable_peak_value = 2 * GB },
     2,
     0,
     9,
@@ -1446,8 +1441,8 @@ static const struct rule_case rule_cases[] = {
     { 0 },
     { .runs = 6,
       .comparable_runs = 6,
-      .bound_bytes = 1.5 * GB,
-      .comparable_bound_bytes = 1.5 * GB },
+      .bound_value = 1.5 * GB,
+      .comparable_bound_value = 1.5 * GB },
     0,
     0,
     0,
@@ -1465,8 +1460,8 @@ static const struct rule_case rule_cases[] = {
       .completed = 2,
       .comparable_runs = 2,
       .comparable_completed = 2,
-      .peak_bytes = 0.8 * GB,
-      .comparable_peak_bytes = 0.8 * GB },
+      .peak_value = 0.8 * GB,
+      .comparable_peak_value = 0.8 * GB },
     1.2,
     9,
     2,
@@ -1498,21 +1493,15 @@ static void each_rule_holds_at_its_boundaries(void **state)
     struct ft_estimate e = estimate_of(c->estimate * (double)GB, c->runs);
     ft_policy policy = ft_policy_defaults;
     struct ft_facts facts = c->facts;
-    struct ft_decision_input q = { .mode = c->site_mode ? FT_MODE_UNSET : c->mode,
-                                   .app = "x",
-                                   .request = &c->request,
-                                   .estimate = c->estimate > 0 ? &e : NULL,
-                                   .facts = facts.runs ? &facts : NULL,
-                                   .similar = c->similar,
-                                   .interactive = c->interactive,
-                                   .policy = &policy,
-                                   .partition = &gigabyte,
-                                   .memory_is_consumable = true,
-                                   .rule = FT_RULE_CGROUP };
+    struct ft_decision_input q =
+        question_about(c->site_mode ? FT_MODE_UNSET : c->mode, "x", &c->request,
+                       c->estimate > 0 ? &e : NULL, facts.runs ? &facts : NULL, &policy, &gigabyte);
     struct ft_explanation said;
     ft_decision d;
     char name[32];
 
+    q.similar = c->similar;
+    q.interactive = c->interactive;
     facts.fewest_runs = facts.comparable_runs;
     facts.fewest_completed = facts.comparable_completed;
     e.extrapolated = c->extrapolated;
@@ -1628,10 +1617,10 @@ static void the_invariants_hold_for_every_combination(void **state)
     request.exclusive = k & 8;
     policy.mode = k & 16 ? FT_MODE_TRIM : FT_MODE_CHECK;
     request.cpus_per_task = 1 + (k & 8);
-    e.bound_bytes = k & 32 ? 9 * (double)GB : 0;
+    e.bound_value = k & 32 ? 9 * (double)GB : 0;
     request.array_tasks = k & 4 ? 20 : 0;
     q.estimate = e.runs ? &e : NULL;
-    facts = facts_of(e.runs, 11.2 * (double)GB, e.bound_bytes);
+    facts = facts_of(e.runs, 11.2 * (double)GB, e.bound_value);
     q.facts = facts.runs ? &facts : NULL;
     decide(&q, &d, &said);
     check_laws(&q, &d, &said);
@@ -1720,19 +1709,12 @@ static void alike_runs_kills_and_arrays_are_weighed(void **state)
     struct ft_estimate e = estimate_of(c->need * (double)GB, 42);
     struct ft_facts facts = facts_of(42, c->used * (double)GB, c->died_at * (double)GB);
     ft_policy policy = ft_policy_defaults;
-    struct ft_decision_input q = { .mode = c->mode,
-                                   .app = "unet3d",
-                                   .request = &c->request,
-                                   .estimate = &e,
-                                   .model = &model,
-                                   .facts = &facts,
-                                   .policy = &policy,
-                                   .partition = c->partition,
-                                   .memory_is_consumable = true,
-                                   .rule = FT_RULE_CGROUP };
+    struct ft_decision_input q =
+        question_about(c->mode, "unet3d", &c->request, &e, &facts, &policy, c->partition);
     struct ft_explanation said;
     ft_decision d;
 
+    q.model = &model;
     model.completed = 42;
     model.evaluator.cohorts = c->cohorts;
     policy.oom_probability = 0.05;
@@ -1749,20 +1731,13 @@ static void a_message_gives_the_reason_of_a_margin(void **state)
   struct ft_facts facts = facts_of(42, 2.4 * (double)GB, 0);
   ft_policy policy = ft_policy_defaults;
   ft_request request = { .array_tasks = 0 };
-  struct ft_decision_input q = { .mode = FT_MODE_SET,
-                                 .app = "unet3d",
-                                 .request = &request,
-                                 .estimate = &e,
-                                 .facts = &facts,
-                                 .policy = &policy,
-                                 .partition = &per_node,
-                                 .memory_is_consumable = true,
-                                 .rule = FT_RULE_CGROUP };
+  struct ft_decision_input q =
+      question_about(FT_MODE_SET, "unet3d", &request, &e, &facts, &policy, &per_node);
   struct ft_explanation said;
   ft_decision d;
 
   (void)state;
-  facts.comparable_min_bytes = 0.8 * (double)GB;
+  facts.comparable_min_value = 0.8 * (double)GB;
   policy.oom_probability = 0.05;
   decide(&q, &d, &said);
   assert_string_equal(
@@ -1804,16 +1779,8 @@ static void the_last_kill_is_named(void **state)
     struct ft_facts facts = facts_of(cases[i].completed, cases[i].need_mib * (double)MB,
                                      cases[i].killed_mib * (double)MB);
     ft_policy policy = ft_policy_defaults;
-    struct ft_decision_input q = { .mode = cases[i].mode,
-                                   .app = "solve",
-                                   .request = &request,
-                                   .estimate = &e,
-                                   .facts = &facts,
-                                   .code_files = "",
-                                   .policy = &policy,
-                                   .partition = &per_node,
-                                   .memory_is_consumable = true,
-                                   .rule = FT_RULE_CGROUP };
+    struct ft_decision_input q =
+        question_about(cases[i].mode, "solve", &request, &e, &facts, &policy, &per_node);
     struct ft_explanation said;
     ft_decision d;
 
@@ -1831,16 +1798,8 @@ static void an_estimate_of_another_text_is_not_told(void **state)
   struct ft_estimate e = estimate_of(52 * (double)MB, 7);
   struct ft_facts facts = facts_of(1, 197 * (double)MB, 0);
   ft_policy policy = ft_policy_defaults;
-  struct ft_decision_input q = { .mode = FT_MODE_CHECK,
-                                 .app = "solve",
-                                 .request = &request,
-                                 .estimate = &e,
-                                 .facts = &facts,
-                                 .code_files = "",
-                                 .policy = &policy,
-                                 .partition = &per_node,
-                                 .memory_is_consumable = true,
-                                 .rule = FT_RULE_CGROUP };
+  struct ft_decision_input q =
+      question_about(FT_MODE_CHECK, "solve", &request, &e, &facts, &policy, &per_node);
   struct ft_explanation said;
   ft_decision d;
 
@@ -1894,21 +1853,14 @@ static void changes_are_told_and_weighed(void **state)
   for (size_t i = 0; i < COUNT_OF(cases); i++) {
     ft_request request = { .mem_unit = FT_MEM_NODE,
                            .mem_bytes = (uint64_t)(cases[i].mem_gib * (double)GB) };
-    struct ft_decision_input q = { .mode = cases[i].mode,
-                                   .app = "unet3d",
-                                   .request = &request,
-                                   .estimate = &e,
-                                   .facts = &facts,
-                                   .changes = cases[i].changes,
-                                   .changed_runs = cases[i].runs,
-                                   .code_files = "sim.py",
-                                   .policy = &policy,
-                                   .partition = &per_node,
-                                   .memory_is_consumable = true,
-                                   .rule = FT_RULE_CGROUP };
+    struct ft_decision_input q =
+        question_about(cases[i].mode, "unet3d", &request, &e, &facts, &policy, &per_node);
     struct ft_explanation said;
     ft_decision d;
 
+    q.changes = cases[i].changes;
+    q.changed_runs = cases[i].runs;
+    q.code_files = "sim.py";
     decide(&q, &d, &said);
     if (d.action != cases[i].action)
       fail_msg("case %zu: %s", i, ft_action_name(d.action));
@@ -1931,16 +1883,11 @@ static void long_names_are_truncated(void **state)
   ft_partition partition = tiny;
   ft_policy policy;
   ft_decision d;
-  struct ft_decision_input q = { .mode = FT_MODE_SET,
-                                 .app = app,
-                                 .request = &s.request,
-                                 .estimate = &e,
-                                 .policy = &policy,
-                                 .partition = &partition,
-                                 .memory_is_consumable = true,
-                                 .rule = FT_RULE_RSS };
+  struct ft_decision_input q =
+      question_about(FT_MODE_SET, app, &s.request, &e, NULL, &policy, &partition);
 
   (void)state;
+  q.rule = FT_RULE_RSS;
   memset(app, 'a', sizeof app - 1);
   app[sizeof app - 1] = '\0';
   memset(partition.name, 'p', sizeof partition.name - 1);

@@ -466,7 +466,7 @@ static void at_a_high_failure_cost_the_nearest_peaks_are_no_limit(void **state)
 static const struct {
   size_t at;
   bool is_double;
-} numbers[] = { { offsetof(ft_evaluator, max_bytes), true },
+} numbers[] = { { offsetof(ft_evaluator, max_value), true },
                 { offsetof(ft_evaluator, log_cap_correction), true },
                 { offsetof(ft_evaluator, intercept), true },
                 { offsetof(ft_evaluator, loss_updates), true },

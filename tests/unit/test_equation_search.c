@@ -96,7 +96,7 @@ static void an_equation_keeps_the_facts(void **state)
   model.evaluator.completed_limit_bytes = 0x1p30F;
   assert_int_equal(ft_equation_search(&model, &history, NULL, NULL, &found, &found_runs, &err), 0);
   assert_true(ft_equation_search_adopt(&model, &history, &found, &found_runs));
-  assert_true(e->fact_bytes_count > 0 && e->fact_columns_count > 0);
+  assert_true(e->fact_values_count > 0 && e->fact_columns_count > 0);
   assert_int_equal(e->limit_effect, FT_LIMIT_FOLLOWED);
   assert_true(e->completed_limit_bytes == 0x1p30F);
   feature(&o, "edge", 128);
@@ -105,7 +105,7 @@ static void an_equation_keeps_the_facts(void **state)
                   o.submission.features_count, x);
   ft_facts_collect(&model, x, model.columns_count, &facts);
   assert_true(facts.comparable_completed > 0);
-  assert_near(facts.peak_bytes, e->max_bytes, 0.001);
+  assert_near(facts.peak_value, e->max_value, 0.001);
 }
 
 /* A number of threads above the number of blocks adds nothing, as in xz. */

@@ -98,8 +98,8 @@ static void an_explanatory_feature_separates_runs(void **state)
   submit(4, "");
   collect_facts();
   assert_int_equal(facts.comparable_completed, 3);
-  assert_mib(facts.comparable_peak_bytes, 400);
-  assert_mib(facts.peak_bytes, 1600);
+  assert_mib(facts.comparable_peak_value, 400);
+  assert_mib(facts.peak_value, 1600);
   submit(6, "");
   collect_facts();
   assert_int_equal(facts.comparable_completed, 0);
@@ -115,7 +115,7 @@ static void without_an_explanation_all_runs_count(void **state)
   submit(3, "");
   collect_facts();
   assert_int_equal(facts.comparable_completed, 6);
-  assert_mib(facts.comparable_min_bytes, 100);
+  assert_mib(facts.comparable_min_value, 100);
 }
 
 /* One task of an array is killed, the others complete: that says nothing of another attempt. */
@@ -133,7 +133,7 @@ static void runs_submitted_before_a_kill_do_not_outlive_it(void **state)
       complete(50);
     collect_facts();
     assert_int_equal(facts.lately_killed, !later);
-    assert_mib(facts.comparable_bound_bytes, later ? 0 : 100 * FT_FACTS_KILLED_FACTOR);
+    assert_mib(facts.comparable_bound_value, later ? 0 : 100 * FT_FACTS_KILLED_FACTOR);
     submitted = 1000.0 * runs + 1;
   }
 }
@@ -152,11 +152,11 @@ static void another_kind_is_not_comparable(void **state)
   complete(90);
   submit(9000, "sparse");
   collect_facts();
-  assert_true(facts.comparable_min_bytes <= 90 * MB);
-  assert_true(facts.comparable_peak_bytes <= 90 * MB);
+  assert_true(facts.comparable_min_value <= 90 * MB);
+  assert_true(facts.comparable_peak_value <= 90 * MB);
   submit(9000, "dense");
   collect_facts();
-  assert_true(facts.comparable_peak_bytes > 600 * MB);
+  assert_true(facts.comparable_peak_value > 600 * MB);
 }
 
 static void two_kinds_of_runs_are_named(void **state)
@@ -208,14 +208,14 @@ static void a_smaller_run_is_not_compared_with_larger_ones(void **state)
   submit(20, "");
   collect_facts();
   assert_false(facts.less);
-  assert_mib(facts.comparable_peak_bytes, 1600);
+  assert_mib(facts.comparable_peak_value, 1600);
   /* but the killed run is still counted */
   submit(8, "");
   killed(300);
   submit(2, "");
   collect_facts();
   assert_false(facts.less);
-  assert_mib(facts.lately_killed_bytes, 300);
+  assert_mib(facts.lately_killed_value, 300);
 }
 
 /* A feature that never varied is not known to matter. */
@@ -244,12 +244,12 @@ static void kills_separate_sizes(void **state)
   killed(2000);
   collect_facts();
   assert_int_equal(facts.comparable_runs, 3);
-  assert_mib(facts.lately_killed_bytes, 2000);
+  assert_mib(facts.lately_killed_value, 2000);
   assert_true(facts.unexplained);
   submit(230, "");
   collect_facts();
   assert_int_equal(facts.comparable_runs, 9);
-  assert_mib(facts.comparable_bound_bytes, 0);
+  assert_mib(facts.comparable_bound_value, 0);
   submit(60, "");
   collect_facts();
   assert_int_equal(facts.comparable_runs, 0);
@@ -304,7 +304,7 @@ static void other_variants_count_until_one_run_agrees(void **state)
   complete(400);
   collect_facts();
   assert_int_equal(facts.comparable_completed, 1);
-  assert_mib(facts.comparable_peak_bytes, 400);
+  assert_mib(facts.comparable_peak_value, 400);
 }
 
 /* An edited script and an edited program are told from the runs before; figures of the old program
@@ -342,14 +342,14 @@ static void what_changed_since_the_last_runs_is_told(void **state)
   collect_facts();
   assert_int_equal(facts.comparable_completed, 1);
   assert_true(facts.other_texts);
-  assert_mib(facts.comparable_peak_bytes, 300);
+  assert_mib(facts.comparable_peak_value, 300);
   /* back to the text before */
   asked.script_hash = 11;
   asked.code_hash = 31;
   assert_int_equal(ft_changes_find(&model, &asked), 0);
   collect_facts();
   assert_int_equal(facts.comparable_completed, 5);
-  assert_mib(facts.comparable_peak_bytes, 104);
+  assert_mib(facts.comparable_peak_value, 104);
   /* a job of which no such file is known runs the same text */
   asked.code_hash = 0;
   collect_facts();
@@ -407,8 +407,8 @@ static void kills_are_lower_bounds_until_runs_complete_below(void **state)
   submit(1, "");
   killed(100);
   collect_facts();
-  assert_mib(facts.comparable_bound_bytes, 120);
-  assert_mib(facts.lately_killed_bytes, 100);
+  assert_mib(facts.comparable_bound_value, 120);
+  assert_mib(facts.lately_killed_value, 100);
   assert_int_equal(facts.growing_kills, 1);
   killed(100);
   killed(240);
@@ -419,11 +419,11 @@ static void kills_are_lower_bounds_until_runs_complete_below(void **state)
   collect_facts();
   assert_int_equal(facts.lately_killed, 0);
   assert_int_equal(facts.growing_kills, 3); /* it completed with far less; a leak can cause that */
-  assert_mib(facts.comparable_bound_bytes, 1.2 * 580);
+  assert_mib(facts.comparable_bound_value, 1.2 * 580);
   for (int i = 0; i < 5; i++)
     complete(200);
   collect_facts();
-  assert_mib(facts.comparable_bound_bytes, 0);
+  assert_mib(facts.comparable_bound_value, 0);
   complete(500);
   collect_facts();
   assert_int_equal(facts.growing_kills, 0);
@@ -441,7 +441,7 @@ static void kills_of_jobs_submitted_together_do_not_grow(void **state)
   collect_facts();
   assert_int_equal(facts.growing_kills, 1);
   assert_int_equal(facts.lately_killed, 5);
-  assert_mib(facts.comparable_bound_bytes, 1.2 * 1600);
+  assert_mib(facts.comparable_bound_value, 1.2 * 1600);
   submitted = 0;
   killed(3200);
   collect_facts();
@@ -483,13 +483,13 @@ static void a_step_limit_is_not_the_job_limit(void **state)
   collect_facts();
   assert_int_equal(facts.lately_step_limited, 1);
   assert_int_equal(facts.comparable_killed, 0);
-  assert_mib(facts.comparable_bound_bytes, 100);
+  assert_mib(facts.comparable_bound_value, 100);
   /* a step's memory by its CPUs grows with the job's */
   asked.request.mem_unit = FT_MEM_CPU;
   learn(&o);
   collect_facts();
   assert_int_equal(facts.lately_step_limited, 1);
-  assert_mib(facts.lately_killed_bytes, 100);
+  assert_mib(facts.lately_killed_value, 100);
   complete(300);
   collect_facts();
   assert_int_equal(facts.lately_step_limited, 0);
@@ -511,7 +511,7 @@ static void a_node_out_of_memory_is_no_evidence(void **state)
                            .charge_less_cache_bytes = (uint64_t)(90 * MB) });
   collect_facts();
   assert_int_equal(facts.runs, 1);
-  assert_mib(facts.comparable_bound_bytes, 0);
+  assert_mib(facts.comparable_bound_value, 0);
 }
 
 static void failed_runs_alone_are_counted(void **state)
@@ -525,7 +525,7 @@ static void failed_runs_alone_are_counted(void **state)
   collect_facts();
   assert_int_equal(facts.runs, 6);
   assert_int_equal(facts.completed, 0);
-  assert_mib(facts.comparable_bound_bytes, 50);
+  assert_mib(facts.comparable_bound_value, 50);
 }
 
 static void the_largest_of_many_runs_is_kept(void **state)
@@ -537,7 +537,7 @@ static void the_largest_of_many_runs_is_kept(void **state)
     complete(800 + i % 7);
   collect_facts();
   assert_int_equal(facts.runs, 151);
-  assert_mib(facts.comparable_peak_bytes, 900);
+  assert_mib(facts.comparable_peak_value, 900);
 }
 
 /* A limit that killed a run, and that the next one needed more, is known as long as the history has
@@ -556,7 +556,7 @@ static void the_largest_kill_is_kept(void **state)
   submit(8, "");
   collect_facts();
   assert_int_equal(facts.runs, 153);
-  assert_mib(facts.comparable_killed_bytes, 1024);
+  assert_mib(facts.comparable_killed_value, 1024);
   assert_int_equal(facts.lately_killed, 0);
   for (int i = 0; i < 150; i++) {
     submit(1, "");
@@ -564,7 +564,7 @@ static void the_largest_kill_is_kept(void **state)
   }
   submit(8, "");
   collect_facts();
-  assert_mib(facts.comparable_killed_bytes, 0); /* the history has 200 runs */
+  assert_mib(facts.comparable_killed_value, 0); /* the history has 200 runs */
 }
 
 static void the_run_after_the_largest_kill_is_kept(void **state)
@@ -583,9 +583,9 @@ static void the_run_after_the_largest_kill_is_kept(void **state)
   }
   submit(40, "");
   collect_facts();
-  assert_mib(facts.comparable_killed_bytes, 6000);
+  assert_mib(facts.comparable_killed_value, 6000);
   assert_int_equal(facts.lately_killed, 0);
-  assert_mib(facts.comparable_peak_bytes, 10000);
+  assert_mib(facts.comparable_peak_value, 10000);
 }
 
 static void a_bound_of_nothing_is_not_told(void **state)

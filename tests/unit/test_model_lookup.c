@@ -30,7 +30,7 @@ static void publish(const char *app, unsigned runs, double mib, bool died)
   (void)ft_string_copy(app, model.app, sizeof model.app);
   e->log_target = true;
   e->intercept = log(mib * 0x1p20);
-  e->max_bytes = mib * 0x1p20;
+  e->max_value = mib * 0x1p20;
   e->has_bound_log = died;
   e->residuals_count = 10;
   for (int i = 0; i < 10; i++)

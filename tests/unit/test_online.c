@@ -198,7 +198,7 @@ static void after_a_kill_the_next_request_is_clearly_larger(void **state)
         complete(turn, bytes * (1 + 0.01 * (turn % 3)));
       die(turn, bytes * kill[k], FT_OUTCOME_OUT_OF_MEMORY);
       e = estimate_for(NULL);
-      assert_near(e.bound_bytes, bytes * kill[k], 0.01);
+      assert_near(e.bound_value, bytes * kill[k], 0.01);
       if (ft_estimate_quantile(&e, 0.99) < 1.3 * bytes * kill[k] ||
           ft_estimate_quantile(&e, 0.95) < 1.1 * bytes * kill[k])
         fail_msg("%u completed, died at %g: 99 %% below %g", completed[c], bytes * kill[k],
@@ -244,10 +244,10 @@ static void a_run_killed_by_its_limit_is_a_lower_bound(void **state)
     o.killed_at_bytes = (uint64_t)(cases[i].killed_at * 0x1p20);
     learn(&o);
     if (ft_estimate_memory(&model, NULL, 0, &e, &err) < 0)
-      e.bound_bytes = 0;
+      e.bound_value = 0;
     bound = cases[i].bound * 0x1p20;
-    if (fabs(e.bound_bytes - bound) > 0.01 * bound + 1)
-      fail_msg("case %zu: bound %g MiB, expected %g", i, e.bound_bytes / 0x1p20, cases[i].bound);
+    if (fabs(e.bound_value - bound) > 0.01 * bound + 1)
+      fail_msg("case %zu: bound %g MiB, expected %g", i, e.bound_value / 0x1p20, cases[i].bound);
   }
 }
 
@@ -342,9 +342,9 @@ static void later_completions_outweigh_an_old_kill(void **state)
   for (unsigned turn = 51; turn < 57; turn++)
     complete(turn, GIB);
   e = estimate_for(NULL);
-  assert_true(e.bound_bytes == 0);
+  assert_true(e.bound_value == 0);
   assert_true(ft_estimate_quantile(&e, 0.95) < 1.5 * GIB);
-  assert_near(e.max_bytes, 8 * GIB, 1e-9);
+  assert_near(e.max_value, 8 * GIB, 1e-9);
 }
 
 static void a_kill_counts_at_its_own_features(void **state)
@@ -368,7 +368,7 @@ static void a_kill_counts_at_its_own_features(void **state)
   o.outcome = FT_OUTCOME_OUT_OF_MEMORY;
   learn(&o);
   large = estimate_for(&o);
-  assert_near(large.bound_bytes, 16 * GIB, 0.01);
+  assert_near(large.bound_value, 16 * GIB, 0.01);
   assert_true(ft_estimate_quantile(&large, 0.99) > 1.3 * 16 * GIB);
   o.submission.features_count = 0;
   feature(&o, "batch", 4);
@@ -574,7 +574,7 @@ static void a_run_of_which_one_task_was_measured_gives_a_bound(void **state)
   ft_facts_collect(&model, NULL, 0, &facts);
   assert_int_equal(facts.partial, 12);
   assert_int_equal(facts.completed, 0);
-  assert_near(facts.comparable_bound_bytes, 1.9 * GIB, 0.001);
+  assert_near(facts.comparable_bound_value, 1.9 * GIB, 0.001);
   for (unsigned turn = 20; turn < 26; turn++)
     complete(turn, 15 * GIB);
   e = estimate_for(NULL);
@@ -782,7 +782,7 @@ static void hostile_evaluators_give_sound_estimates_or_none(void **state)
       refused++;
       continue;
     }
-    assert_true(isfinite(estimate.bound_bytes));
+    assert_true(isfinite(estimate.bound_value));
     for (int i = 0; i < FT_ESTIMATE_LEVELS; i++)
       assert_true(isfinite(estimate.quantile[i]) && estimate.quantile[i] > 0 &&
                   (!i || estimate.quantile[i] >= estimate.quantile[i - 1]));

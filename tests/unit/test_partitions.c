@@ -100,7 +100,8 @@ static const ft_partition partitions[] = {
     .nodes_count = 1,
     .nodes = { { .cpus = 8, .mem_bytes = 8 * GB, .threads_per_core = 2 } } },
   { .schema = FT_SCHEMA,
-    .name = "mig",    .gres_count = 2,
+    .name = "mig",
+    .gres_count = 2,
     .gres = { { .name = "gpu:1g.5gb", .count = 2 }, { .name = "gpu:3g.20gb", .count = 1 } } },
   { .schema = FT_SCHEMA,
     .name = "gpus",
@@ -138,7 +139,7 @@ static int tear_down(void **state)
 /* 100 MiB with a small spread. */
 static struct ft_estimate estimate_of(unsigned runs)
 {
-  struct ft_estimate e = { .runs = runs, .method = "quantiles", .max_bytes = 110 * MB };
+  struct ft_estimate e = { .runs = runs, .method = "quantiles", .max_value = 110 * MB };
 
   for (int i = 0; i < FT_ESTIMATE_LEVELS; i++)
     e.quantile[i] = 100 * MB * exp(0.02 * ft_normal_quantile(ft_interval_levels[i]));
@@ -182,15 +183,10 @@ static void the_job_may_run_in_any_of_them(void **state)
     ft_request request = { 0 };
     ft_policy policy;
     ft_decision d;
-    struct ft_decision_input q = { .mode = FT_MODE_SET,
-                                   .app = "x",
-                                   .request = &request,
-                                   .policy = &policy,
-                                   .partition = &partition,
-                                   .estimate = &estimate,
-                                   .memory_is_consumable = true,
-                                   .rule = FT_RULE_RSS };
+    struct ft_decision_input q =
+        question_about(FT_MODE_SET, "x", &request, &estimate, NULL, &policy, &partition);
 
+    q.rule = FT_RULE_RSS;
     (void)ft_string_copy(cases[i].names, request.partition, sizeof request.partition);
     ft_policy_resolve(NULL, NULL, NULL, NULL, &policy);
     policy.min_runs = 3;
@@ -240,24 +236,22 @@ static void a_kept_default_is_requested_in_its_own_unit(void **state)
   for (size_t i = 0; i < COUNT_OF(cases); i++) {
     double need = cases[i].need_mib * (double)MB;
     struct ft_estimate estimate = estimate_of(4);
-    struct ft_facts facts = { .runs = 4, .completed = 4, .peak_bytes = need,
-                              .comparable_runs = 4, .comparable_completed = 4,
-                              .comparable_peak_bytes = need, .comparable_min_bytes = need };
+    struct ft_facts facts = { .runs = 4,
+                              .completed = 4,
+                              .peak_value = need,
+                              .comparable_runs = 4,
+                              .comparable_completed = 4,
+                              .comparable_peak_value = need,
+                              .comparable_min_value = need };
     ft_policy policy = ft_policy_defaults;
     ft_request request = cases[i].request;
     ft_partition partition;
     struct ft_sizing sizing;
     ft_decision d;
-    struct ft_decision_input q = { .mode = cases[i].mode,
-                                   .app = "x",
-                                   .request = &request,
-                                   .policy = &policy,
-                                   .partition = &partition,
-                                   .estimate = &estimate,
-                                   .facts = &facts,
-                                   .memory_is_consumable = true,
-                                   .rule = cases[i].rule };
+    struct ft_decision_input q =
+        question_about(cases[i].mode, "x", &request, &estimate, &facts, &policy, &partition);
 
+    q.rule = cases[i].rule;
     for (size_t l = 0; l < FT_ESTIMATE_LEVELS; l++)
       estimate.quantile[l] *= cases[i].need_mib / 100;
     policy.min_runs = 3;
@@ -287,11 +281,11 @@ static void each_partition_counts_its_own_default(void **state)
     { "gpumem,cores", { .gpus_per_node = 1 }, 4096, 0 },
     { "gpumem,gpus2", { .gpus_per_node = 2 }, 8192, 0 },
     { "gpus2,gpumem", { .gpus_per_node = 2 }, 8192, 0 },
-    { "gpus2,gpumem", { 0 }, 8192, 0 },      /* without GPUs their default does not apply */
+    { "gpus2,gpumem", { 0 }, 8192, 0 }, /* without GPUs their default does not apply */
     { "whole,gpumem", { .gpus_per_node = 1 }, 4096, 0 }, /* no GPU: not a partition of the job */
     { "gpumem,whole", { .gpus_per_node = 1 }, 4096, 0 },
     { "whole,main", { 0 }, 8192, 0 },
-    { "main,narrow", { .tasks = 8 }, 80, 0 },            /* 8 CPUs of one node, 2 of each of 4 */
+    { "main,narrow", { .tasks = 8 }, 80, 0 }, /* 8 CPUs of one node, 2 of each of 4 */
     { "narrow,main", { .tasks = 8 }, 80, 0 },
     { "main,alone", { .tasks = 4, .cpus_per_task = 1 }, 160, 0 }, /* a core for each task */
     { "alone,main", { .tasks = 4, .cpus_per_task = 1 }, 160, 0 },
@@ -356,19 +350,17 @@ static void messages_are_about_the_partition_with_the_smallest_default(void **st
     ft_request request = { 0 };
     ft_policy policy = ft_policy_defaults;
     ft_decision d;
-    struct ft_facts facts = { .runs = 4, .completed = 4, .peak_bytes = 100 * MB,
-                              .comparable_runs = 4, .comparable_completed = 4,
-                              .comparable_peak_bytes = 100 * MB, .comparable_min_bytes = 95 * MB };
-    struct ft_decision_input q = { .mode = cases[i].mode,
-                                   .app = "x",
-                                   .request = &request,
-                                   .policy = &policy,
-                                   .partition = &partition,
-                                   .estimate = &estimate,
-                                   .facts = &facts,
-                                   .memory_is_consumable = true,
-                                   .rule = FT_RULE_RSS };
+    struct ft_facts facts = { .runs = 4,
+                              .completed = 4,
+                              .peak_value = 100 * MB,
+                              .comparable_runs = 4,
+                              .comparable_completed = 4,
+                              .comparable_peak_value = 100 * MB,
+                              .comparable_min_value = 95 * MB };
+    struct ft_decision_input q =
+        question_about(cases[i].mode, "x", &request, &estimate, &facts, &policy, &partition);
 
+    q.rule = FT_RULE_RSS;
     (void)ft_string_copy(cases[i].names, request.partition, sizeof request.partition);
     policy.mode = FT_MODE_CHECK;
     policy.min_runs = 3;

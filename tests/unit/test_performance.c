@@ -115,7 +115,8 @@ static void runs_without_counters_lose_no_feature(void **state)
   free(few);
 }
 
-/* A run that failed, had no energy, or one that a counter set back made negative, changes nothing. */
+/* A run that failed, had no energy, or one that a counter set back made negative, changes nothing.
+ */
 static void the_power_of_a_platform_is_that_of_its_measured_runs(void **state)
 {
   struct app_times *p = malloc(sizeof *p);
@@ -375,9 +376,9 @@ static void a_run_that_stopped_is_a_lower_bound(void **state)
     assert_int_equal(p->performance.platforms[0].runs, 14);
     ft_job_time_estimate(&p->performance, NULL, &s, &none, time);
     assert_string_equal(time->platform, "slow");
-    assert_near(time->facts.comparable_killed_bytes, cases[i].killed, 1e-3);
-    assert_near(time->facts.comparable_bound_bytes, cases[i].bound, 1e-3);
-    assert_true(time->facts.comparable_peak_bytes > 4 && time->facts.comparable_peak_bytes < 7);
+    assert_near(time->facts.comparable_killed_value, cases[i].killed, 1e-3);
+    assert_near(time->facts.comparable_bound_value, cases[i].bound, 1e-3);
+    assert_true(time->facts.comparable_peak_value > 4 && time->facts.comparable_peak_value < 7);
     assert_near(ft_estimate_quantile(ft_job_time_longest(time), 0.5), 5, 0.3);
     /* the same run again, completed */
     o = make_run(50, "slow", 6, 5);
@@ -410,7 +411,7 @@ static void an_app_that_only_timed_out_has_a_lower_bound(void **state)
   assert_null(ft_job_time_longest(time));
   assert_int_equal(time->runs, 0);
   assert_int_equal(time->facts.runs, 2);
-  assert_near(time->facts.comparable_killed_bytes, 300, 1e-3);
+  assert_near(time->facts.comparable_killed_value, 300, 1e-3);
   free(time);
   free(p);
 }

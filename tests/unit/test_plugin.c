@@ -45,13 +45,13 @@ static ft_model *sample_model(void)
   (void)ft_string_copy("quantiles", m->evaluator.method, sizeof m->evaluator.method);
   m->evaluator.log_target = true;
   m->evaluator.intercept = log(1e9);
-  m->evaluator.max_bytes = 1.1e9;
+  m->evaluator.max_value = 1.1e9;
   m->evaluator.residuals_count = 40;
   for (int i = 0; i < 40; i++)
     m->evaluator.residuals[i] = (i - 20) * 0.002;
   /* two runs that completed */
-  m->evaluator.fact_bytes_count = m->evaluator.fact_kinds.size = 2;
-  m->evaluator.fact_bytes[0] = m->evaluator.fact_bytes[1] = 1e9F;
+  m->evaluator.fact_values_count = m->evaluator.fact_kinds.size = 2;
+  m->evaluator.fact_values[0] = m->evaluator.fact_values[1] = 1e9F;
   return m;
 }
 
@@ -61,12 +61,12 @@ static void make_indexed(ft_model *m)
   ft_evaluator *e = &m->evaluator;
 
   (void)ft_string_copy("indexed", m->app, sizeof m->app);
-  e->fact_bytes_count = e->fact_kinds.size = 0;
+  e->fact_values_count = e->fact_kinds.size = 0;
   m->columns_count = 1;
   (void)ft_string_copy("n", m->columns[0].name, sizeof m->columns[0].name);
   e->log_target = false;
   e->intercept = 105 * 0x1p20;
-  e->max_bytes = 200 * 0x1p20;
+  e->max_value = 200 * 0x1p20;
   e->terms_count = 1;
   e->terms[0] =
       (ft_term){ .mean = 5.5, .scale = 2.5, .coefficient = 50 * 0x1p20, .low = 1, .high = 10 };

@@ -68,7 +68,7 @@ static void put_model(void)
                    .evaluator = { .method = "quantiles",
                                   .log_target = true,
                                   .intercept = log(1e9),
-                                  .max_bytes = 1.1e9,
+                                  .max_value = 1.1e9,
                                   .residuals_count = 40 } };
   for (int i = 0; i < 40; i++)
     m->evaluator.residuals[i] = (i - 20) * 0.002;

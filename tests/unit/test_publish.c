@@ -133,7 +133,7 @@ static void a_model_of_gpu_memory_is_published_with_it(void **state)
   assert_int_equal(ft_state_read_model(state_fd, geteuid(), "unet3d", FT_QUANTITY_GPU_MEMORY, gpu,
                                        &history, &err),
                    0);
-  assert_true(gpu->evaluator.max_bytes == (double)3e9F && gpu->completed == 1);
+  assert_true(gpu->evaluator.max_value == (double)3e9F && gpu->completed == 1);
   assert_int_equal(history.count, 2);
   free(gpu);
   free(model);

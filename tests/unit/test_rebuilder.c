@@ -551,7 +551,7 @@ static void after_an_update_models_are_rebuilt_without_a_new_run(void **state)
         ft_state_read_model(state_fd, o.uid, "a", FT_QUANTITY_GPU_MEMORY, model, NULL, &err),
         updated - 1);
   }
-  assert_true(model->evaluator.max_bytes == 0x1p22);
+  assert_true(model->evaluator.max_value == 0x1p22);
   free(model);
 }
 

@@ -206,7 +206,7 @@ static void similar_apps_do_not_extrapolate(void **state)
   for (double batch = 8; batch < 1e9; batch *= 1000) {
     estimate_app("train-4", "", "train.py", batch);
     assert_int_equal(evidence.similar, 1);
-    largest = evidence.estimate->max_bytes / 0x1p20;
+    largest = evidence.estimate->max_value / 0x1p20;
     assert_true(quantile(0.5) < 1.001 * largest && quantile(0.95) < 4.1 * largest);
     assert_true(quantile(0.95) > quantile(0.9) && quantile(0.999) > quantile(0.95));
   }
@@ -354,7 +354,7 @@ static void similar_apps_never_reject_and_never_lower_a_request(void **state)
                     decision.action == FT_ACTION_SET);
         if (decision.action == FT_ACTION_SET)
           assert_true(asked_mib[a] == 0 && decision.mem_bytes > partition.def_mem_bytes &&
-                      decision.mem_bytes <= 2.1 * evidence.estimate->max_bytes);
+                      decision.mem_bytes <= 2.1 * evidence.estimate->max_value);
         if (decision.action != FT_ACTION_LEAVE)
           assert_non_null(strstr(said.line[0], "(from 1 similar app of yours)"));
       }

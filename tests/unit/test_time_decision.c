@@ -40,21 +40,21 @@ static void fill_time(const struct scene *c, struct ft_job_time *time)
   for (int i = 0; i < FT_ESTIMATE_LEVELS; i++)
     e->quantile[i] = c->median * MINUTE * exp(0.08 * ft_interval_scores[i]);
   e->runs = c->runs;
-  e->max_bytes = c->longest * MINUTE;
+  e->max_value = c->longest * MINUTE;
   e->allocation_bytes = c->median * MINUTE;
   time->facts = (struct ft_facts){ .runs = c->runs + (c->timeout > 0),
                                    .completed = c->runs,
-                                   .peak_bytes = c->longest * MINUTE,
+                                   .peak_value = c->longest * MINUTE,
                                    .comparable_runs = c->runs + (c->timeout > 0),
                                    .comparable_completed = c->runs,
                                    .fewest_runs = c->runs + (c->timeout > 0),
                                    .fewest_completed = c->runs,
-                                   .comparable_peak_bytes = c->longest * MINUTE,
-                                   .comparable_min_bytes = 0.9 * c->median * MINUTE };
+                                   .comparable_peak_value = c->longest * MINUTE,
+                                   .comparable_min_value = 0.9 * c->median * MINUTE };
   if (c->timeout > 0) {
-    time->facts.bound_bytes = time->facts.comparable_bound_bytes = 1.2 * c->timeout * MINUTE;
-    time->facts.comparable_killed_bytes = c->timeout * MINUTE;
-    time->facts.lately_killed_bytes = c->timeout * MINUTE;
+    time->facts.bound_value = time->facts.comparable_bound_value = 1.2 * c->timeout * MINUTE;
+    time->facts.comparable_killed_value = c->timeout * MINUTE;
+    time->facts.lately_killed_value = c->timeout * MINUTE;
     time->facts.comparable_killed = time->facts.lately_killed = 1;
   }
 }

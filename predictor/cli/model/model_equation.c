@@ -34,7 +34,7 @@ int ft_show_equation(const ft_model *model, const ft_categories *categories, boo
                    level ? ft_category_name(categories, q->columns[v], q->levels[v] - 1U) : "");
     names[v] = name[v];
   }
-  return ft_show_expression(&law.code, names, q->columns_count, NULL, model->evaluator.max_bytes,
+  return ft_show_expression(&law.code, names, q->columns_count, NULL, model->evaluator.max_value,
                             latex, DIGITS, out);
 }
 

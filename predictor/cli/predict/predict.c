@@ -183,7 +183,7 @@ static json_t *kinds_json(const struct ft_facts *f)
   kinds = json_array();
   for (int i = 0; i < 2; i++)
     json_array_append_new(kinds, json_pack("{s:I, s:o}", "runs", (json_int_t)f->groups.runs[i],
-                                           "bytes", positive_bytes_json(f->groups.bytes[i])));
+                                           "bytes", positive_bytes_json(f->groups.value[i])));
   return json_pack("{s:b, s:o}", "changed", (int)f->groups.changed, "kinds", kinds);
 }
 
@@ -247,9 +247,9 @@ static json_t *explanation_json(const struct ft_grounds *g)
     runs = json_pack("{s:I, s:I, s:I, s:o, s:o, s:o}", "runs", (json_int_t)f->runs, "comparable",
                      (json_int_t)f->comparable_runs, "comparable_completed",
                      (json_int_t)f->comparable_completed, "least_bytes",
-                     positive_bytes_json(f->comparable_min_bytes), "peak_bytes",
-                     positive_bytes_json(f->comparable_peak_bytes), "killed_bytes",
-                     positive_bytes_json(f->comparable_killed_bytes));
+                     positive_bytes_json(f->comparable_min_value), "peak_bytes",
+                     positive_bytes_json(f->comparable_peak_value), "killed_bytes",
+                     positive_bytes_json(f->comparable_killed_value));
   return json_pack("{s:o, s:o, s:o}", "features", features, "runs", runs, "lines", lines);
 }
 

@@ -33,7 +33,7 @@ static const double usual = 0.95;
 
 struct answer {
   const struct ft_asked *asked;
-  char device[64], input[64]; /* from --params; "": not given */
+  char device[FT_GPU_PARAM_SIZE], input[FT_GPU_PARAM_SIZE]; /* from --params; "": not given */
   const struct ft_gpu *gpu;
   bool all_devices;
   struct ft_gpu slice_gpu; /* the row of `gpu` with name and memory of a slice, if one is named */
@@ -56,40 +56,35 @@ struct answer {
 
 /* ---- options ---- */
 
-/* Fills ERR for WHOLE, whose NAME is no setting. Returns -1. */
-static int refuse_param(struct ft_text whole, struct ft_text name, struct ft_error *err)
+/* Fills ERR for PARAM, whose name is no setting. Returns -1. */
+static int refuse_param(const struct ft_gpu_param *param, struct ft_error *err)
 {
   struct ft_nearest_name nearest;
   char copy[64];
 
   nearest.name[0] = '\0';
-  if (ft_text_copy(name, copy, sizeof copy))
+  if (ft_text_copy(param->name, copy, sizeof copy))
     (void)ft_params_is_setting(copy, &nearest);
   return ft_error_set(err, "--params: \"%.*s\": %s%s%sexpected one of " FT_GPU_PARAMS,
-                      (int)ft_text_left(&whole), whole.at, nearest.name[0] ? "did you mean " : "",
-                      nearest.name, nearest.name[0] ? "? With --model " : "with --model ");
+                      (int)ft_text_left(&param->whole), param->whole.at,
+                      nearest.name[0] ? "did you mean " : "", nearest.name,
+                      nearest.name[0] ? "? With --model " : "with --model ");
 }
 
 static int parse_model_params(struct answer *a, const char *params, struct ft_error *err)
 {
-  struct ft_text list = ft_text_from(params), one;
-  int known;
+  struct ft_text list = ft_text_from(params);
+  struct ft_gpu_param one;
 
-  while (ft_text_until(&list, ',', &one)) {
-    struct ft_text whole = one, name;
+  while (ft_gpu_params_next(&list, &one)) {
+    int known = ft_gpu_params_apply(&one, &a->run, a->device, a->input);
 
-    if (!ft_text_until(&one, '=', &name))
-      name = one;
-    if ((ft_text_equals(name, "device") && ft_text_copy(one, a->device, sizeof a->device)) ||
-        (ft_text_equals(name, "input") && ft_text_copy(one, a->input, sizeof a->input)))
-      continue;
-    known = ft_gpu_params_set(&a->run, name, one);
     if (known < 0)
-      return ft_error_set(err, "--params: \"%.*s\": expected %.*s=%s", (int)ft_text_left(&whole),
-                          whole.at, (int)ft_text_left(&name), name.at,
-                          ft_gpu_params_expected(name));
+      return ft_error_set(err, "--params: \"%.*s\": expected %.*s=%s",
+                          (int)ft_text_left(&one.whole), one.whole.at, (int)ft_text_left(&one.name),
+                          one.name.at, ft_gpu_params_expected(one.name));
     if (!known)
-      return refuse_param(whole, name, err);
+      return refuse_param(&one, err);
   }
   return 0;
 }

@@ -310,17 +310,13 @@ static int answer_shapes(void *data)
 /* Sets the run's settings from "optimizer=adam,mode=inference". Returns 0; -1 and fills ERR. */
 static int parse_run_params(const char *params, struct ft_gpu_run *run, struct ft_error *err)
 {
-  struct ft_text list = ft_text_from(params), one;
+  struct ft_text list = ft_text_from(params);
+  struct ft_gpu_param one;
 
-  while (ft_text_until(&list, ',', &one)) {
-    struct ft_text whole = one, name;
-
-    if (!ft_text_until(&one, '=', &name))
-      name = one;
-    if (ft_text_equals(name, "batch") || ft_gpu_params_set(run, name, one) <= 0)
+  while (ft_gpu_params_next(&list, &one))
+    if (ft_text_equals(one.name, "batch") || ft_gpu_params_set(run, one.name, one.value) <= 0)
       return ft_error_set(err, "--params: \"%.*s\": expected settings of foretell predict --params",
-                          (int)ft_text_left(&whole), whole.at);
-  }
+                          (int)ft_text_left(&one.whole), one.whole.at);
   return 0;
 }
 

@@ -123,11 +123,32 @@ int ft_gpu_params_set(struct ft_gpu_run *run, struct ft_text name, struct ft_tex
   return set_numeric_param(run, name, value);
 }
 
+bool ft_gpu_params_next(struct ft_text *list, struct ft_gpu_param *param)
+{
+  if (!ft_text_until(list, ',', &param->whole))
+    return false;
+  param->value = param->whole = ft_text_trim(param->whole);
+  if (!ft_text_until(&param->value, '=', &param->name))
+    param->name = param->value;
+  return true;
+}
+
+int ft_gpu_params_apply(const struct ft_gpu_param *param, struct ft_gpu_run *run,
+                        char device[FT_GPU_PARAM_SIZE], char input[FT_GPU_PARAM_SIZE])
+{
+  if (ft_text_equals(param->name, "device"))
+    return ft_text_copy(param->value, device, FT_GPU_PARAM_SIZE) ? 1 : -1;
+  if (ft_text_equals(param->name, "input"))
+    return ft_text_copy(param->value, input, FT_GPU_PARAM_SIZE) ? 1 : -1;
+  return ft_gpu_params_set(run, param->name, param->value);
+}
+
 const char *ft_gpu_params_expected(struct ft_text name)
 {
   static const struct {
     const char *names, *values;
-  } table[] = { { "batch", "a whole number, 1 or more" },
+  } table[] = { { "device,input", "at most 63 characters" },
+                { "batch", "a whole number, 1 or more" },
                 { "shard", "0, 1, 2 or 3" },
                 { "mode", "training or inference" },
                 { "optimizer", FT_OPTIMIZERS_LISTED },

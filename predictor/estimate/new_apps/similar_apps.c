@@ -36,7 +36,7 @@ struct pool {
   unsigned apps;
   double weights, sum, squares; /* of w, w m, w m^2 */
   double distance[LEVELS];      /* of w (log quantile - m) */
-  double max_bytes;             /* largest peak */
+  double max_value;             /* largest peak */
 };
 
 /* Limits the quantiles of E to the largest peak: what an app extrapolates beyond its own runs is no
@@ -44,7 +44,7 @@ struct pool {
 static void limit_to_peak(struct ft_estimate *e)
 {
   for (int i = 0; i < LEVELS; i++)
-    e->quantile[i] = fmin(e->quantile[i], e->max_bytes);
+    e->quantile[i] = fmin(e->quantile[i], e->max_value);
 }
 
 /* Adds the app with the estimate E to POOL. */
@@ -57,7 +57,7 @@ static void add_to_pool(struct pool *pool, const struct ft_estimate *e, double w
   pool->squares += weight * middle * middle;
   for (int i = 0; i < LEVELS; i++)
     pool->distance[i] += weight * (log(e->quantile[i]) - middle);
-  pool->max_bytes = fmax(pool->max_bytes, e->max_bytes);
+  pool->max_value = fmax(pool->max_value, e->max_value);
 }
 
 /* Whether APP is the app of S, also under a former name. */
@@ -157,9 +157,9 @@ static void mix_pool(const struct pool *pool, double within, unsigned own, struc
                             (BETWEEN_APPS + fmax(pool->weights - 1, 0)) * (1 + 1 / pool->weights);
   unsigned degrees = BETWEEN_APPS + (unsigned)pool->weights;
 
-  double distance[LEVELS], farthest = fmax(log(pool->max_bytes) + BEYOND - middle, 0), shortened;
+  double distance[LEVELS], farthest = fmax(log(pool->max_value) + BEYOND - middle, 0), shortened;
 
-  *out = (struct ft_estimate){ .runs = own, .max_bytes = pool->max_bytes };
+  *out = (struct ft_estimate){ .runs = own, .max_value = pool->max_value };
   (void)ft_string_copy("similar apps", out->method, sizeof out->method);
   for (int i = 0; i < LEVELS; i++) {
     double side = i < MIDDLE ? -1 : 1, level = ft_interval_levels[i];
@@ -195,7 +195,7 @@ unsigned ft_similar_apps_estimate(int state_fd, uint32_t uid, const ft_submissio
     return 0;
   within = within_app_deviation(state_fd);
   mix_pool(&pool, within, 0, &mixed);
-  if (own && own->max_bytes > ft_estimate_quantile(&mixed, 0.95))
+  if (own && own->max_value > ft_estimate_quantile(&mixed, 0.95))
     return 0;
   if (own) {
     add_to_pool(&pool, own, OWN_WEIGHT * (own->runs + own->stopped));

@@ -77,8 +77,8 @@ static void switch_off(const char *without, ft_submission *submission,
   else if (is_off(without, "floor"))
     *facts = (struct ft_facts){ .runs = facts->runs,
                                 .completed = facts->completed,
-                                .comparable_min_bytes = facts->comparable_min_bytes,
-                                .comparable_killed_bytes = facts->comparable_killed_bytes,
+                                .comparable_min_value = facts->comparable_min_value,
+                                .comparable_killed_value = facts->comparable_killed_value,
                                 .growing_kills = facts->growing_kills };
 }
 
