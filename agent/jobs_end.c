@@ -213,7 +213,7 @@ static void reply_while_running(struct ft_jobs *jobs, struct job *job, const ft_
 
 /*
  * Compares JOB's restart count with that of Slurm's record, if the query was sent after JOB began.
- * If JOB's count is larger, JOB is the run that Slurm knows: it gets Slurm's count, or is merged
+ * If JOB's count is larger, JOB is the run of that record: it gets Slurm's count, or is merged
  * with the run that has this count.
  */
 static void resolve_restart_claim(struct ft_jobs *jobs, struct job *job, const ft_slurm_job *record)

@@ -35,8 +35,8 @@ enum ft_job_match ft_job_checks_compare(const struct ft_job_checks *checks,
                                         const ft_observation *run, bool asked, double now,
                                         struct ft_error *err);
 
-/* Sets what Slurm's record, if one is remembered, says of RUN's place in its job: IDs of an array's
- * task or of a heterogeneous job's component, and the number of nodes. */
+/* Sets RUN's place in its job from Slurm's record, if one is remembered: IDs of an array's task or
+ * of a heterogeneous job's component, and the number of nodes. */
 void ft_job_checks_complete(const struct ft_job_checks *checks, ft_observation *run);
 
 #endif
