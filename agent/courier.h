@@ -19,7 +19,7 @@ enum { FT_COURIER_STATE_FD = 3 };
 
 struct ft_courier_packet {
   uint32_t exchange; /* enum ft_exchange; at most one request of each is under way */
-  uint32_t status;   /* of a reply: HTTP's, 0: none; unless 200, BODY is one line that says why */
+  uint32_t status;   /* of a reply: HTTP's, 0: none; unless 200, BODY is the reason, one line */
   uint32_t synced;   /* of a failed FT_EXCHANGE_RUNS: the spool's files are on the disk */
   char body[FT_EXCHANGE_BYTES];
 };

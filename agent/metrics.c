@@ -29,7 +29,7 @@ enum { REMOVAL_MS = 1000 };
 /*
  * A child of the agent, forked when the first file is configured, waits for the file's disk, so
  * that the agent need not. Each packet to it is a path, NUL and the new text (none: the file is to
- * be removed); it replies with OK or with one line that says why not.
+ * be removed); it replies with OK or with the reason, one line.
  */
 static const char OK[] = "ok";
 

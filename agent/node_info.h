@@ -15,7 +15,7 @@ struct ft_node_info {
 void ft_node_info_read(struct ft_node_info *info);
 
 /*
- * Returns the number by which the learner knows the agent of NODE with the state directory
+ * Returns the number that identifies to the learner the agent of NODE with the state directory
  * STATE_FD, whose path is STATE: of several agents on a host each has one. It is made from random
  * bits in that directory, so that another host cannot guess it and answer for this agent.
  */

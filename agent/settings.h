@@ -14,7 +14,7 @@ struct ft_node_settings_callbacks {
   void (*each_run)(void (*visit)(const ft_observation *run, void *to), void *to, void *data);
   void (*forget)(const ft_observation *run, void *data); /* its job ID and restart count */
   void (*forgotten)(void *data);                         /* a request to forget was accepted */
-  /* A user asks about running jobs (settings->run_query). */
+  /* A user queries running jobs (settings->run_query). */
   void (*asked)(const ft_settings *settings, void *data);
   void *data;
 };

@@ -196,7 +196,8 @@ static void remove_from_memory(struct ft_spool *spool, uint64_t key)
     }
 }
 
-/* Adds O, which IN_FILE says is in a file, to the memory. Returns 0; -1 and ERR if that is full. */
+/* Adds O to the memory. IN_FILE: a file has it, too. Returns 0; -1 and fills ERR if the memory is
+ * full. */
 static int store_in_memory(struct ft_spool *spool, const ft_observation *o, bool in_file,
                            struct ft_error *err)
 {

@@ -16,7 +16,7 @@ int ft_forget_check_permission(ft_forget *what, uid_t uid, bool privileged, stru
 /*
  * Handles an ft_forget; see struct ft_query_handler, step and end. Sets *ACCEPTED if this call has
  * accepted a request that removes runs; ft_recorder_maintain then has work. A user's request about
- * a job without stored runs is accepted if Slurm says that the job is the user's.
+ * a job without stored runs is accepted if the job is the user's by Slurm's record.
  */
 bool ft_query_forget(struct ft_recorder *recorder, struct ft_job_owners *owners,
                      struct ft_query *query, ft_reply *reply, bool *accepted);

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 # FT_HARDENING: position-independent programs, all relocations read-only before main, stack protection and
 # checked string functions. The flags come before the user's CFLAGS and LDFLAGS, which therefore override them.
-# config.h defines _FORTIFY_SOURCE, because only the compiler knows whether it optimises (glibc warns otherwise)
+# config.h defines _FORTIFY_SOURCE, because only the compiler can test whether it optimises (glibc warns otherwise)
 # and whether the user or the compiler has defined it. Sanitizers replace the checked functions with their own.
 AC_DEFUN([FT_HARDENING], [
   AC_REQUIRE([FT_SANITIZERS])

@@ -283,7 +283,7 @@ static int start_helper(struct ft_helper *helper, struct ft_error *err)
   return helper->pid < 0 ? -1 : 0;
 }
 
-/* Sends the question, which is complete unless STATUS is -1 and ERR says why, and receives the
+/* Sends the question, which is complete unless STATUS is -1 (ERR: the reason), and receives the
  * answer. After a failure there are no more questions. Returns 0; -1 and notes the failure. */
 static int query_helper(struct ft_helper *helper, int status, struct ft_error *err)
 {

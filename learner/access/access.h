@@ -16,8 +16,8 @@
 struct ft_access;
 
 /*
- * Reads certificates and looks up users as NETWORK (borrowed) says. Returns NULL and ERR, also if
- * key and certificate do not match.
+ * Reads the certificates and looks up the users of NETWORK (borrowed). Returns NULL and ERR, also
+ * if key and certificate do not match.
  */
 struct ft_access *ft_access_open(struct ft_loop *loop, const struct ft_config_network *network,
                                  struct ft_error *err);

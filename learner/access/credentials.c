@@ -210,7 +210,7 @@ static void give_up_oldest(struct ft_credentials *credentials, const char *why)
 
   (void)ft_error_set(&err, "%s", why);
   answer_check(credentials, check, FT_TRANSFER_UNKNOWN, &err);
-  /* from here on it may be freed by who takes it from the pool's lists */
+  /* from here on the thread that takes it from the pool's lists may free it */
   (void)pthread_mutex_lock(&credentials->pool->lock);
   check->late = true;
   (void)pthread_mutex_unlock(&credentials->pool->lock);

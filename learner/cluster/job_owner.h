@@ -15,7 +15,7 @@ struct ft_job_owner {
   uint32_t job_id;
   uid_t uid;
   bool asked, answered; /* zeroed before */
-  bool is_owner;        /* if answered: Slurm says that JOB_ID is UID's */
+  bool is_owner;        /* if answered: by Slurm's record JOB_ID is UID's */
 };
 
 /* Returns NULL out of memory. */

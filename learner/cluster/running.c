@@ -157,7 +157,8 @@ bool ft_running_next(struct ft_running_queries *queries, uint64_t agent, const v
   return false;
 }
 
-/* Selects the agents that Q asks: the connected ones, and those that are about to connect again. */
+/* Selects the agents that Q goes to: the connected ones, and those that are about to connect
+ * again. */
 static void choose_agents(const struct ft_running_queries *queries, struct question *q, double now)
 {
   for (size_t i = 0; i < queries->agents; i++) {

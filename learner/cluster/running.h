@@ -12,7 +12,7 @@
 /* Longest time for which a query waits for agents. */
 #define FT_RUNNING_SECONDS 2.0
 
-/* Limit of the agents that one query asks: each takes the learner about 1 ms. */
+/* Limit of the agents that one query goes to: each takes the learner about 1 ms. */
 enum { FT_RUNNING_AGENTS = 256 };
 
 struct ft_running_queries;

@@ -32,7 +32,7 @@ struct ft_metrics {
   struct MHD_Daemon *http;
   struct ft_watch watch;
   struct ft_timer timer; /* libmicrohttpd's next deadline */
-  struct ft_peers peers; /* none of them can prove who it is */
+  struct ft_peers peers; /* none of them can prove its identity */
 };
 
 /* ---- address ---- */

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /*
  * HTTP server for GET /metrics on a TCP address (metrics_listen in foretell.conf(5)), in
- * Prometheus' text format. It knows no other path and asks for no password. Works in the event
+ * Prometheus' text format. There is no other path and no password. Works in the event
  * loop.
  */
 #ifndef FT_LEARNER_METRICS_H
