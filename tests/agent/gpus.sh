@@ -66,8 +66,13 @@ context=$((${before%% *}))
 for job in 1 2 3 4 5 6; do
   gpu_run $job "net$job" $((job * job * 200)) $((context + 500 + job * job * 200))
 done
-wait_until 20 test -s "$state/gpus"
+# has_six_runs: all six runs are published
+has_six_runs() {
+  model_prediction | grep -q ' 0 6$'
+}
+wait_until 60 test -s "$state/gpus"
 ok $? "measurements of networks' runs are published"
+wait_until 60 has_six_runs
 after=$(app_prediction new)
 like "$after" 'runs? of networks on this GPU' "they are evidence for the next network"
 near "$after" $((context + 500)) 150 "they move its estimate by 500 MiB"

@@ -17,6 +17,9 @@ record() {
 known() {
   [ -n "$(attempts "$1")" ]
 }
+has_attempts() {
+  [ "$(attempts "$1")" = "$2" ]
+}
 
 config
 start
@@ -40,7 +43,7 @@ wait_until 60 log_has 'job 9: not stored, because it is forgotten or has already
 is "$(attempts 9)" "1 completed" "a completed job does not complete again"
 record 9 RUNNING 3
 "$announce" "$socket" job=9 restart=3 app=forged oom=1 status=9 -- true
-wait_until 60 log_has 'job 9: forged, out_of_memory'
+wait_until 60 has_attempts 9 "1 completed; 3 out_of_memory"
 is "$(attempts 9)" "1 completed; 3 out_of_memory" "a job that Slurm has restarted can run out of memory again"
 stop
 tap_done

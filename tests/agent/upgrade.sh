@@ -34,8 +34,13 @@ wait_until 60 test -s "$state/site" # before, runs wait for the cluster's name
 for path in settings jobs runs; do
   is "$(send $path)" "200 " "the earlier agent's request of /$path is answered"
 done
+is_stored() {
+  [ -n "$(stored 'select 1 from observation')" ]
+}
+wait_until 60 is_stored
 is "$(stored 'select job_id, outcome, app, cluster from observation')" "1 completed old foretell" "its run is stored"
 is "$(send runs)" "200 " "it may send the run again"
+wait_until 60 all_joined
 is "$(stored 'select count(*) from observation')" 1 "the run is stored once"
 like "$("$foretell" job 1)" '^job 1 of old,' "foretell job shows it"
 stop_learner
