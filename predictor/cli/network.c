@@ -271,8 +271,10 @@ static int estimate_from_runs(struct work *w, struct ft_error *err)
   }
   w->question.facts = &runs->facts;
   (void)ft_string_copy(submission->app, w->subject, sizeof w->subject);
-  (void)snprintf(w->evidence, sizeof w->evidence, "%u run%s%s", w->estimate.runs,
-                 ft_plural(w->estimate.runs), w->estimate.extrapolated ? ", extrapolated" : "");
+  (void)snprintf(w->evidence, sizeof w->evidence, "%u run%s%s%s", w->estimate.runs,
+                 ft_plural(w->estimate.runs),
+                 runs->model.uid == FT_STATE_POOLED ? " of all users" : "",
+                 w->estimate.extrapolated ? ", extrapolated" : "");
   return 0;
 }
 
