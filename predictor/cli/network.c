@@ -39,8 +39,8 @@ struct work {
   struct ft_mig_query question;
   struct ft_mig_request place;
   struct ft_gpu_run run;
-  char input[FT_GPU_PARAM_SIZE], device[FT_GPU_PARAM_SIZE]; /* from the params; "": not given */
-  const struct ft_gpu *gpu;                                 /* NULL: unknown */
+  char input[64], device[64]; /* from the params; "": not given */
+  const struct ft_gpu *gpu;   /* NULL: unknown */
   struct ft_graph *graph;
   struct ft_gpu_memory memory;
   struct ft_gpu_site_data measured;
