@@ -249,16 +249,21 @@ static void remove_published(struct ft_publisher *p, const char *directory, cons
 static int publish_for_all(struct ft_publisher *p, const struct ft_app_models *models,
                            const char *name, struct ft_error *err)
 {
-  ft_model *shared = malloc(sizeof *shared);
-  const ft_model *const model = shared;
-  struct ft_model_sections sections = { .models = &model,
-                                        .categories = &models->history.categories };
-  int fd, status = shared ? ft_pool_shared_model(&models->model, &models->history, shared, err)
-                          : ft_error_errno(err, "%s", models->model.app);
+  ft_model *shared = malloc(FT_QUANTITIES * sizeof *shared);
+  const ft_model *all[FT_QUANTITIES];
+  struct ft_model_sections sections = { .models = all, .categories = &models->history.categories };
+  int fd, status = shared ? 0 : ft_error_errno(err, "%s", models->model.app);
 
+  for (size_t i = 0; i < FT_QUANTITIES && status >= 0; i++) {
+    if (i != FT_QUANTITY_MEMORY && !ft_quantities[i].of_history)
+      continue;
+    all[sections.count] = &shared[sections.count];
+    status =
+        ft_pool_shared_model(&models->model, &models->history, i, &shared[sections.count], err);
+    sections.count += status > 0;
+  }
   if (status < 0)
     goto out;
-  sections.count = status > 0;
   if (ft_pool_has_users(&models->runtimes))
     sections.performance = &models->performance;
   status = 0;

@@ -39,8 +39,8 @@ struct work {
   struct ft_mig_query question;
   struct ft_mig_request place;
   struct ft_gpu_run run;
-  char input[FT_GPU_PARAM_SIZE], device[FT_GPU_PARAM_SIZE]; /* from the params; "": not given */
-  const struct ft_gpu *gpu;                                 /* NULL: unknown */
+  char input[64], device[64]; /* from the params; "": not given */
+  const struct ft_gpu *gpu;   /* NULL: unknown */
   struct ft_graph *graph;
   struct ft_gpu_memory memory;
   struct ft_gpu_site_data measured;
@@ -271,8 +271,10 @@ static int estimate_from_runs(struct work *w, struct ft_error *err)
   }
   w->question.facts = &runs->facts;
   (void)ft_string_copy(submission->app, w->subject, sizeof w->subject);
-  (void)snprintf(w->evidence, sizeof w->evidence, "%u run%s%s", w->estimate.runs,
-                 ft_plural(w->estimate.runs), w->estimate.extrapolated ? ", extrapolated" : "");
+  (void)snprintf(w->evidence, sizeof w->evidence, "%u run%s%s%s", w->estimate.runs,
+                 ft_plural(w->estimate.runs),
+                 runs->model.uid == FT_STATE_POOLED ? " of all users" : "",
+                 w->estimate.extrapolated ? ", extrapolated" : "");
   return 0;
 }
 

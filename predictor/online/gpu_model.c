@@ -66,9 +66,7 @@ static bool has_filled_gpu(const ft_run *run)
                                          FILLED_FRACTION * (double)run->gpu_limit_bytes;
 }
 
-/* Returns the largest GPU memory in bytes that a completed run filled, if every completed run
- * filled its GPU; else 0. */
-static double filled_bytes(const struct ft_history *history)
+double ft_gpu_model_filled(const struct ft_history *history)
 {
   double held = 0;
 
@@ -105,6 +103,6 @@ static void fill_gpu_runs(const struct ft_history *history, ft_model *gpu)
 
 void ft_gpu_model_complete(ft_model *gpu, const struct ft_history *history)
 {
-  gpu->held_bytes = filled_bytes(history);
+  gpu->held_bytes = ft_gpu_model_filled(history);
   fill_gpu_runs(history, gpu);
 }

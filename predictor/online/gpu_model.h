@@ -12,6 +12,10 @@
  */
 double ft_gpu_model_limit(const ft_observation *observation);
 
+/* Returns the largest GPU memory in bytes that a completed run of HISTORY filled, if every
+ * completed run filled its GPU; else 0. */
+double ft_gpu_model_filled(const struct ft_history *history);
+
 /*
  * Completes GPU, a model of GPU memory fitted to HISTORY (quantity_models.h). gpu->held_bytes
  * becomes the memory of the largest GPU or slice with a completed run, if every completed run used

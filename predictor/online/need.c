@@ -29,6 +29,14 @@ bool ft_need_ran_out_of_gpu(const ft_run *run)
              OUT_OF_MEMORY_FRACTION * (double)run->gpu_limit_bytes;
 }
 
+void ft_need_set(ft_run *run, size_t quantity, double value)
+{
+  if (quantity == FT_QUANTITY_MEMORY)
+    run->bytes = value;
+  else
+    run->values[quantity] = (float)value;
+}
+
 struct ft_need ft_need_of(const ft_run *run, size_t quantity)
 {
   struct ft_need need;

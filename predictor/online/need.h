@@ -17,6 +17,9 @@ struct ft_need {
  * of_history. */
 struct ft_need ft_need_of(const ft_run *run, size_t quantity);
 
+/* Sets what RUN, which completed, needed of QUANTITY to VALUE. */
+void ft_need_set(ft_run *run, size_t quantity, double value);
+
 /*
  * Returns whether RUN is assumed to have run out of GPU memory, which no program reports: its
  * outcome was failed (not cancelled, timeout or out_of_memory) with at least 0.8 of the GPU's

@@ -9,8 +9,10 @@
 #include "predictor/core/sort.h"
 #include "predictor/core/text.h"
 #include "predictor/estimate/memory.h"
+#include "predictor/estimate/quantity.h"
 #include "predictor/estimate/variant.h"
 #include "predictor/online/facts.h"
+#include "predictor/online/gpu_model.h"
 #include "predictor/online/pool.h"
 #include "predictor/online/refit.h"
 
@@ -66,7 +68,7 @@ size_t ft_pool_leaving(const struct ft_pool_run *runs, size_t count, struct ft_p
 
 /* The accepted runs of one user and their predictions from the other users' runs. */
 struct comparison {
-  double run[FT_POOL_RUNS];                /* log(bytes / median of the prediction) */
+  double run[FT_POOL_RUNS];                /* log(value / median of the prediction) */
   struct ft_estimate others[FT_POOL_RUNS]; /* prediction of each run */
   size_t count;
 };
@@ -214,7 +216,8 @@ static void compare_user(const struct fitted_runs *all, uint64_t key, struct poo
     if (ft_estimate_memory(&w->others.model, features, count, e, NULL) < 0)
       continue;
     accepted[b->count] = run;
-    b->run[b->count++] = log(run.bytes) - log(ft_estimate_quantile(e, 0.5));
+    b->run[b->count++] =
+        log(ft_need_of(&run, all->model.quantity).value) - log(ft_estimate_quantile(e, 0.5));
   }
 }
 
@@ -241,16 +244,19 @@ static double distance_outside(struct comparison *b, double tail)
                   : 0;
 }
 
-/* Multiplies a user's peaks by one factor so that their median lies between the predicted
- * quartiles, and limits each to the predicted quantiles RUN_TAIL and 1 - RUN_TAIL. */
-static void limit_runs(struct comparison *b, ft_run *accepted)
+/* Multiplies a user's values of QUANTITY by one factor so that their median lies between the
+ * predicted quartiles, and limits each to the predicted quantiles RUN_TAIL and 1 - RUN_TAIL. */
+static void limit_runs(struct comparison *b, size_t quantity, ft_run *accepted)
 {
   double factor = exp(-distance_outside(b, MEDIAN_TAIL));
 
-  for (size_t i = 0; i < b->count; i++)
-    accepted[i].bytes =
-        fmin(fmax(accepted[i].bytes * factor, ft_estimate_quantile(&b->others[i], RUN_TAIL)),
-             ft_estimate_quantile(&b->others[i], 1 - RUN_TAIL));
+  for (size_t i = 0; i < b->count; i++) {
+    double value = ft_need_of(&accepted[i], quantity).value * factor;
+
+    ft_need_set(&accepted[i], quantity,
+                fmin(fmax(value, ft_estimate_quantile(&b->others[i], RUN_TAIL)),
+                     ft_estimate_quantile(&b->others[i], 1 - RUN_TAIL)));
+  }
 }
 
 static int compare_run_times(const void *a, const void *b)
@@ -274,12 +280,13 @@ static void interleave_users(struct ft_history *history)
   qsort(history->run, history->count, sizeof *history->run, compare_run_times);
 }
 
-/* Sets ALL to the completed runs of HISTORY, of POOLED, without data about scripts, which belong to
- * single users. */
+/* Sets ALL to the completed runs of HISTORY, of POOLED, that have a value of QUANTITY, without data
+ * about scripts, which belong to single users. */
 static void copy_public_runs(const ft_model *pooled, const struct ft_history *history,
-                             struct fitted_runs *all)
+                             size_t quantity, struct fitted_runs *all)
 {
   all->model = *pooled;
+  all->model.quantity = (uint32_t)quantity;
   all->model.variant_hashes_count = 0;
   all->model.variant_ids.size = 0;
   all->model.last_scripts_count = all->model.last_code_count = all->model.last_programs_count = 0;
@@ -288,7 +295,7 @@ static void copy_public_runs(const ft_model *pooled, const struct ft_history *hi
   for (size_t i = 0; i < history->count; i++) {
     ft_run *run = &all->history.run[all->history.count];
 
-    if (history->run[i].censored)
+    if (history->run[i].censored || !(ft_need_of(&history->run[i], quantity).value > 0))
       continue;
     *run = history->run[i];
     run->predicted_log = run->equation_log = run->residual = 0;
@@ -316,15 +323,15 @@ static void check_all_users(const struct fitted_runs *all, bool limit, struct po
       continue;
     compare_user(all, all->history.run[i].key, w, accepted);
     if (limit)
-      limit_runs(&w->comparison, accepted);
+      limit_runs(&w->comparison, all->model.quantity, accepted);
     if (limit || distance_outside(&w->comparison, RUN_TAIL) == 0)
       to->count += w->comparison.count;
   }
   qsort(to->run, to->count, sizeof *to->run, compare_run_times);
 }
 
-int ft_pool_shared_model(const ft_model *pooled, const struct ft_history *history, ft_model *shared,
-                         struct ft_error *err)
+int ft_pool_shared_model(const ft_model *pooled, const struct ft_history *history, size_t quantity,
+                         ft_model *shared, struct ft_error *err)
 {
   struct pool_work *w = malloc(sizeof *w);
   struct ft_refit *refit = ft_refit_new();
@@ -335,7 +342,7 @@ int ft_pool_shared_model(const ft_model *pooled, const struct ft_history *histor
     goto out;
   }
   w->refit = refit;
-  copy_public_runs(pooled, history, &w->all);
+  copy_public_runs(pooled, history, quantity, &w->all);
   if (count_pool_users(&w->all.history) < FT_POOL_USERS)
     goto out;
   /* omit outlying users first, because they would distort the limits of the others */
@@ -348,6 +355,8 @@ int ft_pool_shared_model(const ft_model *pooled, const struct ft_history *histor
     goto out;
   fit_pooled_model(&w->shared, w->refit);
   ft_facts_fill(&w->shared.model, &w->shared.history);
+  if (quantity == FT_QUANTITY_GPU_MEMORY)
+    w->shared.model.held_bytes = ft_gpu_model_filled(&w->shared.history);
   *shared = w->shared.model;
   status = 1;
 out:

@@ -37,17 +37,19 @@ struct ft_pool_run {
 size_t ft_pool_leaving(const struct ft_pool_run *runs, size_t count, struct ft_pool_run run);
 
 /*
- * Fills SHARED with the model of the completed runs of POOLED's HISTORY that all users may read.
+ * Fills SHARED with the model of QUANTITY, host memory or one that is of_history, of the completed
+ * runs of POOLED's HISTORY that all users may read.
  * Each user's runs are compared with a prediction from the other users' runs. A run with feature
  * values that no other user's runs have is omitted, and so is a user whose median run lies outside
- * the predicted 5 % and 95 % quantiles. The peaks of each remaining user are multiplied by one
+ * the predicted 5 % and 95 % quantiles. The values of each remaining user are multiplied by one
  * factor so that their median lies between the predicted quartiles; each is then limited to the
- * predicted 5 % and 95 % quantiles. Data about scripts of single users is omitted. Takes up to 2 ms
+ * predicted 5 % and 95 % quantiles. Data about scripts of single users and about model files is
+ * omitted. Takes up to 2 ms
  * per user. Returns 1; 0 with fewer than FT_POOL_USERS users left, SHARED is then undefined; -1 out
  * of memory and fills ERR.
  */
-int ft_pool_shared_model(const ft_model *pooled, const struct ft_history *history, ft_model *shared,
-                         struct ft_error *err);
+int ft_pool_shared_model(const ft_model *pooled, const struct ft_history *history, size_t quantity,
+                         ft_model *shared, struct ft_error *err);
 
 /* Returns whether the RUNTIMES of a pooled model are of at least FT_POOL_USERS users. */
 bool ft_pool_has_users(const struct ft_runtimes *runtimes);

@@ -9,6 +9,7 @@
 
 #include "predictor/core/units.h"
 #include "predictor/estimate/memory.h"
+#include "predictor/estimate/quantity.h"
 #include "predictor/online/online.h"
 #include "predictor/online/performance.h"
 #include "predictor/online/pool.h"
@@ -22,6 +23,7 @@ static ft_model pooled, before, told;
 static ft_performance performance;
 static struct ft_runtimes runtimes;
 static uint32_t next_job;
+static size_t quantity; /* that is shared: each run has the same of both */
 
 /* A run of UID with BATCH that used BYTES. */
 static void learn_run(uint32_t uid, double batch, double bytes, const char *extra)
@@ -35,7 +37,9 @@ static void learn_run(uint32_t uid, double batch, double bytes, const char *extr
                        .runtime_seconds = 10,
                        .platform = "epyc",
                        .has_rss_bytes = true,
-                       .rss_bytes = (uint64_t)bytes };
+                       .rss_bytes = (uint64_t)bytes,
+                       .has_gpu_memory_bytes = true,
+                       .gpu_memory_bytes = (uint64_t)bytes };
   struct ft_error err = { "" };
 
   (void)ft_feature_number(o.submission.features, &o.submission.features_count, 4, "batch", batch);
@@ -69,7 +73,7 @@ static void fill_pool(unsigned users)
 static int share_model(ft_model *out)
 {
   struct ft_error err = { "" };
-  int status = ft_pool_shared_model(&pooled, &history, out, &err);
+  int status = ft_pool_shared_model(&pooled, &history, quantity, out, &err);
 
   if (status < 0)
     fail_msg("%s", err.text);
@@ -129,6 +133,14 @@ static void many_runs_of_one_user_hardly_move_others_estimates(void **state)
     }
     assert_true(told.completed <= (cases[c].users + 1) * FT_POOL_RUNS);
   }
+}
+
+static void each_quantity_is_protected(void **state)
+{
+  quantity = FT_QUANTITY_GPU_MEMORY;
+  many_runs_of_one_user_hardly_move_others_estimates(state);
+  assert_int_equal(told.quantity, FT_QUANTITY_GPU_MEMORY);
+  quantity = FT_QUANTITY_MEMORY;
 }
 
 static void pooled_estimates_need_several_users(void **state)
@@ -226,6 +238,7 @@ int main(void)
 {
   const struct CMUnitTest tests[] = {
     cmocka_unit_test(many_runs_of_one_user_hardly_move_others_estimates),
+    cmocka_unit_test(each_quantity_is_protected),
     cmocka_unit_test(pooled_estimates_need_several_users),
     cmocka_unit_test(pooled_models_contain_no_single_run_or_script),
     cmocka_unit_test(a_forged_kill_raises_no_estimate),

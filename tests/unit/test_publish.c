@@ -151,6 +151,7 @@ static void a_pooled_model_is_readable_without_its_history(void **state)
   history.count = 3;
   for (int i = 0; i < 3; i++) {
     history.run[i].bytes = 1e9;
+    history.run[i].values[FT_QUANTITY_GPU_MEMORY] = 3e9F;
     history.run[i].key = ft_pool_key(1, 1000);
   }
   assert_int_equal(publish_model(publisher, model, &history, &err), 0);
@@ -168,6 +169,9 @@ static void a_pooled_model_is_readable_without_its_history(void **state)
       ft_state_read_model(state_fd, 1234, "unet3d", FT_QUANTITY_MEMORY, read, &history, &err), 0);
   assert_int_equal(history.count, 0);
   assert_int_equal(read->runs, 3);
+  assert_int_equal(
+      ft_state_read_model(state_fd, 1234, "unet3d", FT_QUANTITY_GPU_MEMORY, read, NULL, &err), 0);
+  assert_near(read->evaluator.max_value, 3e9, 1e-6);
   ft_publish_remove_unshared(publisher, &one);
   assert_int_equal(ft_state_read_shared(state_fd, "unet3d", read, &err), 0);
   ft_publish_remove_unshared(publisher, &none);

@@ -33,7 +33,7 @@ static const double usual = 0.95;
 
 struct answer {
   const struct ft_asked *asked;
-  char device[FT_GPU_PARAM_SIZE], input[FT_GPU_PARAM_SIZE]; /* from --params; "": not given */
+  char device[64], input[64]; /* from --params; "": not given */
   const struct ft_gpu *gpu;
   bool all_devices;
   struct ft_gpu slice_gpu; /* the row of `gpu` with name and memory of a slice, if one is named */

@@ -133,13 +133,13 @@ bool ft_gpu_params_next(struct ft_text *list, struct ft_gpu_param *param)
   return true;
 }
 
-int ft_gpu_params_apply(const struct ft_gpu_param *param, struct ft_gpu_run *run,
-                        char device[FT_GPU_PARAM_SIZE], char input[FT_GPU_PARAM_SIZE])
+int ft_gpu_params_apply(const struct ft_gpu_param *param, struct ft_gpu_run *run, char device[64],
+                        char input[64])
 {
   if (ft_text_equals(param->name, "device"))
-    return ft_text_copy(param->value, device, FT_GPU_PARAM_SIZE) ? 1 : -1;
+    return ft_text_copy(param->value, device, 64) ? 1 : -1;
   if (ft_text_equals(param->name, "input"))
-    return ft_text_copy(param->value, input, FT_GPU_PARAM_SIZE) ? 1 : -1;
+    return ft_text_copy(param->value, input, 64) ? 1 : -1;
   return ft_gpu_params_set(run, param->name, param->value);
 }
 

@@ -6,8 +6,6 @@
 #include "predictor/core/text.h"
 #include "predictor/estimate/gpu/gpu_memory.h"
 
-enum { FT_GPU_PARAM_SIZE = 64 }; /* bytes of a device or an input */
-
 /* An entry of a list such as "batch=64,mode=inference". */
 struct ft_gpu_param {
   struct ft_text whole, name, value; /* without '=' the value is empty */
@@ -28,8 +26,8 @@ int ft_gpu_params_set(struct ft_gpu_run *run, struct ft_text name, struct ft_tex
 bool ft_gpu_params_next(struct ft_text *list, struct ft_gpu_param *param);
 
 /* Applies PARAM to RUN, DEVICE or INPUT. Returns as ft_gpu_params_set. */
-int ft_gpu_params_apply(const struct ft_gpu_param *param, struct ft_gpu_run *run,
-                        char device[FT_GPU_PARAM_SIZE], char input[FT_GPU_PARAM_SIZE]);
+int ft_gpu_params_apply(const struct ft_gpu_param *param, struct ft_gpu_run *run, char device[64],
+                        char input[64]);
 
 /* Returns the values that the setting NAME accepts, for messages; a static string. */
 const char *ft_gpu_params_expected(struct ft_text name);
