@@ -8,7 +8,7 @@
 #include "predictor/learn/number_stream.h"
 
 /* Ratio of the largest to the smallest positive value above which a column is encoded as a
- * logarithm. Chosen by judgement. */
+ * logarithm. Half and twice were compared. */
 #define MIN_SPAN 10
 /* Clamp of an encoded value, in standard deviations. */
 #define MAX_DEVIATIONS 6

@@ -15,10 +15,11 @@
  * above the rounding of Slurm, below the steps in which a request follows such peaks. */
 #define CHANGED 0.03
 /* The app follows its limit if the log of its peak changes by at least this multiple of the
- * limit's, and at most by its inverse. Chosen by judgement: 0.5 leaves room for a constant part,
- * such as the code of a Java program beside its heap. */
+ * limit's, and at most by its inverse. Half and twice were compared: 0.5 leaves room for a constant
+ * part, such as the code of a Java program beside its heap. */
 #define FOLLOWED_SLOPE 0.5
-/* Minimum of the variance that the limit explains, as a fraction. Chosen by judgement. */
+/* Minimum of the variance that the limit explains, as a fraction. Half and twice the distance from
+ * 1 were compared. */
 #define FOLLOWED_VARIANCE 0.9
 /* The limit has no effect if the log of the peak changes by at most this multiple of the limit's.
  * Chosen by judgement. */

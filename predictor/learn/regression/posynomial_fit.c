@@ -38,8 +38,8 @@ enum {
 #define MAX_ERROR 1.0
 /* Smallest out-of-sample prediction, as a fraction of the target. */
 #define FLOOR (1.0 / 64)
-/* Largest ratio of the error with one more column, or one more product, to that without. Chosen
- * by judgement. */
+/* Largest ratio of the error with one more column, or one more product, to that without. Half
+ * and twice the distance from 1 were compared. */
 #define GAIN 0.8
 
 struct ft_posynomial_work {

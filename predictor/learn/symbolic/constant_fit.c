@@ -19,7 +19,7 @@ enum {
   NODES = FT_EXPRESSION_NODES,
   BLOCK = FT_ROW_BLOCKS_BLOCK,
   LANES = 8,      /* partial sums of a dot product, one per SIMD lane */
-  CONSTANTS = 10, /* largest number fitted in one equation; more fit noise (by judgement) */
+  CONSTANTS = 10, /* largest number fitted in one equation; more fit noise (was compared) */
   PARAMETERS = CONSTANTS + 2 /* with intercept and slope */
 };
 

@@ -17,7 +17,7 @@ enum {
   ENOUGH_FITS = 3, /* fits of a structure from different constants, after which the best is reused;
                       chosen by tests/bench/symbolic */
   EARLY_STEPS = 3, /* Levenberg-Marquardt steps during evolution */
-  FIRST_DEPTH = 3, /* largest depth of the initial trees, ramped from 1; by judgement */
+  FIRST_DEPTH = 3, /* largest depth of the initial trees, ramped from 1; compared */
   PROGRESS_INTERVAL = 1024 /* trees between two calls of the progress callback: up to seconds */
 };
 
