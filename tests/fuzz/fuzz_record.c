@@ -110,7 +110,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 
   if (!size)
     return 0;
-  record = data[0] % (FT_RECORD_CATEGORIES + 1);
+  record = data[0] % (FT_RECORD_PROGRAM + 1);
   if (ft_record_decode(record, data + 1, size - 1, &message, &err) < 0) {
     fuzz_must(err.text[0]);
     return 0;

@@ -28,6 +28,8 @@ union fuzz_message {
   ft_settings_query settings_query;
   ft_settings settings;
   ft_running running;
+  ft_usage usage;
+  ft_program program;
 };
 
 #endif
