@@ -4,21 +4,12 @@
 #include <math.h>
 
 #include "predictor/core/text.h"
-#include "predictor/core/units.h"
 #include "predictor/estimate/memory.h"
 #include "predictor/estimate/point_prediction.h"
-#include "predictor/estimate/quantity.h"
-
-struct ft_calibration ft_memory_calibration(const ft_model *model)
-{
-  const ft_evaluator *e = &model->evaluator;
-
-  return (struct ft_calibration){ e->log_interval_scale, e->cohorts, e->cohort_ended };
-}
 
 unsigned ft_memory_cohorts(const ft_model *model)
 {
-  struct ft_calibration calibration = ft_memory_calibration(model);
+  struct ft_calibration calibration = ft_evaluator_calibration(&model->evaluator);
 
   return ft_calibration_cohorts(&calibration, model->completed);
 }
@@ -31,13 +22,6 @@ static int estimate_distribution(const ft_model *model, const ft_feature *featur
       &ft_quantities[model->quantity < FT_QUANTITIES ? model->quantity : FT_QUANTITY_MEMORY];
   const ft_evaluator *e = &model->evaluator;
   float x[FT_POINT_COLUMNS];
-  struct ft_interval_question q = { .residual = e->residuals,
-                                    .residuals = e->residuals_count,
-                                    .completed = model->completed + e->stopped,
-                                    .has_bound = e->has_bound_log,
-                                    .unwidened = unwidened,
-                                    .calibration = ft_memory_calibration(model),
-                                    .prior = quantity->prior.deviation };
   struct ft_point_prediction centre;
   double tasks;
 
@@ -45,10 +29,8 @@ static int estimate_distribution(const ft_model *model, const ft_feature *featur
   if (!model->has_evaluator || !e->residuals_count)
     return ft_error_set(err, "%s: no completed run yet", model->app);
   tasks = ft_predict_submission(model, features, count, x, &centre);
-  q.min_deviation =
-      quantity->prior.min_fraction + quantity->prior.min_value / exp(fmax(centre.log, log(FT_MIB)));
-  q.added_variance = centre.added_variance;
-  out->shared = ft_interval_find(&q, out->quantile);
+  out->shared = ft_evaluator_interval(e, quantity, model->completed + e->stopped, &centre, unwidened,
+                                      out->quantile);
   for (int i = 0; i < FT_ESTIMATE_LEVELS; i++) {
     /* 2^-60 to 2^60 bytes: products and squares of quantiles stay finite */
     out->quantile[i] = exp(fmin(fmax(centre.log + out->quantile[i], -60 * M_LN2), 60 * M_LN2));

@@ -5,7 +5,6 @@
 
 #include "predictor/core/error.h"
 #include "predictor/estimate/estimate.h"
-#include "predictor/learn/series/calibration.h"
 #include "predictor/record/record.h"
 
 /*
@@ -23,9 +22,6 @@ int ft_estimate_memory(const ft_model *model, const ft_feature *features, size_t
  * runs. */
 int ft_estimate_memory_unwidened(const ft_model *model, const ft_feature *features, size_t count,
                                  struct ft_estimate *out, struct ft_error *err);
-
-/* Returns the calibration of MODEL's interval. */
-struct ft_calibration ft_memory_calibration(const ft_model *model);
 
 /* Returns the number of cohorts of MODEL's completed runs. */
 unsigned ft_memory_cohorts(const ft_model *model);

@@ -8,6 +8,7 @@
 
 #include "predictor/core/hash.h"
 #include "predictor/core/text.h"
+#include "predictor/core/units.h"
 #include "predictor/estimate/equation.h"
 #include "predictor/estimate/point_prediction.h"
 
@@ -168,4 +169,28 @@ bool ft_point_prediction_uses(const ft_evaluator *e, size_t column)
     if (e->equation.columns[v] == column)
       return true;
   return false;
+}
+
+struct ft_calibration ft_evaluator_calibration(const ft_evaluator *e)
+{
+  return (struct ft_calibration){ e->log_interval_scale, e->cohorts, e->cohort_ended };
+}
+
+double ft_evaluator_interval(const ft_evaluator *e, const struct ft_quantity *quantity,
+                             uint32_t completed, const struct ft_point_prediction *centre,
+                             bool unwidened, double log_quantile[FT_INTERVAL_LEVELS])
+{
+  const struct ft_interval_question q = { .residual = e->residuals,
+                                          .residuals = e->residuals_count,
+                                          .completed = completed,
+                                          .has_bound = e->has_bound_log,
+                                          .unwidened = unwidened,
+                                          .calibration = ft_evaluator_calibration(e),
+                                          .prior = quantity->prior.deviation,
+                                          .min_deviation = quantity->prior.min_fraction +
+                                                           quantity->prior.min_value /
+                                                               exp(fmax(centre->log, log(FT_MIB))),
+                                          .added_variance = centre->added_variance };
+
+  return ft_interval_find(&q, log_quantile);
 }

@@ -1,12 +1,14 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Point prediction of a model's evaluator from the values of its columns, and the values of the
- * columns from the features of a submission. */
+/* Point prediction of a model's evaluator from the values of its columns, the distribution around
+ * it, and the values of the columns from the features of a submission. */
 #ifndef FT_ESTIMATE_POINT_PREDICTION_H
 #define FT_ESTIMATE_POINT_PREDICTION_H
 
 #include <stdbool.h>
 #include <stddef.h>
 
+#include "predictor/estimate/quantity.h"
+#include "predictor/learn/series/interval.h"
 #include "predictor/learn/series/point_prediction.h"
 #include "predictor/record/record.h"
 
@@ -39,6 +41,16 @@ void ft_point_model_read(const ft_evaluator *evaluator, struct ft_point_model *m
  * values of other columns are missing. */
 void ft_predict_point(const ft_evaluator *evaluator, const float *x, size_t count,
                       struct ft_point_prediction *out);
+
+/* Returns the calibration of EVALUATOR's interval. */
+struct ft_calibration ft_evaluator_calibration(const ft_evaluator *evaluator);
+
+/* Fills LOG_QUANTILE with log(QUANTITY / CENTRE) of the next run at ft_interval_levels, by
+ * EVALUATOR after COMPLETED runs. UNWIDENED and the returned value are those of ft_interval_find.
+ */
+double ft_evaluator_interval(const ft_evaluator *evaluator, const struct ft_quantity *quantity,
+                             uint32_t completed, const struct ft_point_prediction *centre,
+                             bool unwidened, double log_quantile[FT_INTERVAL_LEVELS]);
 
 /*
  * Fills X with the values of MODEL's columns from the COUNT FEATURES, and OUT with the point

@@ -5,9 +5,7 @@
 
 #include "predictor/core/text.h"
 #include "predictor/estimate/point_prediction.h"
-#include "predictor/estimate/quantity.h"
 #include "predictor/estimate/runtime.h"
-#include "predictor/learn/residual_quantiles.h"
 
 /* Standard normal quantile at 0.95. */
 #define SCORE95 1.644853626951
@@ -20,15 +18,11 @@ static void predict_log_microseconds(const ft_performance *p, const ft_feature *
 {
   const ft_evaluator *e = &p->runtime_model;
   float x[sizeof p->columns / sizeof *p->columns];
-  unsigned evidence = p->runs < e->residuals_count ? p->runs : e->residuals_count;
 
   ft_columns_fill(p->columns, p->columns_count, features, count, x);
   ft_predict_point(e, x, p->columns_count, centre);
-  ft_residual_quantiles(e->residuals, e->residuals_count, evidence,
-                        ft_quantities[FT_QUANTITY_RUNTIME].prior.deviation,
-                        ft_quantities[FT_QUANTITY_RUNTIME].prior.min_fraction, ft_interval_levels,
-                        FT_ESTIMATE_LEVELS, quantile);
-  ft_interval_widen(quantile, centre->added_variance);
+  (void)ft_evaluator_interval(e, &ft_quantities[FT_QUANTITY_RUNTIME], p->runs, centre, false,
+                              quantile);
 }
 
 /* Fills OUT, except for name and runs, for PLATFORM, whose log_ratio is set. */

@@ -3,47 +3,47 @@
 
 #include <math.h>
 
-#include "predictor/estimate/memory.h"
-#include "predictor/learn/series/calibration.h"
+#include "predictor/estimate/point_prediction.h"
 #include "predictor/online/interval_calibration.h"
 
-static bool is_within(double low, double high, double bytes)
+static bool is_within(double low, double high, double value)
 {
-  return bytes >= low && bytes <= high;
+  return value >= low && value <= high;
 }
 
-/* Returns whether the 90 % interval at submission is known, based on enough runs, and valid for
- * this run only (not for a job array). */
-static bool has_submitted_interval(const ft_observation *o)
+/* Sets QUANTILE to those of QUANTITY at submission. Returns whether its 90 % interval is known,
+ * based on enough runs, and valid for this run only (not for a job array). */
+static bool has_submitted_interval(const struct ft_quantity *quantity, const ft_observation *o,
+                                   double quantile[FT_QUANTITY_LEVELS])
 {
-  const ft_decision *d = &o->submission.decision;
-
-  return o->submission.has_decision && d->has_p05_bytes && d->has_p95_bytes &&
-         d->runs >= FT_CALIBRATION_MIN_RUNS && !o->array_job_id;
+  (void)ft_quantity_predicted(quantity, o, quantile);
+  return o->submission.has_decision && isfinite(quantile[0]) && isfinite(quantile[2]) &&
+         o->submission.decision.runs >= FT_CALIBRATION_MIN_RUNS && !o->array_job_id;
 }
 
-void ft_interval_calibration_update(ft_model *model, const ft_observation *observation,
-                                    const struct ft_estimate *estimate, double bytes)
+void ft_interval_calibration_update(ft_evaluator *e, const struct ft_quantity *quantity,
+                                    const ft_observation *o, const struct ft_estimate *estimate,
+                                    double value)
 {
-  struct ft_calibration calibration = ft_memory_calibration(model);
+  struct ft_calibration calibration = ft_evaluator_calibration(e);
+  double submitted[FT_QUANTITY_LEVELS] = { NAN, NAN, NAN };
   bool now =
-      is_within(ft_estimate_quantile(estimate, 0.05), ft_estimate_quantile(estimate, 0.95), bytes);
-  bool then = has_submitted_interval(observation)
-                  ? is_within(observation->submission.decision.p05_bytes,
-                              observation->submission.decision.p95_bytes, bytes)
+      is_within(ft_estimate_quantile(estimate, 0.05), ft_estimate_quantile(estimate, 0.95), value);
+  bool then = has_submitted_interval(quantity, o, submitted)
+                  ? is_within(submitted[0], submitted[2], value)
                   : now;
 
   ft_calibration_update(&calibration, estimate->runs, then, now);
-  model->evaluator.log_interval_scale = calibration.log_scale;
+  e->log_interval_scale = calibration.log_scale;
 }
 
-void ft_interval_calibration_count_cohort(ft_model *model, const ft_observation *observation)
+void ft_interval_calibration_count_cohort(ft_evaluator *e, uint32_t completed,
+                                          const ft_observation *o)
 {
-  struct ft_calibration calibration = ft_memory_calibration(model);
+  struct ft_calibration calibration = ft_evaluator_calibration(e);
 
-  ft_calibration_count_cohort(&calibration, model->completed, ft_observation_submitted(observation),
-                              observation->end_time);
-  model->evaluator.log_interval_scale = calibration.log_scale;
-  model->evaluator.cohorts = calibration.cohorts;
-  model->evaluator.cohort_ended = calibration.cohort_ended;
+  ft_calibration_count_cohort(&calibration, completed, ft_observation_submitted(o), o->end_time);
+  e->log_interval_scale = calibration.log_scale;
+  e->cohorts = calibration.cohorts;
+  e->cohort_ended = calibration.cohort_ended;
 }

@@ -250,7 +250,8 @@ static void predict_run(ft_model *model, const ft_observation *o, const struct r
     return;
   run->predicted_log = (float)log(ft_estimate_quantile(&estimate, 0.5));
   if (!run->censored && !known)
-    ft_interval_calibration_update(model, o, &estimate, run->bytes);
+    ft_interval_calibration_update(&model->evaluator, &ft_quantities[FT_QUANTITY_MEMORY], o,
+                                   &estimate, run->bytes);
 }
 
 /* Sets RUN's out-of-sample prediction by the equation. */
@@ -397,7 +398,7 @@ int ft_online_update(ft_model *model, struct ft_history *history, const ft_obser
     learn_last_hashes(model, &observation->submission);
   }
   if (!known && !run.censored)
-    ft_interval_calibration_count_cohort(model, observation);
+    ft_interval_calibration_count_cohort(&model->evaluator, model->completed, observation);
   learn_variant(model, &observation->submission);
   collect_features(model, observation, &features);
   incremental = !add_columns_of_features(model, history, &features) && !known;

@@ -10,6 +10,7 @@
 #include "predictor/estimate/quantity.h"
 #include "predictor/online/columns.h"
 #include "predictor/online/facts.h"
+#include "predictor/online/interval_calibration.h"
 #include "predictor/online/performance.h"
 #include "predictor/online/platform_ratios.h"
 #include "predictor/online/pool.h"
@@ -67,20 +68,42 @@ static bool has_timed_value(const void *work, size_t column, float value)
   return i < w->runs;
 }
 
+/* Fills FEATURES with those of O's submission. Returns their number. */
+static size_t copy_features(const ft_submission *s, ft_feature features[COUNT(s->features) + 1])
+{
+  size_t count = s->features_count;
+
+  memcpy(features, s->features, count * sizeof *features);
+  if (s->script_hash || s->directory_hash) /* all variants count as one */
+    features[count++] = (ft_feature){ .name = FT_VARIANT_FEATURE, .category = "1" };
+  return count;
+}
+
+/* Calibrates the interval of W->next by O, a completed run on PLATFORM that it has not learnt. */
+static void calibrate(struct ft_runtime_series *w, const ft_observation *o, uint32_t platform)
+{
+  struct ft_platform_runtime times[FT_RUNTIME_PLATFORMS];
+  ft_feature features[COUNT(o->submission.features) + 1];
+  size_t count = copy_features(&o->submission, features);
+  ft_evaluator *e = &w->next.runtime_model;
+
+  count = ft_runtime_estimate(&w->next, features, count, times);
+  if (platform < count && times[platform].known)
+    ft_interval_calibration_update(e, &ft_quantities[FT_QUANTITY_RUNTIME], o,
+                                   &times[platform].seconds, o->runtime_seconds);
+  ft_interval_calibration_count_cohort(e, w->next.runs, o);
+}
+
 /* Fills RUN's column values from O, after new columns are added to W->next. Returns whether the
  * meaning of a column changed. */
 static bool fill_columns(struct ft_runtime_series *w, const ft_observation *o, ft_timed_run *run)
 {
   ft_performance *p = &w->next;
-  const ft_submission *s = &o->submission;
-  ft_feature features[COUNT(s->features) + 1];
+  ft_feature features[COUNT(o->submission.features) + 1];
   struct ft_column_table table = { p->columns, &p->columns_count, NULL, NULL, w, has_timed_value };
-  size_t count = s->features_count;
+  size_t count = copy_features(&o->submission, features);
   bool changed;
 
-  memcpy(features, s->features, count * sizeof *features);
-  if (s->script_hash || s->directory_hash) /* all variants count as one */
-    features[count++] = (ft_feature){ .name = FT_VARIANT_FEATURE, .category = "1" };
   changed = ft_columns_add(&table, features, count);
   run->x_count = p->columns_count;
   ft_columns_fill(p->columns, p->columns_count, features, count, run->x);
@@ -169,6 +192,8 @@ void ft_runtime_series_add(struct ft_runtime_series *w, const ft_observation *o,
   w->runs = w->history.count;
   memcpy(w->run, w->history.run, w->runs * sizeof *w->run);
   known = remove_known(w, run->key, &completed);
+  if (!known && !ft_runtime_stopped(run))
+    calibrate(w, o, run->platform);
   changed = fill_columns(w, o, run);
   at = insert_timed_run(w, run, &left);
   read_timed_runs(w);

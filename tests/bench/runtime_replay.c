@@ -86,7 +86,11 @@ int main(void)
   char line[1024];
 
   for (uint32_t job = 1; fgets(line, sizeof line, stdin); job++) {
-    ft_observation o = { .job_id = job, .outcome = FT_OUTCOME_COMPLETED, .end_time = job };
+    /* submitted after the run before has ended */
+    ft_observation o = { .job_id = job,
+                         .outcome = FT_OUTCOME_COMPLETED,
+                         .submit_time = 2.0 * job,
+                         .end_time = 2.0 * job + 1 };
     struct ft_text text = ft_text_from(line), name, platform, seconds, input;
     struct app *app;
     double number;

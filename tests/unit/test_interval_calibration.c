@@ -328,7 +328,8 @@ static void coverage_by_an_older_wider_interval_narrows_nothing(void **state)
     o.submission.decision.runs = 20;
     o.submission.decision.p05_bytes = runs[i].low * median;
     o.submission.decision.p95_bytes = runs[i].high * median;
-    ft_interval_calibration_update(&model, &o, &e, runs[i].now * median);
+    ft_interval_calibration_update(&model.evaluator, &ft_quantities[FT_QUANTITY_MEMORY], &o, &e,
+                                   runs[i].now * median);
     if (runs[i].moves !=
         (model.evaluator.log_interval_scale > before.evaluator.log_interval_scale) -
             (model.evaluator.log_interval_scale < before.evaluator.log_interval_scale))

@@ -277,6 +277,55 @@ static void a_change_of_the_run_time_is_taken_up_within_three_runs(void **state)
   }
 }
 
+/* A job that varies by SPREAD, and in a fraction OUTLIERS of its runs takes a quarter longer. */
+static double repeated_job(struct ft_random *random, double spread, double outliers)
+{
+  double late = ft_random_double(random) < outliers ? 0.25 : 0;
+
+  return 300 * exp(spread * ft_random_normal(random) + late);
+}
+
+static void the_interval_of_a_repeated_job_holds_90_percent(void **state)
+{
+  static const struct {
+    double spread, outliers;
+  } jobs[] = { { 0.004, 0 }, { 0.01, 0 }, { 0.05, 0 }, { 0.004, 0.04 }, { 0.01, 0.1 } };
+  enum { ORDERS = 20, FIRST = 10, RUNS = 103 };
+
+  (void)state;
+  for (size_t k = 0; k < sizeof jobs / sizeof *jobs; k++) {
+    unsigned within = 0;
+    double part;
+
+    for (unsigned seed = 0; seed < ORDERS; seed++) {
+      struct app_times *p = learnt(0, 0);
+      struct ft_random random;
+
+      ft_random_seed(&random, seed);
+      for (unsigned i = 0; i < RUNS; i++) {
+        struct ft_platform_runtime times[FT_RUNTIME_PLATFORMS];
+        double seconds = repeated_job(&random, jobs[k].spread, jobs[k].outliers);
+        ft_observation o = make_run(i, "slow", 1, seconds);
+
+        o.submit_time = o.end_time - 0.5;
+        if (i >= FIRST) {
+          assert_int_equal(ft_runtime_estimate(&p->performance, o.submission.features, 1, times),
+                           1);
+          within += seconds >= ft_estimate_quantile(&times[0].seconds, 0.05) &&
+                    seconds <= ft_estimate_quantile(&times[0].seconds, 0.95);
+        }
+        assert_int_equal(ft_performance_update(&p->performance, &p->runs, &o, NULL), 1);
+      }
+      free(p);
+    }
+    part = within / (double)(ORDERS * (RUNS - FIRST));
+    print_message("# spread %g, outliers %g: 90 %% interval holds %.1f %%\n", jobs[k].spread,
+                  jobs[k].outliers, 100 * part);
+    if (!(part >= 0.88 && part <= 0.92))
+      fail_msg("spread %g: %g", jobs[k].spread, part);
+  }
+}
+
 /* Ten numbers that each matter a little. */
 static void many_weak_numbers_make_a_power_law(void **state)
 {
@@ -611,6 +660,7 @@ int main(void)
     cmocka_unit_test(run_time_and_ratio_are_found),
     cmocka_unit_test(small_runs_extrapolate_products_of_features),
     cmocka_unit_test(a_change_of_the_run_time_is_taken_up_within_three_runs),
+    cmocka_unit_test(the_interval_of_a_repeated_job_holds_90_percent),
     cmocka_unit_test(many_weak_numbers_make_a_power_law),
     cmocka_unit_test(the_memory_of_a_run_does_not_change_its_time),
     cmocka_unit_test(only_runs_with_a_run_time_count),
