@@ -257,7 +257,7 @@ wait_until 60 model others 1002
 mkfifo "$scratch/go2"
 "$announce" "$socket" job=22 uid=1001 app=ALONE events=jsreJ -- cat "$scratch/go2" >/dev/null 2>&1 &
 running=$!
-wait_until 60 test -e "$state/live/22"
+wait_until 60 test -s "$state/live/22"
 stop KILL
 cp "$scratch/late.obs" "$state/spool/0123456789abcdef.obs"
 like "$(as 1001 ALONE)" "foretell-learnd does not run on this machine; run this where it does, or ask root" \
