@@ -214,7 +214,7 @@ static void a_job_fits_if_memory_time_and_nodes_suffice(void **state)
   c->s.request.time_limit_seconds = 4000; /* Slurm itself would let it wait forever */
   assert_int_equal(evaluate_partition(c, FAST)->time, FT_PLACEMENT_DOES_NOT_FIT);
   c->s.request.time_limit_seconds = 0;
-  c->v.partition[MAIN].max_seconds = 104;
+  c->v.partition[MAIN].max_seconds = 103;
   assert_int_equal(evaluate_partition(c, MAIN)->time, FT_PLACEMENT_MAY_NOT_FIT);
   c->v.partition[MAIN].closed = true;
   assert_false(evaluate_partition(c, MAIN)->fits);
@@ -350,10 +350,10 @@ static void the_table_is_aligned_and_marks_the_best(void **state)
   assert_has(text,
              "partition  platform  speed             run time              runs  price        "
              "memory               free\n"
-             "main       old       1                 1.67 min (1.59-1.74)  30    0.001 EUR    "
+             "main       old       1                 1.67 min (1.60-1.73)  30    0.001 EUR    "
              "7.81 GiB, fits       yes, 40 s ago\n");
   assert_has(text,
-             "\nfast       new       2 (1.70-2.36)     50.0 s (42.1-59.2)    10    0.005 EUR  ");
+             "\nfast       new       2 (1.70-2.36)     50.0 s (42.2-59.1)    10    0.005 EUR  ");
   assert_has(text, "  500 MiB, too little  yes, 40 s ago\n");
   assert_has(text, "\nspeed is relative to main; fastest: fast; cheapest: near (0.00098 EUR)\n");
   c->s.request.tasks = 11;
@@ -384,10 +384,10 @@ static void partitions_of_one_platform_have_their_own_rows(void **state)
   assert_has(text, "7.81 GiB, fits       no, 40 s ago\n");
   assert_has(text, "500 MiB, too little  yes, 1.67 min ago\n");
   assert_has(text,
-             "\nmixed      old       1                 1.67 min (1.59-1.74)  30    0.001 EUR    "
+             "\nmixed      old       1                 1.67 min (1.60-1.73)  30    0.001 EUR    "
              "7.81 GiB, fits       yes, 40 s ago; it starts no jobs now\n");
   assert_has(text,
-             "\nmixed      new       2 (1.70-2.36)     50.0 s (42.1-59.2)    10    0.005 EUR    "
+             "\nmixed      new       2 (1.70-2.36)     50.0 s (42.2-59.1)    10    0.005 EUR    "
              "15.6 GiB, fits       yes, 40 s ago; it starts no jobs now\n");
   c->s.request.exclusive = true;
   c->v.partition[MAIN].nodes[0].cpus = 16;
