@@ -49,6 +49,7 @@ is "$(message_lines)" 1 "the message is one line"
 between "$(mib "$(requested_mem "$id")")" 83 160 "its memory is set from its input's size"
 diag "$err"
 is "$(job_wait "$id")" COMPLETED "it completes under OverMemoryKill"
+wait_until 15 has_runs "$sort_app" 6
 
 submit sbatch --mem=40M sort.sh words-32
 is "$status" 1 "a request that is too small is rejected: sbatch exits with 1"

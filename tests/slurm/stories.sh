@@ -233,7 +233,7 @@ story_failing() { # USER
   shown=$("$foretell" job --state="$FT_STATE" "$id")
   like "$shown" 'next time: fails-.* is too small' "$user: foretell job suggests no amount for a job that did not run out of memory"
   attempt_held "$user" --predict-mem=check "fails-$user.sh"
-  like "$err" 'needs at least [0-9.]+ MiB \(6 runs, none completed\); no evidence that .* is too small$' \
+  like "$err" 'may need [0-9.]+ MiB, .* \(6 runs that did not complete\); no evidence that .* is too small$' \
     "$user: six runs that exit with 1 count as six runs, none completed"
   attempt_held "$user" --predict-mem "fails-$user.sh"
   is "$mem" 100 "$user: an app that was never killed is set at most the default"
