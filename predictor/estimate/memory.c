@@ -29,8 +29,8 @@ static int estimate_distribution(const ft_model *model, const ft_feature *featur
   if (!model->has_evaluator || !e->residuals_count)
     return ft_error_set(err, "%s: no completed run yet", model->app);
   tasks = ft_predict_submission(model, features, count, x, &centre);
-  out->shared = ft_evaluator_interval(e, quantity, model->completed + e->stopped, &centre, unwidened,
-                                      out->quantile);
+  out->shared = ft_evaluator_interval(e, quantity, model->completed + e->stopped, &centre,
+                                      unwidened, out->quantile);
   for (int i = 0; i < FT_ESTIMATE_LEVELS; i++) {
     /* 2^-60 to 2^60 bytes: products and squares of quantiles stay finite */
     out->quantile[i] = exp(fmin(fmax(centre.log + out->quantile[i], -60 * M_LN2), 60 * M_LN2));

@@ -27,8 +27,8 @@ typedef struct ft_run {
   uint16_t x_count;
   float x[FT_HISTORY_COLUMNS]; /* values by column; NaN: missing */
   float predicted_log;         /* log of the point prediction before the run; 0: none */
-  float equation_log;    /* log of the prediction by an equation found without this run; 0: none */
-  float residual;        /* out-of-sample log(bytes / point prediction), without level tracking */
+  float equation_log; /* log of the prediction by an equation found without this run; 0: none */
+  float residual;     /* out-of-sample log(bytes / point prediction), without level tracking */
   /* by quantity (estimate/quantity.h), of those without a field above; 0: not measured */
   float values[FT_RUN_VALUES];
   float network_bytes;   /* part of its GPU memory predicted from the model file, without the GPU
@@ -49,8 +49,8 @@ struct ft_history {
 const char *ft_category_name(const ft_categories *categories, size_t column, size_t level);
 
 enum {
-  FT_RUNTIME_RUNS = 100,    /* of an app; its run times are fitted to them */
-  FT_RUNTIME_FEATURES = 32  /* at least as many as estimate/run_features.h has */
+  FT_RUNTIME_RUNS = 100,   /* of an app; its run times are fitted to them */
+  FT_RUNTIME_FEATURES = 32 /* at least as many as estimate/run_features.h has */
 };
 
 /* A completed run of an app whose platform is known. */

@@ -115,7 +115,8 @@ static void decide_slice_of_batch(struct story *s, const char *gres, ft_mode mod
   if (batch > 0)
     assert_true(
         ft_feature_number(submission.features, &submission.features_count, 24, "batch", batch));
-  assert_true(ft_quantity_model_fit(&s->model, &s->history, FT_QUANTITY_GPU_MEMORY, &s->known.model, &err) > 0);
+  assert_true(ft_quantity_model_fit(&s->model, &s->history, FT_QUANTITY_GPU_MEMORY, &s->known.model,
+                                    &err) > 0);
   q.held_bytes = s->known.model.held_bytes;
   (void)ft_candidate_evaluate(&s->known, &submission, &no_array, &s->policy);
   ft_mig_request_find(&q, &place);
@@ -159,7 +160,8 @@ static void a_run_that_failed_with_its_gpu_nearly_full_ran_out(void **state)
   (void)state;
   for (size_t i = 0; i < COUNT_OF(cases); i++) {
     ft_observation o = observed(cases[i].used, cases[i].profile, cases[i].outcome);
-    ft_run r = { .values = { [FT_QUANTITY_GPU_MEMORY] = (float)(cases[i].used * MIB) }, .censored = o.censored };
+    ft_run r = { .values = { [FT_QUANTITY_GPU_MEMORY] = (float)(cases[i].used * MIB) },
+                 .censored = o.censored };
 
     (void)snprintf(o.gpu_name, sizeof o.gpu_name, "%s", cases[i].gpu);
     (void)snprintf(o.submission.request.gres, sizeof o.submission.request.gres, "%s",
@@ -179,7 +181,9 @@ static void runs_without_a_measured_gpu_are_ignored(void **state)
 
   o.has_gpu_memory_bytes = false;
   learn(s, o);
-  assert_int_equal(ft_quantity_model_fit(&s->model, &s->history, FT_QUANTITY_GPU_MEMORY, &s->known.model, NULL), 0);
+  assert_int_equal(
+      ft_quantity_model_fit(&s->model, &s->history, FT_QUANTITY_GPU_MEMORY, &s->known.model, NULL),
+      0);
 }
 
 /* ---- stories ---- */
@@ -384,7 +388,8 @@ static void runs_of_a_network_are_in_the_gpu_section(void **state)
                                   FT_FEATURE_NETWORK, (500 + i) * MIB));
     learn(s, o);
   }
-  assert_int_equal(ft_quantity_model_fit(&s->model, &s->history, FT_QUANTITY_GPU_MEMORY, &gpu, &err), 71);
+  assert_int_equal(
+      ft_quantity_model_fit(&s->model, &s->history, FT_QUANTITY_GPU_MEMORY, &gpu, &err), 71);
   assert_int_equal(gpu.gpu_runs_count, 64);
   for (unsigned i = 0; i < 64; i++) {
     assert_near(gpu.gpu_runs[i].network_bytes, (506 + i) * MIB, 1e-6);

@@ -98,8 +98,8 @@ static void assert_runs_equal(void)
                 a->sampled == b->sampled && a->killed_by == b->killed_by &&
                 a->x_count == b->x_count && a->predicted_log == b->predicted_log &&
                 a->equation_log == b->equation_log && a->residual == b->residual &&
-                a->network_bytes == b->network_bytes &&
-                a->gpu == b->gpu && a->gpu_limit_bytes == b->gpu_limit_bytes);
+                a->network_bytes == b->network_bytes && a->gpu == b->gpu &&
+                a->gpu_limit_bytes == b->gpu_limit_bytes);
     assert_memory_equal(a->x, b->x, sizeof a->x);
     assert_memory_equal(a->values, b->values, sizeof a->values);
   }

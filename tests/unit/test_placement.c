@@ -481,8 +481,7 @@ static void the_choice_is_among_the_named_partitions(void **state)
     { FT_PLACEMENT_FASTEST, "main", "fast", true, "", "--partition=main unchanged" },
     { FT_PLACEMENT_FASTEST, "", NULL, false, "", "needs partitions to choose from" },
     { FT_PLACEMENT_CHEAPEST, "", "main,fast", false, "main", NULL },
-    { FT_PLACEMENT_CHEAPEST, "main,fast", NULL, false, "main",
-      "0.20 times the price of fast" },
+    { FT_PLACEMENT_CHEAPEST, "main,fast", NULL, false, "main", "0.20 times the price of fast" },
     { FT_PLACEMENT_CHEAPEST, "main,near", NULL, false, "", "near: not clearly cheaper" },
     { FT_PLACEMENT_CHEAPEST, "fast", "main,odd", false, "main",
       "(0.001 EUR; 0.20 times the price of fast)" },
@@ -535,8 +534,8 @@ static void without_a_price_none_is_the_cheapest(void **state)
   free(c);
 }
 
-/* Energy is power times run time, 100 s on "old", 50 s on "new": of the app's runs, else the part of
- * the node's power that the site gives. A node has 8 CPUs. */
+/* Energy is power times run time, 100 s on "old", 50 s on "new": of the app's runs, else the part
+ * of the node's power that the site gives. A node has 8 CPUs. */
 static void energy_is_measured_or_the_part_of_the_nodes_power(void **state)
 {
   static const struct {

@@ -40,9 +40,9 @@ size_t ft_series_fit_since_change(struct ft_series *series, struct ft_series_wor
  * Adds the newest run of SERIES to its fit without a new fit, in a tenth of the time of one. LEFT:
  * index that the run had which left SERIES for it; 0 if none did. Returns false if a fit is needed:
  * 1/8 of the runs are newer than the last fit, the new runs have larger errors than the older ones,
- * runs that stopped count, the run has values outside the fitted ranges or is an outlier, the run is
- * censored above the smallest residual or is sampled, or the bound of a recent censored run is in
- * force. The caller then fits.
+ * runs that stopped count, the run has values outside the fitted ranges or is an outlier, the run
+ * is censored above the smallest residual or is sampled, or the bound of a recent censored run is
+ * in force. The caller then fits.
  */
 bool ft_series_add_newest(struct ft_series *series, size_t left, struct ft_series_work *work);
 
