@@ -140,6 +140,7 @@ set_clock "$scratch/clock" 600
 FT_FAULT_CLOCK=$scratch/clock LD_PRELOAD=$fault_clock cluster_spawn ahead munged \
   --foreground --force --key-file="$scratch/munge/key" --socket="$scratch/munge/ahead" --pid-file="$scratch/run/ahead.pid" \
   --log-file="$scratch/log/ahead.log" --seed-file="$scratch/munge/ahead-seed"
+wait_until 10 munge --no-input --socket="$scratch/munge/ahead"
 host ahead "learner = \"127.0.0.1:$port\"" "munge_socket = \"$scratch/munge/ahead\""
 open_daemon "$agent" ahead
 wait_until 60 logs ahead "clock of host 127.0.0.1 is [56][0-9]* s ahead of the learner's"
