@@ -123,6 +123,12 @@ const char *ft_message_groups(const struct ft_run_groups *g, char *out, size_t s
   return out;
 }
 
+const char *ft_message_verb(const struct ft_decision_input *q, const struct ft_sizing *sizing)
+{
+  return q->similar || q->changes || q->estimate->extrapolated || !sizing->has_estimate ? "may need"
+                                                                                        : "needs";
+}
+
 bool ft_message_is_vague(const struct ft_estimate *e)
 {
   return e->extrapolated &&

@@ -161,10 +161,7 @@ static void append_need(struct message *m)
       append_message_text(m, "; the estimate does not fit these runs and is not used");
     return;
   }
-  append_median(m, m->q->similar || m->q->changes || m->q->estimate->extrapolated ||
-                           !m->sizing->has_estimate
-                       ? "may need"
-                       : "needs");
+  append_median(m, ft_message_verb(m->q, m->sizing));
   append_message_text(m, ", 95 %% below %s", show_quantile(m, 0.95, text));
   append_evidence(m);
 }
@@ -399,7 +396,7 @@ static void explain_high(struct message *m)
   double used = fmax(e->max_value, ft_estimate_quantile(e, 0.5));
   char text[FT_MESSAGE_BYTES];
 
-  append_median(m, "needs");
+  append_median(m, ft_message_verb(m->q, m->sizing));
   append_evidence(m);
   append_message_text(m, "; ");
   append_limit(m, " is ");

@@ -64,6 +64,9 @@ const char *ft_message_compared(const ft_model *model, char *out, size_t size);
  * unknown" about GROUPS, of two kinds, into OUT of SIZE bytes; or that the need changed. */
 const char *ft_message_groups(const struct ft_run_groups *groups, char *out, size_t size);
 
+/* Returns "may need" of an estimate that is too uncertain to say "needs". */
+const char *ft_message_verb(const struct ft_decision_input *q, const struct ft_sizing *sizing);
+
 /* Returns whether the message has facts instead of ESTIMATE: an extrapolation with a wide
  * interval. */
 bool ft_message_is_vague(const struct ft_estimate *estimate);

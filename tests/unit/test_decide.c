@@ -1842,6 +1842,8 @@ static void changes_are_told_and_weighed(void **state)
       "sim.py changed before the last run; runs from before may not be comparable" },
     { FT_CHANGED_SCRIPT, 2, FT_MODE_CHECK, 12, FT_ACTION_WARN,
       "your script changed before the last 2 runs; runs from before may not be comparable" },
+    { FT_CHANGED_CODE, 2, FT_MODE_CHECK, 64, FT_ACTION_WARN,
+      "sim.py changed before the last 2 runs; runs from before may not be comparable" },
   };
   struct ft_estimate e = estimate_of(11.2 * GB, 42);
   struct ft_facts facts = facts_of(42, 11.2 * GB, 0);
