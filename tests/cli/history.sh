@@ -67,6 +67,8 @@ run rebuild >/dev/null
 like "$(pipe 100M)" "^pipe may need 4[34][0-9] MiB, 95 % below 4[4-6][0-9] MiB .5 runs that did not complete.; with --mem=100M it may run out" \
   "runs that failed on a line over their input give a number, said to be theirs"
 like "$(pipe 64G)" "--mem=64G is unchanged" "which lowers nothing"
+like "$(run predict --json --user=root --app=pipe --params=size=180 --wrap=true)" '"runs": 0,.*"stopped_runs": 5' \
+  "predict --json has their number"
 run import --features=size "$scratch/pipe.csv" >/dev/null
 run rebuild >/dev/null
 like "$(pipe 64G)" "^pipe (may need|needs) 4[34][0-9] MiB, 95 % below 4[3-5][0-9] MiB .4 runs and 5 that did not complete." \

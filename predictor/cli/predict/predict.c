@@ -323,7 +323,8 @@ static int print_submission_json(struct question *q, const ft_decision *decision
   collect_forecast(q, decision, &q->told);
   energy = ft_forecast_quantity(&q->told, ft_quantities[FT_QUANTITY_ENERGY].name);
   rest = json_pack(
-      "{s:o, s:o, s:o, s:o, s:I, s:o, s:o*, s:o*, s:o*, s:o*, s:o*, s:o*, s:o*, s:o*, s:o*, s:o*}",
+      "{s:o, s:o, s:o, s:o, s:I, s:o, s:o*, s:o*, s:o*, s:o*, s:o*, s:o*, s:o*, s:o*, s:o*, s:o*, "
+      "s:o*}",
       "mig", ft_predict_network_slice(&q->network), "relative", ft_perf_relative(&q->perf),
       "decision", decision_json(ft_forecast_decision(&q->told)), "runtime_platform",
       ft_predict_time_platform(&q->time), "runtime_runs", (json_int_t)q->time.time.runs,
@@ -335,7 +336,8 @@ static int print_submission_json(struct question *q, const ft_decision *decision
       q->asked.array ? array_json(q, decision) : NULL, "explanation",
       q->asked.explain ? explanation_json(&q->grounds) : NULL, "groups",
       kinds_json(d->by_network ? NULL : d->input.facts), "changed", changes_json(&d->input),
-      "new_app", d->sizing.has_evidence ? NULL : new_app_json(&d->input));
+      "new_app", d->sizing.has_evidence ? NULL : new_app_json(&d->input), "stopped_runs",
+      method && d->input.estimate->stopped ? json_integer(d->input.estimate->stopped) : NULL);
 
   add_quantities(answer, &q->told);
   if (json_object_update(answer, rest) < 0) {
