@@ -28,7 +28,7 @@
  */
 #define MAP_BYTES (64 << 10)
 
-/* Time without a process until a batch script has ended whose end is not announced. */
+/* A batch script whose end is not announced has ended after this time without a process. */
 #define GRACE_SECONDS 30.0
 
 /* ---- configuration and settings ---- */

@@ -339,8 +339,8 @@ void ft_jobs_forget(struct ft_jobs *jobs,
 
 /* ---- time ---- */
 
-/* Ends JOB, the end of whose run was not announced: it has had no process for too long. The end of
- * one that an earlier agent measured is unknown here. */
+/* Ends JOB, which has had no process for too long: its end was not announced. If an earlier agent
+ * measured it, its end is unknown here. */
 static void end_silent_job(struct ft_jobs *jobs, struct job *job, struct ft_instant now)
 {
   if (!job->tree) {

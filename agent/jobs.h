@@ -27,7 +27,7 @@ struct ft_instant {
 struct ft_jobs_settings {
   struct ft_measure *measure;
   ft_rule rule;
-  /* time without a process until a batch script has ended whose end is not announced */
+  /* a batch script whose end is not announced has ended after this time without a process */
   double grace_seconds;
   /* A run has ended. The callee adds the properties of the node. */
   void (*finished)(const ft_observation *observation, void *data);

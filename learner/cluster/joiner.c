@@ -13,7 +13,7 @@
 #include "predictor/core/random.h"
 #include "predictor/history/waiting.h"
 
-/* Jobs of one query: as many as a command of slurm_query.c asks about. */
+/* Largest number of jobs in a query: that of a command in slurm_query.c. */
 enum { QUERY_JOBS = 256 };
 /* Time from a run's arrival to the first query, seconds: Slurm's epilog and accounting come first,
  * and the runs of the job's other nodes. By judgement. */
@@ -281,7 +281,7 @@ static void join_jobs(struct ft_joiner *joiner, struct join_cursor *at)
     ft_log(LOG_WARNING, "runs wait to be stored: %s", err.text);
 }
 
-/* Joins the runs of the part, whose jobs all have a reply. */
+/* Joins the runs of the part. Slurm has replied about all its jobs. */
 static void join_part(struct ft_joiner *joiner)
 {
   struct join_cursor at = { .job = joiner->job,

@@ -71,7 +71,7 @@ static void subtract_suspension(const ft_slurm_job *record, ft_observation *run)
 
 static void set_outcome(ft_observation *run, ft_outcome outcome)
 {
-  /* Slurm calls a job failed, cancelled or completed whose step it has killed for its memory */
+  /* if a step was killed for its memory, Slurm calls the job failed, cancelled or completed */
   if (run->outcome != FT_OUTCOME_OUT_OF_MEMORY ||
       (outcome != FT_OUTCOME_FAILED && outcome != FT_OUTCOME_CANCELLED &&
        outcome != FT_OUTCOME_COMPLETED))
@@ -83,7 +83,7 @@ bool ft_slurm_job_complete(const ft_slurm_job *record, ft_observation *run)
 {
   double limit = record->time_limit_seconds;
 
-  /* with IDs from the job's environment one run could be stored as many */
+  /* IDs from the job's environment could differ between nodes, and one run be stored as several */
   if (record->identified) {
     run->het_offset = record->het_offset;
     run->array_job_id = record->array_job_id;

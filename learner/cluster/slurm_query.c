@@ -185,8 +185,9 @@ static void fail_jobs(struct query_stage *stage, size_t first, bool again)
 }
 
 /*
- * Chooses how many jobs the next command asks about, after one with REPLIES in time: as many, if
- * those were not all, because slurmctld then delays requests (rl_enable); otherwise slowly more.
+ * Sets the number of jobs of the next command from the REPLIES to the last one. If slurmctld did
+ * not reply about all jobs in time, it limits requests (rl_enable), and the number is REPLIES;
+ * otherwise it grows by one.
  */
 static void limit_batch(struct query_stage *stage, size_t replies)
 {

@@ -193,8 +193,7 @@ void ft_facts_collect(const ft_model *model, const float *x, size_t count, struc
 {
   const ft_evaluator *e = &model->evaluator;
   float wanted[sizeof e->fact_columns / sizeof *e->fact_columns];
-  bool comparable[sizeof e->fact_values / sizeof *e->fact_values];
-  bool alike[sizeof e->fact_values / sizeof *e->fact_values];
+  enum relation relation[sizeof e->fact_values / sizeof *e->fact_values];
   double peaks[sizeof e->fact_values / sizeof *e->fact_values]; /* of comparable completed runs */
   size_t tasks = ft_tasks_column(model->columns, model->columns_count);
   unsigned later = 0; /* comparable runs that completed after the current one */
@@ -211,12 +210,9 @@ void ft_facts_collect(const ft_model *model, const float *x, size_t count, struc
     out->unexplained |= !ft_point_prediction_uses(e, e->fact_columns[c]) &&
                         !(e->per_task && e->fact_columns[c] == tasks);
   for (size_t i = 0; i < e->fact_values_count; i++) {
-    enum relation relation = compare_fact(model, i, wanted);
-
-    out->less &= relation == RUN_HAS_MORE;
-    comparable[i] = relation >= RUN_IS_COMPARABLE;
-    alike[i] = relation == RUN_IS_ALIKE;
-    later += comparable[i] && e->fact_kinds.bytes[i] == FT_FACT_COMPLETED;
+    relation[i] = compare_fact(model, i, wanted);
+    out->less &= relation[i] == RUN_HAS_MORE;
+    later += relation[i] >= RUN_IS_COMPARABLE && e->fact_kinds.bytes[i] == FT_FACT_COMPLETED;
   }
   for (size_t i = 0; i < e->fact_values_count; i++) {
     ft_fact_kind kind = (ft_fact_kind)e->fact_kinds.bytes[i];
@@ -226,10 +222,10 @@ void ft_facts_collect(const ft_model *model, const float *x, size_t count, struc
     if (kind == FT_FACT_COMPLETED)
       out->peak_value = fmax(out->peak_value, value);
     out->partial += kind == FT_FACT_PARTIAL;
-    later -= comparable[i] && kind == FT_FACT_COMPLETED;
-    if (!comparable[i])
+    if (relation[i] < RUN_IS_COMPARABLE)
       continue;
-    add_comparable_run(out, kind, value, alike[i], later >= OUTLIVED);
+    later -= kind == FT_FACT_COMPLETED;
+    add_comparable_run(out, kind, value, relation[i] == RUN_IS_ALIKE, later >= OUTLIVED);
     if (kind == FT_FACT_COMPLETED)
       peaks[out->comparable_completed - 1] = value;
   }

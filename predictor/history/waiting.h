@@ -26,8 +26,7 @@ int ft_store_next_waiting(struct ft_store *store, ft_observation *run, int64_t l
 /*
  * Finds the jobs after JOB_ID, ascending, of which runs wait. Calls VISIT with each, with the
  * time (UTC seconds) since which its newest run waits and with that run's number, until VISIT
- * returns false. Returns 0; -1 and
- * ERR.
+ * returns false. Returns 0; -1 and ERR.
  */
 int ft_store_each_waiting_job(struct ft_store *store, uint32_t job_id,
                               bool (*visit)(uint32_t job_id, double since, int64_t run, void *data),

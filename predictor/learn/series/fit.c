@@ -255,13 +255,20 @@ static void fit_point_prediction(struct ft_series *s, struct ft_series_work *r)
 
 /* ---- runs that stopped ---- */
 
+/* Returns whether RUN, of a series with EXACT exactly measured runs, is a completed one that can be
+ * fitted; with STOPPED whether it stopped. */
+static bool can_be_observed(const struct ft_series_run *run, size_t exact, bool stopped)
+{
+  return stopped ? run->stopped : ft_series_observed(run, exact);
+}
+
 /* Observes the completed runs of S; the STOPPED ones instead. */
 static void observe_runs(const struct ft_series *s, bool stopped, struct ft_series_work *r)
 {
   size_t exact = ft_series_count_exact(s);
 
   for (size_t i = 0; i < s->runs; i++)
-    r->observed[i] = stopped ? s->run[i].stopped : ft_series_observed(&s->run[i], exact);
+    r->observed[i] = can_be_observed(&s->run[i], exact, stopped);
 }
 
 /* Observes those runs of S, of the others than are fitted, that lie within the residuals of the
@@ -278,7 +285,7 @@ static size_t observe_agreeing(const struct ft_series *s, bool stopped, struct f
   }
   *others = 0;
   for (size_t i = 0; i < s->runs; i++) {
-    if (!(stopped ? s->run[i].stopped : ft_series_observed(&s->run[i], exact)))
+    if (!can_be_observed(&s->run[i], exact, stopped))
       continue;
     r->observed[i] =
         r->log_residual[i] >= low - AGREEMENT && r->log_residual[i] <= high + AGREEMENT;
